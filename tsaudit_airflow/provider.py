@@ -1,6 +1,19 @@
 """What Airflow reads about this package when it starts."""
 
-from typing import Any
+from typing import Any, Final
+
+_ENGINES: Final = [
+    "duckdb",
+    "sqlite",
+    "postgresql",
+    "influxdb1",
+    "influxdb2",
+    "influxdb3",
+    "greptimedb",
+    "timestream",
+    "mongodb",
+]
+"""A test compares it with the registry. Targets of other packages' engines connect by an address as the host."""
 
 
 def get_provider_info() -> dict[str, Any]:
@@ -12,6 +25,30 @@ def get_provider_info() -> dict[str, Any]:
         "integrations": [{"integration-name": "tsaudit", "external-doc-url": "", "tags": ["software"]}],
         "operators": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.operators.audit"]}],
         "hooks": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.hooks.audit"]}],
+        "connection-types": [
+            {
+                "connection-type": "tsaudit",
+                "hook-class-name": "tsaudit_airflow.hooks.audit.AuditHook",
+                "hook-name": "tsaudit",
+                "ui-field-behaviour": {
+                    "hidden-fields": [],
+                    "relabeling": {"host": "Host, address, or file", "schema": "Database"},
+                    "placeholders": {"host": "db.example.com, or https://influx.example.com:8086?org=acme"},
+                },
+                "conn-fields": {
+                    "engine": {
+                        "label": "Engine",
+                        "description": "The `engine` of the target in tsaudit.yaml.",
+                        "schema": {"type": ["string", "null"], "enum": _ENGINES},
+                    },
+                    "token": {
+                        "label": "Token",
+                        "description": "An API token, for InfluxDB 2 and 3 in place of login and password.",
+                        "schema": {"type": ["string", "null"], "format": "password"},
+                    },
+                },
+            }
+        ],
         "notifications": ["tsaudit_airflow.notifications.audit.AuditNotifier"],
         "extra-links": ["tsaudit_airflow.links.audit.AuditReportLink"],
         "config": {

@@ -16,6 +16,7 @@ from tsaudit.engines import registry
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import UnfinishedModuleError
 from tsaudit.rules import all_rules, rules_for
+from tsaudit_airflow import provider
 
 ROOT = Path(__file__).parents[2]
 _IMPORTED = """
@@ -38,6 +39,16 @@ def test_names_are_known_without_any_package() -> None:
         "from tsaudit.engines.registry import ENGINES\nassert len(ENGINES) >= 9 and 'oracle' not in list(ENGINES)"
     )
     assert not found & set(ENGINES)
+
+
+def test_engines_are_described_without_any_dependency() -> None:
+    """In Airflow, another environment may have those."""
+    code = "from tsaudit.engines.registry import ENGINES, _OWN\nassert all(ENGINES[name].example_url for name in _OWN)"
+    subprocess.run([sys.executable, "-S", "-c", code], cwd=ROOT, check=True)
+
+
+def test_form_of_airflow_offers_every_engine() -> None:
+    assert [*registry._OWN] == provider._ENGINES
 
 
 def test_engine_is_looked_up_without_the_other_packages() -> None:

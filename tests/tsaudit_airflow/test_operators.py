@@ -25,6 +25,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow.sdk.execution_time.context import OutletEventAccessors
 from airflow.sdk.execution_time.timeout import timeout
 
+from tsaudit.engines.registry import ENGINES
 from tsaudit_airflow.assets import AUDITS, audit_asset
 from tsaudit_airflow.hooks.audit import AuditHook
 from tsaudit_airflow.links.audit import AuditReportLink
@@ -301,6 +302,26 @@ def test_asset_when_named_twice_has_one_uri() -> None:
          {"URL": "https://influx:8086", "HOST": "https://influx", "PORT": "8086", "LOGIN": "a"}),
         ({"conn_type": "mongo", "host": "a:1,b:2"}, {"URL": "mongodb://a:1,b:2", "HOST": "a:1,b:2"}),
         ({"conn_type": "mongo", "host": "m", "password": "x"}, {"URL": "mongodb://:x@m", "HOST": "m", "PASSWORD": "x"}),
+        ({"conn_type": "tsaudit", "host": "db", "login": "a", "password": "p", "schema": "s", "port": 5433,
+          "extra": '{"engine": "postgresql", "token": null}'},
+         {"URL": "postgresql://a:p@db:5433/s", "HOST": "db", "PORT": "5433", "LOGIN": "a", "PASSWORD": "p",
+          "SCHEMA": "s", "ENGINE": "postgresql"}),
+        ({"conn_type": "tsaudit", "host": "postgresql://a@db:5433/s?sslmode=verify-full", "password": "p@",
+          "extra": '{"engine": "postgresql"}'},
+         {"URL": "postgresql://a:p%40@db:5433/s?sslmode=verify-full", "PASSWORD": "p@", "ENGINE": "postgresql",
+          "HOST": "postgresql://a@db:5433/s?sslmode=verify-full"}),
+        ({"conn_type": "tsaudit", "host": "influx", "schema": "telegraf", "login": "a", "port": 8086,
+          "extra": '{"engine": "influxdb1"}'},
+         {"URL": "http://influx:8086", "HOST": "influx", "PORT": "8086", "LOGIN": "a", "SCHEMA": "telegraf",
+          "ENGINE": "influxdb1"}),
+        ({"conn_type": "tsaudit", "host": "https://influx/?org=acme", "extra": '{"engine": "influxdb2", "token": "t"}'},
+         {"URL": "https://influx?org=acme", "HOST": "https://influx/?org=acme", "TOKEN": "t", "ENGINE": "influxdb2"}),
+        ({"conn_type": "tsaudit", "host": "eu-central-1", "login": "a", "extra": '{"engine": "timestream"}'},
+         {"URL": "timestream://eu-central-1", "HOST": "eu-central-1", "LOGIN": "a", "ENGINE": "timestream"}),
+        ({"conn_type": "tsaudit", "host": "g", "login": "a", "port": 4002, "extra": '{"engine": "greptimedb"}'},
+         {"URL": "mysql+pymysql://a@g:4002", "HOST": "g", "PORT": "4002", "LOGIN": "a", "ENGINE": "greptimedb"}),
+        ({"conn_type": "tsaudit", "host": "shop.duckdb", "extra": '{"engine": "duckdb"}'},
+         {"URL": "duckdb:///shop.duckdb", "HOST": "shop.duckdb", "ENGINE": "duckdb"}),
     ],
 )  # fmt: skip
 def test_hook_when_asked_gives_what_the_connection_has(
@@ -308,6 +329,14 @@ def test_hook_when_asked_gives_what_the_connection_has(
 ) -> None:
     monkeypatch.setattr(AuditHook, "get_connection", lambda self, name: Connection(conn_id=name, **connection))
     assert AuditHook(["shop-db"]).variables() == {f"SHOP_DB_{name}": value for name, value in expected.items()}
+
+
+def test_hook_when_the_engine_is_chosen_writes_addresses_as_the_engine_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in (name for name, engine in ENGINES.items() if not engine.package):
+        connection = Connection(conn_id="a", conn_type="tsaudit", host="h", extra=json.dumps({"engine": name}))
+        monkeypatch.setattr(AuditHook, "get_connection", lambda self, _, found=connection: found)
+        scheme = ENGINES[name].example_url.partition("://")[0]
+        assert AuditHook("a").variables()["A_URL"] == f"{scheme}://{'/' * ENGINES[name].is_a_file}h"
 
 
 def test_hook_when_two_connections_collide_says_so(monkeypatch: pytest.MonkeyPatch) -> None:

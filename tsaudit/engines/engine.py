@@ -179,6 +179,8 @@ class Engine:
     """If an address has no password, a token is required."""
     reads_password_apart: bool = False
     """An address with only a user uses the separate `password:`."""
+    keeps_login_apart: bool = False
+    """Its address has no login: it takes `username:` and `password:`."""
     default_schema: str | None = None
     """If its databases are schemas: the one in which every session finds unqualified names, empty for none. None: its
     databases are not schemas, and names need no qualification.

@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import quote
 
@@ -10,6 +11,8 @@ from airflow.sdk.exceptions import AirflowFailException
 
 if TYPE_CHECKING:
     from airflow.sdk import Connection
+
+    from tsaudit.engines.engine import Engine
 
 _SCHEMES: Final = {"postgres": "postgresql", "mongo": "mongodb"}
 """Types of connections whose addresses begin with another word."""
@@ -23,8 +26,13 @@ class AuditHook(BaseHook):
 
     The connection `shop-db` becomes `${SHOP_DB_URL}`, `${SHOP_DB_HOST}`, `${SHOP_DB_PORT}`, `${SHOP_DB_LOGIN}`,
     `${SHOP_DB_PASSWORD}`, `${SHOP_DB_SCHEMA}`, and one for each entry of its extra that is text or a number, such as
-    `${SHOP_DB_TOKEN}`: those of them that the connection has.
+    `${SHOP_DB_TOKEN}`: those of them that the connection has. It may be of any type; tsaudit's own has a form with
+    the engine.
     """
+
+    conn_name_attr = "connections"
+    conn_type = "tsaudit"
+    hook_name = "tsaudit"
 
     def __init__(self, connections: Sequence[str] = ()) -> None:
         """`connections`: the IDs of those that tsaudit.yaml refers to, or a single one."""
@@ -44,6 +52,28 @@ class AuditHook(BaseHook):
                 found[name] = value
         return found
 
+    def test_connection(self) -> tuple[bool, str]:
+        """Whether an audit could connect, and to what, or why not. Only reads the server's version, within 30 s."""
+        from tsaudit.cli.errors import in_a_line
+        from tsaudit.config.file import load_mapping
+        from tsaudit.engines.opening import open_connection
+
+        connection = self.get_connection(*self.connections)
+        parts, engine = dict(_parts(connection)), _engine(connection)
+        if "engine" not in parts:
+            return False, "choose an engine"
+        target = {"name": "connection", "engine": "${engine}", "url": "${url}"}
+        if engine and engine.keeps_login_apart:
+            login = {"username": "login", "password": "token" if "token" in parts else "password"}
+            target |= {key: f"${{{part}}}" for key, part in login.items() if part in parts}
+        try:
+            # As references: what looks like one in a value must not be read from the environment.
+            settings = load_mapping({"targets": [target]}, label="connection", folder=Path.cwd(), variables=parts)
+            with open_connection(settings.targets[0]) as opened:
+                return True, f"connected: {parts['engine']} {opened.server_version}"
+        except Exception as error:
+            return False, in_a_line(error)[1]
+
 
 def _parts(connection: "Connection") -> Iterator[tuple[str, str]]:
     """What the connection has, by the part of the name that says it. An extra never hides another part."""
@@ -61,28 +91,41 @@ def _parts(connection: "Connection") -> Iterator[tuple[str, str]]:
             yield part, str(value)
 
 
+def _engine(connection: "Connection") -> "Engine | None":
+    """The one chosen in the form. Looking it up takes none of the dependencies, which may be elsewhere."""
+    if connection.conn_type != AuditHook.conn_type:
+        return None
+    from tsaudit.engines.registry import ENGINES
+
+    return ENGINES.get(str(connection.extra_dejson.get("engine")))
+
+
 def _url(connection: "Connection") -> str:
     """The address as tsaudit.yaml has it. Airflow's own URI has the extra in it, and other schemes.
 
-    Web addresses have no login: tsaudit.yaml has `username` and `password` for that. The host may begin with the
-    scheme: without a database's provider, Airflow offers only the type `generic` for it.
+    The host may be an address; the other fields then add what that does not have.
     """
-    kind, host = (connection.conn_type or "").lower(), (connection.host or "").rstrip("/")
-    scheme, found, rest = host.partition("://")
-    if found:
-        kind, host = scheme, rest
+    kind, host, engine = (connection.conn_type or "").lower(), (connection.host or "").rstrip("/"), _engine(connection)
+    if engine:
+        kind, _, _ = engine.example_url.partition("://")
     elif kind in _WEB:
         kind = connection.schema or "http"
-    if host.startswith("/"):
-        return f"{kind}://{host}" if found else f"{kind}:///{host}"
+    scheme, has_scheme, rest = host.partition("://")
+    if has_scheme:
+        kind, host = scheme, rest
+    if host.startswith("/") or (engine and engine.is_a_file):
+        return f"{kind}://{host}" if has_scheme else f"{kind}:///{host}"
+    host, query, options = host.partition("?")
+    host, _, path = host.partition("/")
+    login, _, host = host.rpartition("@")
     if host.count(":") > 1 and re.fullmatch(r"[0-9A-Fa-f:.]+", host):
         host = f"[{host}]"  # An address of IPv6.
     if connection.port:
         host = f"{host}:{connection.port}"
-    if kind in _WEB:
-        return f"{kind}://{host}"
-    login = quote(connection.login or "", safe="")
-    secret = f":{quote(connection.password, safe='')}" if connection.password else ""
-    at = f"{login}{secret}@" if login or secret else ""
-    path = f"/{quote(connection.schema, safe='')}" if connection.schema else ""
-    return f"{_SCHEMES.get(kind, kind)}://{at}{host}{path}"
+    if kind not in _WEB and not (engine and engine.keeps_login_apart):
+        login = login or quote(connection.login or "", safe="")
+        if connection.password and ":" not in login:
+            login += f":{quote(connection.password, safe='')}"
+        path = path or quote(connection.schema or "", safe="")
+    at, path = f"{login}@" if login else "", f"/{path}" if path else ""
+    return f"{_SCHEMES.get(kind, kind)}://{at}{host}{path}{query}{options}"

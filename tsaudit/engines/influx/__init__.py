@@ -18,6 +18,7 @@ class InfluxEngine(Engine):
     """InfluxDB 1.x and 2.x: fields are stored separately, and tags are in an index of series."""
 
     icon = "influxdb"
+    keeps_login_apart = True
     measuring = "tsaudit.engines.influx.measuring"
     has_series_index = True
     has_costly_series = True

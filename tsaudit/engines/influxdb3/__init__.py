@@ -35,6 +35,7 @@ class Influxdb3(Engine):
         series="One distinct combination of tag values in a table. InfluxDB 3 keeps no index of series: "
         "many of them cost compression and sorting, not memory.",
     )
+    keeps_login_apart = True
     signs_in_by_token = True
     indexes_tag_values = False
     takes_line_protocol = True

@@ -42,6 +42,7 @@ class Timestream(Engine):
         series="One distinct combination of dimension values; Timestream itself also includes the measure name.",
     )
     measuring = "tsaudit.engines.timestream.measuring"
+    keeps_login_apart = True
     default_schema = ""
     describes_singly = True
     has_rights_by_table = True
