@@ -11,12 +11,14 @@ import sys
 import textwrap
 import threading
 import time
+from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
 from email.policy import default as email_policy
+from itertools import product
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 from airflow.sdk import Asset, Connection
@@ -25,12 +27,15 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow.sdk.execution_time.context import OutletEventAccessors
 from airflow.sdk.execution_time.timeout import timeout
 
+from tsaudit.cli.audit import FAIL_ON, _exit_code
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.finding import Verdict
 from tsaudit_airflow.assets import AUDITS, audit_asset
+from tsaudit_airflow.auditing import Done
 from tsaudit_airflow.hooks.audit import AuditHook
 from tsaudit_airflow.links.audit import AuditReportLink
 from tsaudit_airflow.notifications.audit import AuditNotifier
-from tsaudit_airflow.operators.audit import AuditOperator, TargetsOperator
+from tsaudit_airflow.operators.audit import AuditOperator, FailOn, TargetsOperator
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/airflow.md").read_text()
@@ -107,6 +112,19 @@ def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None
         an_operator(folder, fail_on="new").execute(context_of())
     with pytest.raises(ValueError, match="fail_on is 'bad'; write new, warning, critical"):
         an_operator(folder, fail_on="bad")
+
+
+@pytest.mark.parametrize("fail_on", FAIL_ON)
+def test_audit_when_it_is_to_fail_means_what_the_command_means(fail_on: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert get_args(FailOn) == FAIL_ON
+    for verdict, new in product(Verdict, ([], ["ID001 cpu"])):
+        one = {"verdict": verdict, "error": None, "headline": "", "new": new}
+        done = SimpleNamespace(run=lambda *_, one=one: Done({"metrics": one}, ()))
+        monkeypatch.setattr(AuditOperator, "_open", lambda self, done=done: done)
+        task = AuditOperator(task_id="audit", config="tsaudit.yaml", fail_on=fail_on)
+        fails = _exit_code([verdict], fail_on, has_new=bool(new)) != 0
+        with pytest.raises(AirflowFailException) if fails else nullcontext():
+            task.execute(context_of())
 
 
 def test_audit_when_the_configuration_is_wrong_is_one_line(folder: Path, python: str | None) -> None:
