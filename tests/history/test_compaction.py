@@ -329,6 +329,7 @@ def judged(store: Store, target: str, day: date, one: Audited) -> tuple[object, 
     return result.verdict, result.results, changes, timeline.previous, dict(timeline.points), timeline.episodes
 
 
+@pytest.mark.full
 @pytest.mark.parametrize("address", ["sqlite"], indirect=True)
 @settings(
     deadline=None,

@@ -119,6 +119,7 @@ daily_audits = st.lists(
 )
 
 
+@pytest.mark.full
 def test_sets_are_the_same_however_many_days_compaction_deleted(store: Store) -> None:
     """As in a history that is never compacted. Audits go on, repeat a day, or come late."""
 

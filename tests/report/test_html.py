@@ -351,6 +351,7 @@ def test_measure_names_when_rows_were_not_counted() -> None:
     assert "metrics multi 1 \N{EN DASH} \N{EN DASH}" in text
 
 
+@pytest.mark.full
 def test_huge_values_do_not_make_a_huge_page() -> None:
     long = "x" * 300_000
     finding = a_finding(
