@@ -235,6 +235,22 @@ def test_login_when_in_the_address_is_sent_and_never_shown(store: Store, double:
     secrets.clear()
 
 
+@pytest.mark.parametrize("fault", [None, (400, '"bad label"')], ids=["hangs up", "refused"])
+def test_alert_when_its_end_was_not_taken_ends_with_the_next_audit(
+    history: History, double: AlertmanagerDouble, clock: Clock, fault: Answer | None
+) -> None:
+    history.audit([*found(1, 2), *found(3, severity=Severity.CRITICAL)])
+    history.send()
+    history.next_day(found(2, 3))
+    double.answers += [lambda: fault] * 9
+    assert history.send().errors
+    double.answers.clear()
+    history.next_day(found(2, 3))
+    history.send()
+    assert double.firing(clock.now) == [SECOND, str(found(3)[0].subject)]
+    assert double.firing(clock.now, "severity") == ["warning", "warning"]
+
+
 @pytest.mark.parametrize(
     ("about", "said"),
     [

@@ -46,8 +46,8 @@ class Notice:
     severities: Mapping[str, str]
     """Fingerprint of each incident in the notice to its severity, `warning` or `critical`."""
     incidents: tuple[ReportedIncident, ...] = ()
-    """The owner's incidents on the target: those that are open, and those that were since the day before. Empty for a
-    digest, and for a notice that an earlier version has queued.
+    """The owner's incidents on the target: those that are open, and those that were when a notice was last sent. Empty
+    for a digest, and for a notice that an earlier version has queued.
     """
     queued_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     place: MessagePlace = MessagePlace()

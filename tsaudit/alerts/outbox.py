@@ -174,13 +174,14 @@ class _Thread:
 
     def _with_incidents(self, text: Message, shown: Sequence[Delivery]) -> Message:
         """The message with all incidents one by one: those that are open, and what was shown of others, or of the same
-        at another severity, since the day before. Slack shows what is in the message, and needs no more.
+        at another severity, since the last message before this day that was sent. Slack shows what is in the message,
+        and needs no more.
         """
         if self.notifier == SLACK:
             return text
         now = [(i, i.severity) for i in self.open]
-        before = [row for row in shown if row.day < self.context.day][-1:]
-        rows = [*before, *(row for row in shown if row.day >= self.context.day)]
+        sent = [n for n, row in enumerate(shown) if row.day < self.context.day and row.state is DeliveryState.SENT]
+        rows = shown[sent[-1] if sent else 0 :]
         reported = dict.fromkeys((f, Severity(s)) for row in rows for f, s in row.payload["about"].items())
         is_now = {(i.fingerprint, severity) for i, severity in now}
         gone = [
