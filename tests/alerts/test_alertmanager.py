@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
@@ -198,6 +199,25 @@ def test_alert_when_not_taken_waits_for_the_next_run(
     assert (report.sent, report.waiting) == (0, 1)
     double.answers.clear()
     assert (history.send().sent, double.firing(clock.now)) == (1, [FIRST])
+
+
+@pytest.mark.wall_clock
+def test_alertmanager_when_it_hangs_is_asked_only_twice(
+    history: History, double: AlertmanagerDouble, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(notifiers, "_LONGEST_S", 0.5)
+    asked, freed = [], threading.Event()
+
+    def hangs() -> None:
+        asked.append(1)
+        freed.wait(9)
+
+    double.answers += [hangs] * 9
+    history.audit(found(1))
+    (line,) = history.send().errors
+    freed.set()
+    assert "no answer from" in line
+    assert len(asked) == 2
 
 
 def test_alert_when_refused_is_made_again_by_the_next_audit(history: History, double: AlertmanagerDouble) -> None:

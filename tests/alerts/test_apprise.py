@@ -122,6 +122,35 @@ def test_message_when_not_taken_waits_and_shows_no_secret(
     assert (history.send().sent, len(receiver.got)) == (1, 1)
 
 
+@pytest.mark.parametrize("how", ["refuses", "hangs"])
+def test_owner_when_its_service_is_down_keeps_nobody_else_waiting(
+    store: Store, receiver: Receiver, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    import apprise
+
+    sent = apprise.Apprise.notify
+
+    def notify(self: apprise.Apprise, **about: Any) -> bool:
+        if "/web" not in self[0].url():
+            return bool(sent(self, **about))
+        threading.Event().wait(0.3 if how == "hangs" else 0)
+        return False
+
+    monkeypatch.setattr(apprise.Apprise, "notify", notify)
+    monkeypatch.setattr(notifiers, "_LONGEST_S", 0.2 if how == "hangs" else 9)
+    # The message to `web` is first in the queue.
+    about = {"default": receiver.address("all"), "web": receiver.address("web")}
+    routes = [{"owner": "web", "measurements": ["table_1"]}]
+    history = History(
+        store, builders.settings(notifiers={"apprise": about}, routes=routes, owners={"default": {}, "web": {}})
+    )
+    history.audit(found(1))
+    history.audit(found(1, 2))
+    report = history.send()
+    assert (report.sent, report.waiting, len(report.errors)) == (1, 1, 1)
+    assert [path for path, _ in receiver.got] == ["/all"]
+
+
 def test_reason_when_it_quotes_the_address_has_no_part_of_it(
     store: Store, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:

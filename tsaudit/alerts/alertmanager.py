@@ -17,7 +17,7 @@ from urllib.parse import unquote
 from pydantic import TypeAdapter, ValidationError
 
 from tsaudit import secrets
-from tsaudit.alerts.errors import NoticeRefusedError, NotifyError, SetupError
+from tsaudit.alerts.errors import CallFailedError, NoticeRefusedError, NotifyError, SetupError
 from tsaudit.alerts.http_post import HttpAnswer, NoAnswerError, post
 from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
 from tsaudit.alerts.reported_incident import ReportedIncident
@@ -79,7 +79,9 @@ class Alertmanager(Notifier):
         try:
             answer = post(f"{self._where}{_PATH}", json.dumps(alerts).encode(), self._headers, timeout_s * _PART)
         except NoAnswerError as error:
-            raise NotifyError(f"no answer from {self._where}: {error}") from error
+            line = f"no answer from {self._where}: {error}"
+            # Whether it arrived does not matter: an alert that is sent again is still the same one.
+            raise CallFailedError(line, stored=False, everywhere=True, late=error.late) from error
         _check(answer, self._where)
 
 
@@ -116,5 +118,5 @@ def _check(answer: HttpAnswer, where: str) -> None:
     if answer.status in (HTTPStatus.BAD_REQUEST, HTTPStatus.UNPROCESSABLE_ENTITY) and body[:1] in ('"', "{"):
         raise NoticeRefusedError(f"{where} refuses the alerts ({said})")
     if answer.status >= HTTPStatus.INTERNAL_SERVER_ERROR:
-        raise NotifyError(f"{where} is busy or down ({said})")
+        raise NotifyError(f"{where} is busy or down ({said})", everywhere=True)
     raise SetupError(f"something other than Alertmanager answers at {where} ({said}); check `url`")

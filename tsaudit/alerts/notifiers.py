@@ -102,12 +102,12 @@ class _Bounded(Notifier):
             return within(limit, lambda: call(limit))
         except OutOfTimeError as error:
             line = f"the notifier `{self._name}` did not respond within {limit:g} s"
-            raise CallFailedError(line, stored=True, everywhere=True, late=True) from error
+            raise CallFailedError(line, stored=True, late=True) from error
         except NoticeRefusedError as error:
             raise NoticeRefusedError(f"{self._name}: {error}") from error
         except NotifyError as error:
             if type(error) is not NotifyError:
                 raise
-            raise CallFailedError(f"{self._name}: {error}", stored=False, everywhere=True) from error
+            raise CallFailedError(f"{self._name}: {error}", stored=False, everywhere=error.everywhere) from error
         except (Exception, SystemExit) as error:
             raise SetupError(f"the notifier `{self._name}` failed: {plugins.why(error)}") from error
