@@ -133,7 +133,7 @@ def test_owner_when_its_service_is_down_keeps_nobody_else_waiting(
     def notify(self: apprise.Apprise, **about: Any) -> bool:
         if "/web" not in self[0].url():
             return bool(sent(self, **about))
-        threading.Event().wait(0.3 if how == "hangs" else 0)
+        threading.Event().wait(9 if how == "hangs" else 0)
         return False
 
     monkeypatch.setattr(apprise.Apprise, "notify", notify)
@@ -149,6 +149,10 @@ def test_owner_when_its_service_is_down_keeps_nobody_else_waiting(
     report = history.send()
     assert (report.sent, report.waiting, len(report.errors)) == (1, 1, 1)
     assert [path for path, _ in receiver.got] == ["/all"]
+    # What a thread that hangs has begun does not hide the reason of another.
+    receiver.status = 500
+    history.next_day(found(1, 3))
+    assert "error=500" in history.send().errors[-1]
 
 
 def test_reason_when_it_quotes_the_address_has_no_part_of_it(
@@ -157,11 +161,11 @@ def test_reason_when_it_quotes_the_address_has_no_part_of_it(
     import apprise
 
     def notify(self: object, **_: object) -> bool:
-        logging.getLogger("apprise").warning("cannot reach hooks-host/%s as robot:%s\nmore", "T0K", "pw1")
+        logging.getLogger("apprise").warning("cannot reach hooks-HOST/%s as robot:%s\nmore", "T+0/K", "pw1")
         return False
 
     monkeypatch.setattr(apprise.Apprise, "notify", notify)
-    history = history_of(store, default="json://robot:pw1@hooks-host/hooks/T0K")
+    history = history_of(store, default="json://robot:pw1@hooks-host/hooks/T%2B0%2FK")
     history.audit(found(1))
     (line,) = history.send().errors
     assert line.endswith(r"to `default`: cannot reach ***/*** as ***:***\nmore")

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, Final
+from urllib.parse import unquote
 
 from tsaudit import secrets
 from tsaudit.alerts.errors import NotifyError, SetupError
@@ -28,6 +29,8 @@ _APART: Final = "\u200b"
 """A blank without width."""
 _LEAST_SECRET: Final = 3
 """Characters of a part of an address that is kept out of reasons."""
+_lines_of_calls: Final[dict[int, list[str]]] = {}
+"""What was logged during each call that goes on, by identity."""
 
 
 class Apprise(Notifier):
@@ -69,7 +72,7 @@ class Apprise(Notifier):
                 body_format=self._apprise.NotifyFormat.TEXT,
             )
         if not is_sent:
-            reason = _without(self._addresses[owner], lines[-1]) if lines else "Apprise gives no reason"
+            reason = _without(self._addresses.values(), lines[-1]) if lines else "Apprise gives no reason"
             raise NotifyError(f"{service.service_name} did not take the message to `{owner}`: {printable(reason, 300)}")
 
 
@@ -88,25 +91,29 @@ def _quiet(text: str) -> str:
 @contextmanager
 def _logged() -> Iterator[list[str]]:
     """What Apprise logs meanwhile, in threads of its own, from warnings on; none of it goes anywhere else."""
+    logging.getLogger("apprise").addFilter(_keep)
     lines: list[str] = []
-    logger = logging.getLogger("apprise")
-
-    def keep(record: logging.LogRecord) -> bool:
-        if record.levelno >= logging.WARNING:
-            lines.append(record.getMessage())
-        return False
-
-    logger.addFilter(keep)
+    _lines_of_calls[id(lines)] = lines
     try:
         yield lines
     finally:
-        logger.removeFilter(keep)
+        del _lines_of_calls[id(lines)]
 
 
-def _without(address: str, line: str) -> str:
-    """The line without any part of the address but its scheme: in some, even the host is a token."""
-    parts = re.split(r"[^\w.-]+", address.partition("://")[2])
-    for part in sorted(filter(None, parts), key=len, reverse=True):
-        if len(part) >= _LEAST_SECRET:
-            line = line.replace(part, secrets.MASK)
-    return line
+def _keep(record: logging.LogRecord) -> bool:
+    """One filter for all calls: with one for each, a call that hangs would take the lines of the next ones."""
+    calls = list(_lines_of_calls.values())
+    if record.levelno >= logging.WARNING:
+        for lines in calls:
+            lines.append(record.getMessage())
+    return not calls
+
+
+def _without(all_addresses: Iterable[str], line: str) -> str:
+    """The line without any part of the addresses but their schemes: in some, even the host is a token."""
+    parts: set[str] = set()
+    for rest in (address.partition("://")[2] for address in all_addresses):
+        whole = re.split(r"[/?#@:&=,]+", rest)
+        parts |= {*whole, *map(unquote, whole), *re.split(r"[^\w.-]+", rest)}
+    longest_first = sorted((part for part in parts if len(part) >= _LEAST_SECRET), key=len, reverse=True)
+    return re.sub("|".join(map(re.escape, longest_first)) or "(?!)", secrets.MASK, line, flags=re.IGNORECASE)
