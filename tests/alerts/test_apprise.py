@@ -171,12 +171,14 @@ def test_reason_when_it_quotes_the_address_has_no_part_of_it(
     assert line.endswith(r"to `default`: cannot reach ***/*** as ***:***\nmore")
 
 
-def test_names_when_hostile_notify_nobody_else(store: Store, receiver: Receiver) -> None:
+def test_names_when_hostile_notify_nobody_and_are_no_links(store: Store, receiver: Receiver) -> None:
     history = history_of(store, default=receiver.address())
-    history.audit([a_finding(Subject("main", "@everyone <!here> <#C1>"), message="Table @all <!channel> is bad.")])
+    history.audit(
+        [a_finding(Subject("main", "@everyone <!here> <#C1>"), message="Table @all <!channel> [x](https://e.example).")]
+    )
     history.send()
     ((_, sent),) = receiver.got
-    assert not any(ping in sent["message"] for ping in ("@everyone", "@all", "<!", "<#"))
+    assert not any(live in sent["message"] for live in ("@everyone", "@all", "<!", "<#", "]("))
     assert "@\u200beveryone" in sent["message"]
 
 

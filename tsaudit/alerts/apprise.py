@@ -23,10 +23,11 @@ from tsaudit.text import printable
 
 DEFAULT: Final = "default"
 """The owner whose address others have, too, unless they have one of their own."""
-_PING: Final = re.compile(r"@|<(?=[!#])")
-"""What makes some services notify people whom a name of a database happens to name: `@all`, `<!channel>`."""
-_APART: Final = "\u200b"
-"""A blank without width."""
+_LIVE: Final = re.compile(r"@|<(?=[!#])|\](?=\()")
+"""What lets a name from a database notify people or become a link: `@all`, `<!channel>`, `[text](address)`. Some
+services render Markdown in plain text, which Apprise then does not escape.
+"""
+_ZERO_WIDTH_SPACE: Final = "\u200b"
 _LEAST_SECRET: Final = 3
 """Characters of a part of an address that is kept out of reasons."""
 _lines_of_calls: Final[dict[int, list[str]]] = {}
@@ -68,7 +69,7 @@ class Apprise(Notifier):
                 title=_quiet(notice.title),
                 body=_quiet(notice.text.partition("\n")[2].strip("\n") or notice.title),
                 notify_type=self._apprise.NotifyType(_type(notice)),
-                # Names are no markup: Apprise escapes text for services that have one.
+                # Apprise escapes it where it sends HTML or Markdown.
                 body_format=self._apprise.NotifyFormat.TEXT,
             )
         if not is_sent:
@@ -85,7 +86,7 @@ def _type(notice: Notice) -> str:
 
 
 def _quiet(text: str) -> str:
-    return _PING.sub(rf"\g<0>{_APART}", text)
+    return _LIVE.sub(rf"\g<0>{_ZERO_WIDTH_SPACE}", text)
 
 
 @contextmanager
