@@ -117,6 +117,8 @@ def _time_left(findings: Iterable[Finding]) -> float | None:
 def _of_profile(result: AuditResult, profile: Profile) -> Iterator[tuple[str, dict[str, str], float | None]]:
     yield "tsaudit_series", {}, profile.series
     yield "tsaudit_series_limit", {}, _series_limit(result) if profile.series is not None else None
+    if not profile.costs:
+        return
     cost = query_cost(profile).total
     yield "tsaudit_audit_statements", {}, cost.statements
     yield "tsaudit_audit_statement_seconds", {}, cost.seconds
