@@ -68,6 +68,8 @@ def test_query_is_about_what_is_written(query: str, legend: str, written: dict[s
     assert all(kept <= written[selector.name].keys() for selector in found)
     assert set(re.findall(r"{{(\w+)}}", legend)) <= kept
     assert "$target" in query
+    # Without metrics, nothing is known, so there must be no 0.
+    assert not re.search(r"\b(vector|absent)\(", query)
 
 
 def test_dashboard_shows_every_metric() -> None:
