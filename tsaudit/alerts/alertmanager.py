@@ -1,7 +1,7 @@
 """Alertmanager as a notifier: each incident is an alert, and Alertmanager decides who is notified.
 
-An alert ends by itself unless its client sends it again, so that nothing stays when the client is gone. All alerts of a
-target are sent after each audit, and last until the next one, with some reserve.
+An alert expires unless its client sends it again, so that nothing fires forever when the client is gone. All alerts of
+an owner and a target are sent after each audit, and last until the next one, with some reserve.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Alertmanager(Notifier):
         if unknown := sorted(settings.keys() - set(_KEYS)):
             raise SetupError(f"`{printable(unknown[0], 60)}` is no key of it; it takes {listed(_KEYS)}")
         address = addresses.read(settings.get("url", ""))
-        if address is None or address.scheme not in ("http", "https"):
+        if address is None or address.scheme not in ("http", "https") or not address.host or address.query:
             raise SetupError("`url` must be the address of an Alertmanager, such as http://alertmanager:9093")
         self._where = f"{address.scheme}://{address.hosts}{address.path.rstrip('/').removesuffix(_PATH)}"
         self._headers = {"Content-Type": "application/json"}
