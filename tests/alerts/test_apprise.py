@@ -198,8 +198,8 @@ def test_message_when_too_long_is_cut_unless_the_address_says_otherwise(store: S
     [
         ({}, "there is no address for `default`"),
         ({"web": "json://localhost"}, "there is no address for `default`"),
-        ({"default": f"nosuch://{TOKEN}"}, "the address for `default` is none of Apprise's"),
-        ({"default": "json://localhost", "web": f"tgram://{TOKEN}"}, "the address for `web` is none of Apprise's"),
+        ({"default": f"nosuch://{TOKEN}"}, "the address for `default` is not an Apprise URL"),
+        ({"default": "json://localhost", "web": f"tgram://{TOKEN}"}, "the address for `web` is not an Apprise URL"),
     ],
 )
 def test_settings_when_wrong_are_one_line_without_secrets(

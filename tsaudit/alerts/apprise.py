@@ -52,7 +52,7 @@ class Apprise(Notifier):
             with _logged():
                 service = apprise.Apprise.instantiate(address)
             if service is None:
-                raise SetupError(f"the address for `{printable(owner, 60)}` is none of Apprise's")
+                raise SetupError(f"the address for `{printable(owner, 60)}` is not an Apprise URL")
             if "overflow=" not in address:
                 # A part of a long message is better than none. Two messages would be sent again if one fails.
                 service.overflow_mode = apprise.OverflowMode.TRUNCATE

@@ -177,7 +177,7 @@ def _slack(slack: Slack) -> bool:
 
 
 def _notifiers(settings: Settings) -> bool:
-    """Whether the notifiers of other packages can be set up."""
+    """Whether the entries under `notifiers:` can be set up."""
     from tsaudit.alerts import notifiers
     from tsaudit.alerts.errors import SetupError
 

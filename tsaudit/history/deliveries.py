@@ -25,7 +25,7 @@ from tsaudit.history import database
 from tsaudit.history.schema import delivery as table
 
 SLACK: Final = "slack"
-"""Where messages go that go to Slack; any other name is that of a notifier of another package."""
+"""Where messages go that go to Slack; any other name is that of an entry under `notifiers:`."""
 
 
 class DeliveryKind(enum.StrEnum):
