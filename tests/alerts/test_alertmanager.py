@@ -148,6 +148,15 @@ def test_alert_when_muted_ends(history: History, double: AlertmanagerDouble, clo
     assert double.firing(clock.now) == [SECOND]
 
 
+def test_alerts_of_many_owners_are_sent_without_a_pause(store: Store, double: AlertmanagerDouble) -> None:
+    """One call a second would let those of many targets expire before it is their turn."""
+    routes = [{"owner": "dba", "measurements": ["table_1"]}]
+    history = history_of(store, double.url, routes=routes)
+    history.audit(found(1, 2))
+    slept: list[float] = []
+    assert (history.send(pace=builders.fast(slept)).sent, slept) == (2, [])
+
+
 def test_names_when_hostile_are_taken(history: History, double: AlertmanagerDouble, clock: Clock) -> None:
     history.audit([a_finding(Subject("main", name, ""), message=f"{name} is bad") for name in NAMES])
     history.send()

@@ -98,8 +98,8 @@ class _Sender:
     """Whether nothing more is sent at all: the time is used up."""
     notifiers: dict[str, Notifier | SetupError | None] = field(default_factory=dict)
     """Those that were needed so far: None without Slack, or why one cannot be used."""
-    called: dict[tuple[str, str], float] = field(default_factory=dict)
-    """(notifier, channel) to the time of its last call."""
+    called: dict[str, float] = field(default_factory=dict)
+    """Slack's channel to the time of its last call."""
 
     def __post_init__(self) -> None:
         self.share = Share(self.store, self.settings)
@@ -202,15 +202,17 @@ class _Sender:
             self.out_of_time[str(error)] = None
 
     def wait_turn(self, notifier: str, channel: str) -> float:
-        """Sleep until the channel may be called again. Returns how long the call may take.
+        """Sleep until Slack's channel may be called again; only Slack limits that. Returns how long the call may take.
 
         Raises DeadlineError if no call can be made by then.
         """
-        pace, last = self.budget.pace, self.called.get((notifier, channel))
+        if notifier != SLACK:
+            return self.budget.call_s()
+        pace, last = self.budget.pace, self.called.get(channel)
         if last is not None and (rest := last + pace.message_s - pace.now()) > 0:
             self.budget.sleep(rest)
         timeout_s = self.budget.call_s()
-        self.called[notifier, channel] = pace.now()
+        self.called[channel] = pace.now()
         return timeout_s
 
 
