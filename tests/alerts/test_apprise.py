@@ -114,7 +114,7 @@ def test_message_when_not_taken_waits_and_shows_no_secret(
     assert line.startswith("apprise: JSON did not take the message to `default`: ")
     assert "error=500" in line
     assert (report.sent, report.waiting) == (0, 1)
-    with caplog.at_level(logging.DEBUG), capfd.disabled():
+    with caplog.at_level(logging.DEBUG):
         history.send()
     shown = line + caplog.text + "".join(capfd.readouterr())
     assert not any(part in shown for part in (TOKEN, "robot", "pw@"))
