@@ -288,6 +288,7 @@ def test_alert_when_its_end_was_not_taken_ends_with_the_next_audit(
         ({"url": "http://:9093"}, "`url` must be the address of an Alertmanager"),
         ({"url": "http://am:9093/?token=t0ken"}, "`url` must be the address of an Alertmanager"),
         ({"url": "http://am:9093", "urls": "x"}, "`urls` is no key of it; it takes url and expires_after"),
+        ({"url": "http://am:9093", "expires_after": "0s"}, "`expires_after` must be longer than 0s"),
         ({"url": "http://am:9093", "expires_after": "soon"}, "`expires_after`: expected a duration"),
     ],
 )

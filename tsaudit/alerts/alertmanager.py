@@ -57,6 +57,8 @@ class Alertmanager(Notifier):
             )
         except ValidationError as error:
             raise SetupError(f"`expires_after`: {error.errors()[0]['msg']}") from error
+        if not self._expires_after:
+            raise SetupError("`expires_after` must be longer than 0s: alerts would never fire")
 
     def notify(self, notice: Notice, timeout_s: float) -> MessagePlace:
         """Send the alerts of all incidents in the notice; a digest has none."""
