@@ -104,6 +104,12 @@ def test_junit_has_a_case_for_each_finding_and_rule(found: dict[str, Any], misse
     )
 
 
+def test_junit_when_muted_and_not_audited_is_no_success(missed: dict[str, Any]) -> None:
+    (finding,) = missed["findings"]
+    ((_, what, _),) = cases(junit.document([missed | {"findings": [finding | {"muted": True}]}]))
+    assert (missed["verdict"], what) == ("unknown", "error unknown")
+
+
 def test_junit_when_only_an_error_is_known() -> None:
     run = results.of_run(AuditRun("demo", DAY, None, None, (), None, 0.0, "the history is locked"))
     assert list(cases(junit.document([run]))) == [("audit", "error unknown", "the history is locked")]

@@ -62,10 +62,11 @@ def _finding(found: dict[str, Any], one: dict[str, Any], *, is_failed: bool) -> 
     lines = [one["sentence"], *one["fix"].splitlines(), f"tsaudit show {short_fingerprint(one['fingerprint'])}"]
     if found["report"]:
         lines.append(f"{found['report']}#f-{one['fingerprint']}")
-    if one["muted"]:
-        Xml.SubElement(case, "skipped", message=_line(f"muted: {one['headline']}"))
-    elif is_failed:
+    if is_failed:
+        # Also if it is muted: the verdict stays unknown, and a suite in which all is skipped passes.
         _say(case, "error", "unknown", one["headline"], lines)
+    elif one["muted"]:
+        Xml.SubElement(case, "skipped", message=_line(f"muted: {one['headline']}"))
     elif one["severity"] != "note":
         _say(case, "failure", one["severity"], one["headline"], lines)
     else:
