@@ -588,12 +588,12 @@ def test_two_audits_of_one_database_under_two_names_never_ask_it_at_once(
     assert most == 1
 
 
-def test_what_is_new_is_what_nobody_has_muted() -> None:
+def test_what_is_new_is_what_is_no_longer_muted_or_was_never() -> None:
     made = Decision(DecisionKind.MUTE, "ada", "known", datetime.now(UTC), DAY, Severity.WARNING, 10.0)
     opened, raised, muted, worse, resolved, known = (
         an_incident(a_finding(Subject("main", name))) for name in ("a", "b", "c", "d", "e", "f")
     )
-    worse, resolved = replace(worse, exceeded=made), replace(resolved, exceeded=made)
+    worse, resolved, known = (replace(one, exceeded=made) for one in (worse, resolved, known))
     kinds = (
         (ChangeKind.OPENED, opened),
         (ChangeKind.RAISED, raised),
@@ -603,5 +603,16 @@ def test_what_is_new_is_what_nobody_has_muted() -> None:
         (ChangeKind.CONTINUED, known),
     )
     changes = tuple(IncidentChange(kind, incident) for kind, incident in kinds)
-    found = run.AuditRun("demo", DAY, a_result(), None, changes, None, 0.0, None, muted=frozenset({muted.fingerprint}))
+    found = run.AuditRun(
+        "demo",
+        DAY,
+        a_result(),
+        None,
+        changes,
+        None,
+        0.0,
+        None,
+        muted=frozenset({muted.fingerprint}),
+        returned=frozenset({worse.fingerprint, resolved.fingerprint}),
+    )
     assert found.new == (opened, raised, worse)

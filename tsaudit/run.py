@@ -69,6 +69,8 @@ class AuditRun:
     """Whether it was audited, and on no earlier day."""
     muted: frozenset[str] = frozenset()
     """Fingerprints of the findings that are counted apart, and fail nothing."""
+    returned: frozenset[str] = frozenset()
+    """Fingerprints that were muted at the preceding audit and are not anymore: the mute ended, or they outgrew it."""
 
     @property
     def unmuted(self) -> AuditResult | None:
@@ -83,11 +85,11 @@ class AuditRun:
 
     @property
     def new(self) -> tuple[incidents.Incident, ...]:
-        """Incidents that opened or became more severe, or worse than what somebody has muted."""
+        """Incidents that opened, became more severe, or are no longer muted: what notifies their owners."""
         kinds = (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED)
         standing = [c for c in self.changes if c.kind is not incidents.ChangeKind.RESOLVED]
         unmuted = [c for c in standing if c.incident.fingerprint not in self.muted]
-        return tuple(c.incident for c in unmuted if c.kind in kinds or c.incident.exceeded)
+        return tuple(c.incident for c in unmuted if c.kind in kinds or c.incident.fingerprint in self.returned)
 
     @property
     def summary(self) -> Summary:
@@ -182,6 +184,8 @@ def _audit_alone(
     muted = incidents.muted(store, target.name, day)
     verdict = result.without(muted).verdict
     days = store.days(target.name)
+    preceding = max((one for one in days if one < day), default=None)
+    returned = incidents.muted(store, target.name, preceding) - muted if preceding else frozenset[str]()
     warning = clock.future_days_warning(target.name, days)
     location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, warning or "")
     if location:
@@ -212,6 +216,7 @@ def _audit_alone(
         error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
         is_first=profile is not None and timeline.is_empty,
         muted=muted,
+        returned=returned,
     )
 
 
