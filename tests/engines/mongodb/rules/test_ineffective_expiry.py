@@ -65,6 +65,7 @@ def _dated(*ages: timedelta) -> Field:
         (a_field("meta.AT", types=("date",)), Severity.WARNING, "no document has at, but meta.AT"),
         (a_field("url", types=("string",)), Severity.NOTE, "none of 100 documents read has at"),
         (_dated(timedelta(days=9), timedelta(days=3)), Severity.WARNING, "still there 2 days after they were due"),
+        (_dated(timedelta(days=-9e3), timedelta(days=-8e3)), Severity.WARNING, "none of 2 times read is before 2048-"),
     ],
 )
 def test_severity_follows_from_what_is_known(field: Field, expected: Severity, said: str) -> None:
@@ -83,6 +84,8 @@ def test_severity_follows_from_what_is_known(field: Field, expected: Severity, s
         a_field("at", types=("date",), sample=("253402300800000",)),
         # A hundredth is due: the server is at it.
         _dated(timedelta(days=9), *(timedelta(days=1),) * 99),
+        # Some are kept for good, and the others go.
+        _dated(timedelta(days=-9e3), timedelta(days=6)),
     ],
 )
 def test_silence_when_documents_are_removed_or_may_be(field: Field) -> None:
@@ -94,6 +97,7 @@ def test_other_indexes_say_nothing() -> None:
     assert _found(numbers, expires_s=None) is None
     assert _found(numbers, columns=("at", "url")) is None
     assert _found(_dated(timedelta(days=9)), partial=True) is None
+    assert _found(_dated(timedelta(days=9)), expires_s=2**31 - 1) is None
     assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
 
 

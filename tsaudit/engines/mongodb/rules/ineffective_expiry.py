@@ -17,6 +17,8 @@ _GRACE: Final = timedelta(hours=1)
 """The server looks for expired documents each minute."""
 _FEW: Final = 0.02
 """Share of the documents read: fewer expired ones are about to be removed."""
+_NEVER: Final = timedelta(days=3_650)
+"""Documents that are due later than this are kept for longer than a disk lasts: nobody plans to remove them then."""
 _READ: Final = frozenset({"date", "array"})
 """Types that may contain a date."""
 
@@ -32,9 +34,10 @@ def ineffective_expiry(case: Case) -> Iterator[Finding]:
     """TTL indexes by which the server removes no documents, although they are due.
 
     Reported are indexes on a field that contains no date in any document read, but numbers or texts; indexes on a field
-    that no document has, while another one has nearly the same name; and documents that are still there an hour after
-    they were due, which shows that the server does not remove them, or not fast enough. If no document has the field,
-    and none a similar one, it is a note: there may be none to remove yet.
+    that no document has, while another one has nearly the same name; documents that are still there an hour after they
+    were due, which shows that the server does not remove them, or not fast enough; and collections in which all
+    documents read are due in more than ten years, by the times in them. If no document has the field, and none a
+    similar one, it is a note: there may be none to remove yet.
 
     ## Why it matters
 
@@ -73,13 +76,14 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
             # One that is out of range is a number.
             times = [datetime.fromisoformat(value) for value in field.sample if "T" in value]
             yield from _overdue(case, measurement, index, keep, times)
+            yield from _in_years(case, measurement, index, keep, times)
 
 
 def _overdue(
     case: Case, measurement: Measurement, index: Index, keep: timedelta, times: Sequence[datetime | None]
 ) -> Iterator[Finding]:
     """`times`: some of those in the field, or only the oldest one."""
-    known = [one if one.tzinfo else one.replace(tzinfo=UTC) for one in times if one is not None]
+    known = [_with_zone(one) for one in times if one is not None]
     due = [one for one in known if one < case.profile.window.end - keep - _GRACE]
     # What a partial index leaves out stays.
     if index.partial or not due or len(due) < _FEW * len(known):
@@ -92,6 +96,26 @@ def _overdue(
         fix="See whether the parameter ttlMonitorEnabled is true, and how metrics.ttl of serverStatus grows. If the "
         "server is behind, remove the oldest documents in batches.",
     )
+
+
+def _in_years(
+    case: Case, measurement: Measurement, index: Index, keep: timedelta, times: Sequence[datetime]
+) -> Iterator[Finding]:
+    # Whoever lets the index itself keep documents for so long knows it.
+    first = min((_with_zone(one) for one in times), default=None)
+    if first is None or keep > _NEVER or first - case.profile.window.end + keep < _NEVER:
+        return
+    yield _finding(
+        measurement,
+        index,
+        f"none of {many(len(times), 'time')} read is before {first.date()}, so nothing is removed until then",
+        fix="Set the lifetime in the program that writes the times, which may have a default of decades; "
+        "what is stored gets a new time by an update, or is removed by its age.",
+    )
+
+
+def _with_zone(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _of_another_type(measurement: Measurement, index: Index, field: Field) -> Finding:
