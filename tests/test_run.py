@@ -523,7 +523,7 @@ def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
         list(run.audit_targets([target], settings, store, day=NEXT_DAY))
         run.notify(settings, store, said.append)
         assert said == []
-        assert "all clear" in slack.messages[0].text, "the audit already knows that it is muted"
+        assert "nothing open anymore" in slack.messages[0].text, "the audit already knows that it is muted"
         assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["muted", "a:"]
         slack.scopes.remove("reactions:read")
         assert run.notify(settings, store, said.append).errors == ()

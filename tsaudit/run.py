@@ -87,8 +87,8 @@ class AuditRun:
     def new(self) -> tuple[incidents.Incident, ...]:
         """Incidents that opened, became more severe, or are no longer muted: what notifies their owners."""
         kinds = (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED)
-        standing = [c for c in self.changes if c.kind is not incidents.ChangeKind.RESOLVED]
-        unmuted = [c for c in standing if c.incident.fingerprint not in self.muted]
+        found = [c for c in self.changes if c.kind is not incidents.ChangeKind.RESOLVED and not c.incident.is_absent]
+        unmuted = [c for c in found if c.incident.fingerprint not in self.muted]
         return tuple(c.incident for c in unmuted if c.kind in kinds or c.incident.fingerprint in self.returned)
 
     @property

@@ -85,7 +85,7 @@ def test_everything_is_said_once_and_in_order(
     for message in newest:
         bad = days[-1][0]
         count = f"{len(bad)} open incident{'' if len(bad) == 1 else 's'}"
-        assert (count if bad else "all clear") in message.text
+        assert (count if bad else "all resolved") in message.text
     threads = {m.ts for m in slack.messages if m.thread_ts is None}
     assert all(m.thread_ts in threads for m in slack.messages if m.thread_ts)
 

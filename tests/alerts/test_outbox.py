@@ -111,7 +111,7 @@ def test_one_of_two_resolved_edits_the_message_only(history: History, slack: Sla
     history.next_day(found(1))
     history.send()
     assert len(slack.messages) == 1
-    assert "No longer open: `main/table_2.host` resolved" in str(slack.messages[0].blocks)
+    assert "No longer open: CAR001 `main/table_2.host` resolved" in str(slack.messages[0].blocks)
 
 
 def test_a_resolved_incident_rings_when_it_comes_back(history: History, slack: SlackDouble) -> None:
@@ -122,13 +122,51 @@ def test_a_resolved_incident_rings_when_it_comes_back(history: History, slack: S
     assert ["1 new" in m.text for m in slack.messages] == [False, True]
 
 
+def test_what_the_audit_no_longer_finds_does_not_lead_while_it_waits_for_its_end(
+    store: Store, slack: SlackDouble
+) -> None:
+    history = History(store, builders.with_token(slack, incidents={"open_after": 1, "resolve_after": 2}))
+    history.audit(found(1, 2))
+    history.send()
+    titles = []
+    for left in (found(1), [], found(2)):
+        history.next_day(left)
+        history.send()
+        titles.append(slack.messages[0].text.splitlines()[0])
+        if not left:
+            assert "Not found anymore, and resolved if that stays so: CAR001 `main/table_1.host`" in str(
+                slack.messages[0].blocks
+            )
+    assert titles == [
+        "🟠 Warning: demo, 1 open incident",
+        "🟢 demo: 1 open incident not found anymore",
+        "🟠 Warning: demo, 1 open incident",
+    ]
+
+
+def test_a_mute_that_ends_notifies_of_nothing_that_the_audit_does_not_find(store: Store, slack: SlackDouble) -> None:
+    history = History(store, builders.with_token(slack, incidents={"open_after": 1, "resolve_after": 3}))
+    history.audit(found(1))
+    (incident,) = incidents.current(store)
+    decisions.decide(store, [incident.fingerprint], "mute", "ada", "known", until=history.day + timedelta(days=1))
+    history.next_day([])
+    history.send()
+    before = len(slack.messages)
+    history.next_day([])
+    history.send()
+    assert len(slack.messages) == before
+    history.next_day(found(1))
+    history.send()
+    assert len(slack.messages) > before
+
+
 def test_the_last_one_resolved_edits_and_closes_the_thread(history: History, slack: SlackDouble) -> None:
     history.audit(found(1, 2))
     history.send()
     history.next_day([])
     history.send()
     alert, notice = slack.messages
-    assert "all clear" in alert.text
+    assert "all resolved" in alert.text
     assert notice.thread_ts == alert.ts
     assert "demo: all resolved" in notice.text
 
@@ -175,7 +213,7 @@ def test_the_same_day_again_with_less_found_takes_it_back(history: History, slac
     history.send()
     history.audit([])
     history.send()
-    assert "all clear" in slack.messages[0].text
+    assert "all resolved" in slack.messages[0].text
 
 
 def test_a_day_in_the_past_is_no_news(history: History) -> None:
@@ -276,7 +314,7 @@ def test_a_change_of_channels_with_nothing_new_to_tell_goes_on_where_it_is(
     history.next_day([])
     history.send()
     assert [m.channel for m in slack.messages] == ["C0DEFAULT"] * 2
-    assert "all clear" in slack.texts()[0]
+    assert "all resolved" in slack.texts()[0]
     assert "all resolved" in slack.texts()[1]
 
 
@@ -286,7 +324,7 @@ def test_a_change_of_channels_on_the_day_it_ends_tells_the_end(history: History,
     history.settings = builders.with_token(slack, owners={"default": {"channel": "#dba"}})
     history.next_day([])
     history.send()
-    assert "all clear" in slack.texts("C0DEFAULT")[0]
+    assert "all resolved" in slack.texts("C0DEFAULT")[0]
     assert "all resolved" in slack.texts("C0DEFAULT")[1]
 
 
@@ -327,7 +365,7 @@ def test_an_owner_with_a_slash_and_targets_with_alike_names(store: Store, slack:
         history.audit(found(1), target=target)
     history.next_day([], target="a_b")
     history.send()
-    assert [m.text.split("\n")[0] for m in slack.messages if "clear" in m.text] == ["🟢 a_b: all clear"]
+    assert [m.text.split("\n")[0] for m in slack.messages if "resolved" in m.text] == ["🟢 a_b: all resolved"] * 2
 
 
 def test_edits_that_still_wait_are_superseded_by_newer_ones(history: History) -> None:
@@ -413,7 +451,7 @@ def test_settings_without_slack_thread_on_in_the_terminal(store: Store) -> None:
     assert [text.splitlines()[0] for text in said] == [
         "🟠 Warning: demo, 1 open incident",
         "🟠 demo: 1 new",
-        "edited: 🟢 demo: all clear",
+        "edited: 🟢 demo: all resolved",
         "🟢 demo: all resolved",
     ]
     assert [state for _, state in states(store)] == ["not_sent", "superseded", "not_sent", "not_sent", "not_sent"]

@@ -109,7 +109,7 @@ def test_taken_back_after_the_message_shows_nothing_any_more(history: History, s
     read_and_send(history)
     history.next_day(found(1))
     history.send()
-    assert "all clear" in message.text
+    assert "nothing open anymore" in message.text
     message.take_back("zzz", ANN)
     assert read(history).undone == 1
     history.next_day(found(1))

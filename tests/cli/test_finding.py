@@ -56,13 +56,20 @@ def test_finding_says_what_was_decided(tsaudit: Tsaudit, mark: str) -> None:
     assert "tsaudit mute" not in text
 
 
-def test_finding_that_is_resolved_is_still_found(tsaudit: Tsaudit, folder: Path, mark: str) -> None:
+@pytest.mark.parametrize(
+    ("resolve_after", "state"), [(1, "Resolved on 2026-04-01"), (2, "Open since 2026-03-31, not found on 2026-04-01")]
+)
+def test_finding_that_is_no_longer_there_is_still_shown(
+    tsaudit: Tsaudit, folder: Path, mark: str, resolve_after: int, state: str
+) -> None:
+    config = folder / "tsaudit.yaml"
+    config.write_text(config.read_text().replace("resolve_after: 1", f"resolve_after: {resolve_after}"))
     (folder / "plant.db").rename(folder / "shop.db")
     tsaudit("audit", "shop", "--day", (DAY + timedelta(1)).isoformat())
     text = tsaudit("show", mark).stdout
     assert text.splitlines()[1] == f"shop  main/cpu.usage  {DAY}"
-    assert f"  Resolved on {DAY + timedelta(1)}\n" in text
-    assert "tsaudit ack" not in text
+    assert f"  {state}\n" in text
+    assert ("tsaudit ack" in text) == state.startswith("Open")
 
 
 def test_finding_as_data(tsaudit: Tsaudit, mark: str) -> None:

@@ -326,7 +326,7 @@ def test_notifier_that_edits_gets_edits_and_replies_as_slack_does(history: Histo
     assert [(n.kind, n.id, n.place.channel, n.place.message_id) for n in editor.EDITED] == [
         ("edit", alert.id, "ward", "page-1")
     ] * 2
-    assert "all clear" in editor.EDITED[-1].title
+    assert "all resolved" in editor.EDITED[-1].title
     assert all(n.message.blocks == () for n in editor.GOT), "it shows no blocks"
 
 

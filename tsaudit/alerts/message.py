@@ -26,6 +26,7 @@ from tsaudit.config.slack import Reactions
 from tsaudit.history.incidents import Incident, IncidentState
 from tsaudit.model.finding import Verdict
 from tsaudit.model.plan import Plan
+from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
 from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint
@@ -33,10 +34,11 @@ from tsaudit.text.findings import tally
 from tsaudit.text.headline import headline
 
 SIGNS: Final = {"critical": "🔴", "warning": "🟠", "unknown": "⚪", "ok": "🟢", "note": "🔵"}
-_FOOTER_CHARACTERS: Final = 1_200
+_FOOTER_CHARACTERS: Final = 2_200
 """Reserved for what follows the incidents."""
 _FOOTER_BLOCKS: Final = 5
-_CLOSED_SHOWN: Final = 10
+_SHOWN: Final = 10
+"""Incidents that are named where there is no room for more about them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,18 +73,22 @@ def alert(
     full_values: bool = False,
     mention: str | None = None,
 ) -> Message:
-    """The current state of a target for one owner: the open incidents, worst first, and what has ended.
+    """The current state of a target for one owner: the open incidents, worst first, those that the audit did not find,
+    and what has ended.
 
     If no incident is left, it says so. `mention` is a configured Slack ID; everything else is untrusted text.
     """
-    ranked = sorted(incidents, key=by_badness)
+    ranked = sorted((one for one in incidents if not one.is_absent), key=by_badness)
+    absent = sorted((one for one in incidents if one.is_absent), key=by_badness)
     if ranked:
         worst = ranked[0].severity
         word = worst.capitalize()
         title = f"{SIGNS[worst]} {word}: {context.target}, {many(len(ranked), 'open incident')}"
+    elif absent:
+        title = f"{SIGNS['ok']} {context.target}: {many(len(absent), 'open incident')} not found anymore"
     else:
-        title = f"{SIGNS['ok']} {context.target}: all clear"
-    return _message(context, title, ranked, closed, full_values=full_values, mention=mention)
+        title = _end(context, closed)
+    return _message(context, title, ranked, closed, absent, full_values=full_values, mention=mention)
 
 
 def news(
@@ -106,10 +112,15 @@ def news(
 
 def over(context: RunContext, closed: Sequence[Closed]) -> Message:
     """The notice that nothing in an alert is open anymore."""
-    resolved = all(c.how == "resolved" for c in closed)
-    words = "all resolved" if resolved else "nothing open anymore"
-    title = f"{SIGNS['ok']} {context.target}: {words}"
-    return _message(context, title, (), closed)
+    return _message(context, _end(context, closed), (), closed)
+
+
+def _end(context: RunContext, closed: Sequence[Closed]) -> str:
+    """Green only if it is over, not if nobody wants to hear of it: the target may be as bad as before."""
+    if all(c.how == "resolved" for c in closed):
+        return f"{SIGNS['ok']} {context.target}: all resolved"
+    sign = SIGNS["unknown" if context.verdict is Verdict.UNKNOWN else "note"]
+    return f"{sign} {context.target}: nothing open anymore"
 
 
 def moved(context: RunContext, channel: str) -> Message:
@@ -123,6 +134,7 @@ def _message(
     title: str,
     ranked: Sequence[Incident],
     closed: Sequence[Closed],
+    absent: Sequence[Incident] = (),
     *,
     full_values: bool = False,
     mention: str | None = None,
@@ -134,10 +146,10 @@ def _message(
     room = MAX_TOTAL - MAX_TEXT - _FOOTER_CHARACTERS - characters(blocks)
     shown = fitting(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), room)
     blocks += [block for group in shown for block in group]
-    blocks += _footer(context, ranked[len(shown) :], closed)
+    blocks += _footer(context, ranked[len(shown) :], closed, absent)
     blocks.append(small(_circumstances(context)))
     text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
-    about = {i.fingerprint: str(i.severity) for i in ranked}
+    about = {i.fingerprint: str(i.severity) for i in (*ranked, *absent)}
     return Message(text, tuple(blocks), about, hint=_hint(context.reactions) if ranked else None)
 
 
@@ -205,18 +217,30 @@ def _references(incident: Incident, summary: Summary, context: RunContext, plan:
     return " · ".join(parts)
 
 
-def _footer(context: RunContext, hidden: Sequence[Incident], closed: Sequence[Closed]) -> list[Block]:
+def _footer(
+    context: RunContext, hidden: Sequence[Incident], closed: Sequence[Closed], absent: Sequence[Incident]
+) -> list[Block]:
     blocks = []
     if hidden:
         where = "the report lists them all" if context.report_url else "`tsaudit incidents` lists them all"
         kinds = tally(i.severity for i in hidden)
         some = f"{number(len(hidden))} more ({kinds})" if "," in kinds else kinds.replace(" ", " more ", 1)
         blocks.append(small(f"and {some}: {where}"))
+    if absent:
+        named = _listed([_named(one) for one in absent])
+        blocks.append(small(f"Not found anymore, and resolved if that stays so: {named}"))
     if closed:
-        named = [f"{code(str(c.incident.subject), 60)} {plain(c.how, 40)}" for c in closed[:_CLOSED_SHOWN]]
-        more = f" and {number(len(closed) - len(named))} more" if len(closed) > len(named) else ""
-        blocks.append(small(f"No longer open: {', '.join(named)}{more}"))
+        blocks.append(small(f"No longer open: {_listed([f'{_named(c.incident)} {plain(c.how, 40)}' for c in closed])}"))
     return blocks
+
+
+def _named(incident: Incident) -> str:
+    return f"{incident.code} {code(str(incident.subject), 60)}" if incident.subject != Subject() else incident.code
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = f" and {number(len(names) - _SHOWN)} more" if len(names) > _SHOWN else ""
+    return f"{', '.join(names[:_SHOWN])}{more}"
 
 
 def is_active(incident: Incident) -> bool:

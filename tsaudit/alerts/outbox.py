@@ -161,9 +161,11 @@ class _Thread:
                 deliveries.drop_content(self.connection, row)
 
     def _news(self, notified: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
-        """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse."""
+        """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse; none
+        that the audit did not find.
+        """
         fresh = []
-        for incident in self.open:
+        for incident in (one for one in self.open if not one.is_absent):
             before = notified.get(incident.fingerprint)
             if before is None:
                 if incident.decision is None:

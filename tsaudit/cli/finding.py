@@ -116,7 +116,9 @@ def _of_fingerprint(store: Store, prefix: str, day: date | None) -> list[Shown]:
 
 
 def _results(store: Store, prefix: str, day: date | None) -> Iterator[AuditResult]:
-    """The newest results of all targets, or those of the day; then the last ones that had a resolved incident."""
+    """The newest results of all targets, or those of the day; then the last ones that had an incident which the newest
+    one does not have.
+    """
     from tsaudit.history import incidents
 
     days = dict.fromkeys(store.targets(), day) if day else dict(store.newest_days())
@@ -125,7 +127,7 @@ def _results(store: Store, prefix: str, day: date | None) -> Iterator[AuditResul
             yield result
     for one in incidents.current(store):
         if day is None and one.fingerprint.startswith(prefix.lower()):
-            before = [d for d in store.past_days(one.target) if one.resolved and d < one.resolved]
+            before = [d for d in store.past_days(one.target) if d < (one.resolved or one.day)]
             if before and (result := store.result(one.target, _last_bad(store, one.target, before, one.fingerprint))):
                 yield result
 

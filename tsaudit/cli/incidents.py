@@ -63,6 +63,7 @@ def as_dict(incident: Incident) -> dict[str, Any]:
         "first_seen": incident.first_seen.isoformat(),
         "opened": incident.opened and incident.opened.isoformat(),
         "resolved": incident.resolved and incident.resolved.isoformat(),
+        "absent": incident.is_absent,
         "message": incident.finding.message,
         "decision": incident.decision and _decision(incident.decision),
         "exceeded": incident.exceeded and _decision(incident.exceeded),

@@ -163,8 +163,9 @@ def _track(row: Row[Any], packers: Packers) -> Track:
         resolved=row.resolved,
         day=row.day,
         finding=_finding(row, packers),
+        good_runs=row.good_runs,
     )
-    return Track(incident, row.bad_runs, row.good_runs)
+    return Track(incident, row.bad_runs)
 
 
 def _finding(row: Row[Any], packers: Packers) -> Finding:
@@ -211,7 +212,7 @@ def _row(track: Track) -> dict[str, Any]:
         "severity": str(incident.severity),
         "owner": incident.owner,
         "bad_runs": track.bad_runs,
-        "good_runs": track.good_runs,
+        "good_runs": track.incident.good_runs,
         "first_seen": incident.first_seen,
         "opened": incident.opened,
         "resolved": incident.resolved,

@@ -100,6 +100,13 @@ class Incident:
     """The newest decision, if it applies on the day."""
     exceeded: Decision | None = None
     """The newest decision, if it would apply on the day but the incident is now worse than what it covers."""
+    good_runs: int = 0
+    """The audits in a row, up to the day, whose rule ran and did not find it: enough of them resolve it."""
+
+    @property
+    def is_absent(self) -> bool:
+        """Whether it is open although the newest audit that could find it did not."""
+        return self.state is IncidentState.OPEN and self.good_runs > 0
 
     @property
     def is_muted(self) -> bool:
@@ -117,7 +124,8 @@ class Incident:
         if self.state is IncidentState.WATCHING or self.opened is None:
             return f"watched since {self.first_seen}, not yet an incident"
         earlier = f", first seen {self.first_seen}" if self.first_seen != self.opened else ""
-        return f"open since {self.opened}{earlier}"
+        absent = f", not found on {self.day}" if self.is_absent else ""
+        return f"open since {self.opened}{earlier}{absent}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,11 +138,10 @@ class IncidentChange:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """An incident and its numbers of consecutive audits, after a day."""
+    """An incident and its number of consecutive bad audits, after a day."""
 
     incident: Incident
     bad_runs: int
-    good_runs: int
 
     @property
     def gone(self) -> bool:
@@ -252,7 +259,7 @@ class DaySeen:
             day=self.day,
             finding=bad.finding,
         )
-        return Track(incident, bad_runs, 0)
+        return Track(incident, bad_runs)
 
     def _after_good(self, before: Track | None, earlier: Track | None) -> Track | None:
         """Incidents that an earlier audit of the day opened, and perhaps reported, are resolved immediately.
@@ -260,16 +267,16 @@ class DaySeen:
         Otherwise nobody would hear that it was a mistake.
         """
         if earlier is not None and earlier.incident.opened == self.day:
-            return Track(replace(earlier.incident, state=IncidentState.RESOLVED, resolved=self.day), 0, 1)
+            ended = replace(earlier.incident, state=IncidentState.RESOLVED, resolved=self.day, good_runs=1)
+            return Track(ended, bad_runs=0)
         if before is None or before.gone:
             return None
-        incident = replace(before.incident, day=self.day)
+        incident = replace(before.incident, day=self.day, good_runs=before.incident.good_runs + 1)
         if incident.state is IncidentState.WATCHING:
-            return Track(replace(incident, state=IncidentState.RESOLVED), 0, 1)
-        good_runs = before.good_runs + 1
-        if good_runs >= self._policy.resolve_after:
+            incident = replace(incident, state=IncidentState.RESOLVED)
+        elif incident.good_runs >= self._policy.resolve_after:
             incident = replace(incident, state=IncidentState.RESOLVED, resolved=self.day)
-        return Track(incident, 0, good_runs)
+        return Track(incident, bad_runs=0)
 
     def _after_unknown(self, before: Track | None, earlier: Track | None) -> Track | None:
         """The result of an earlier audit of the day if there is one, otherwise of the day before."""
