@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as entities
 import re
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from pydantic import SecretStr
 
-from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit import alerts
 from tsaudit.cli import block, markdown, results
@@ -27,7 +28,7 @@ from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
-from tsaudit.model.profile import Gap, Reason
+from tsaudit.model.profile import Gap, Measurement, Reason, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.text import printable
 
@@ -77,7 +78,7 @@ def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None
     (other,) = others(1)
     small = fingerprint("demo", "CAR004", other.subject)[:8]
     assert text(with_plan(GROWING, other)) == [
-        f"demo  critical  duckdb 1.0  {DAY}  1 critical, 1 warning",
+        f"demo  critical  duckdb 1.0  {DAY}  3 series  1 critical, 1 warning",
         "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20: all from new values of request_id",
         "    Now            36,096 series (in http_requests, 768 before, 3,072 more a day, speeding up)",
         "    Why critical   47 times the series before (limit 100,000 series, 36% of it reached)",
@@ -90,6 +91,26 @@ def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None
     ]
 
 
+NOT_COUNTED = replace(a_measurement("disk"), series=None)
+TABLE_OF_ORDERS = replace(a_measurement("orders", kind=TableKind.ENTITY), series=None)
+
+
+@pytest.mark.parametrize(
+    ("second", "series"),
+    [(a_measurement("disk", 34), ["1,234 series"]), (TABLE_OF_ORDERS, ["1,200 series"]), (NOT_COUNTED, [])],
+)
+def test_heading_has_the_series_only_if_all_were_counted(second: Measurement, series: list[str]) -> None:
+    found = results.of_result(a_result(), a_profile(a_measurement(series=1_200), second))
+    heading = ["duckdb 1.0", DAY.isoformat(), *series]
+    assert click.unstyle(block.lines(found, everything=False)[0]) == "  ".join(["demo", "ok", *heading])
+    assert ", ".join(heading) in "\n".join(markdown.lines(found, everything=False)).replace("\\", "")
+
+
+def test_heading_without_any_series_counts_none() -> None:
+    found = results.of_result(a_result(), a_profile(TABLE_OF_ORDERS))
+    assert "series" not in block.lines(found, everything=False)[0]
+
+
 def test_notes_alone_are_counted_without_a_conjunction() -> None:
     """Above them stands no finding that they could be joined to."""
     assert text(a_result(a_rule_result(*others(2, Severity.NOTE))))[-1] == "  2 notes: `tsaudit show demo` lists all"
@@ -98,7 +119,8 @@ def test_notes_alone_are_counted_without_a_conjunction() -> None:
 def test_documentation_shows_a_block_as_it_is() -> None:
     spaced = a_finding(Subject("main", "mqtt", "Room No"), message="The name of tag Room No needs quotes.")
     result = with_plan(GROWING, spaced, *others(5, Severity.NOTE))
-    lines = block.lines(results.of_result(result, a_profile()), everything=False)
+    profile = a_profile(a_measurement(series=36_193))
+    lines = block.lines(results.of_result(result, profile), everything=False)
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")
     assert "```text\n" + "\n".join(map(click.unstyle, lines)) + "\n```\n" in page
 
@@ -154,7 +176,7 @@ def test_block_leaves_muted_findings_out_and_counts_them() -> None:
 
 def test_block_of_a_healthy_target_says_what_was_evaluated() -> None:
     assert text(a_result()) == [
-        f"demo  ok  duckdb 1.0  {DAY}",
+        f"demo  ok  duckdb 1.0  {DAY}  3 series",
         "  Nothing wrong was found: 1 rule evaluated on complete figures",
     ]
 

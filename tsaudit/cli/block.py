@@ -102,10 +102,18 @@ def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
     return alike
 
 
-def _heading(found: dict[str, Any]) -> Iterator[str]:
+def heading(found: dict[str, Any]) -> list[str]:
+    """Engine, day, series of the whole target if all were counted, and findings by severity; without what is unknown,
+    and without the series of a target that has none.
+    """
     engine = f"{found['engine']} {found['server_version']}".strip()
+    counted = found["measured"] and found["measured"]["series"]
     counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
-    after = "  ".join(show.clean(part) for part in (engine, found["day"], counts) if part)
+    return [part for part in (engine, found["day"], many(counted, "series") if counted else "", counts) if part]
+
+
+def _heading(found: dict[str, Any]) -> Iterator[str]:
+    after = "  ".join(map(show.clean, heading(found)))
     yield f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {after}"
 
 

@@ -7,7 +7,6 @@ from typing import Any, Final
 
 from tsaudit.cli import block, show
 from tsaudit.text import printable, short_fingerprint
-from tsaudit.text.findings import tally
 from tsaudit.text.markdown import code, escape
 
 MOST_FINDINGS: Final = 20
@@ -21,9 +20,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> It
 
     yield f"## {escape(found['target'])}: {found['verdict']}"
     yield ""
-    engine = f"{found['engine']} {found['server_version']}".strip()
-    counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
-    yield escape(", ".join(filter(None, (engine, found["day"], counts))))
+    yield escape(", ".join(block.heading(found)))
     if found["summary"]["headline"]:
         yield ""
         # A statement is not shortened, but a terminal must not see its control characters.
