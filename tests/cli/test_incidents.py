@@ -132,12 +132,12 @@ def test_history_when_listed(tsaudit: Tsaudit) -> None:
     for day in (DAY, DAY + timedelta(days=1)):
         tsaudit("audit", "--day", day.isoformat(), "--no-notify")
     rows = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
-    assert [(r["day"], r["verdict"], r["findings"]) for r in rows] == [
-        ((DAY + timedelta(days=1)).isoformat(), "warning", 1),
-        (DAY.isoformat(), "warning", 1),
+    assert [(r["day"], r["verdict"], r["findings"], r["series"]) for r in rows] == [
+        ((DAY + timedelta(days=1)).isoformat(), "warning", 1, 5),
+        (DAY.isoformat(), "warning", 1, 5),
     ]
     heads, *lines = tsaudit("history", "list", "--days", "1").stdout.splitlines()
-    assert heads.split() == ["target", "day", "verdict", "findings"]
+    assert heads.split() == ["target", "day", "verdict", "findings", "series"]
     assert [line.split()[0] for line in lines] == ["plant", "shop"]
     assert "`nowhere` was never audited" in tsaudit("history", "list", "nowhere").stderr
 
@@ -146,9 +146,9 @@ def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folde
     tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
     with closing(sqlite3.connect(folder / ".tsaudit" / "history.db")) as history, history:
         history.execute("UPDATE snapshot SET result = x'00'")
-    assert tsaudit("history", "list").stdout.splitlines()[1].split() == ["shop", DAY.isoformat(), "-", "-"]
+    assert tsaudit("history", "list").stdout.splitlines()[1].split() == ["shop", DAY.isoformat(), "-", "-", "5"]
     rows = json.loads(tsaudit("history", "list", "--format", "json").stdout)
-    assert rows == [{"target": "shop", "day": DAY.isoformat(), "verdict": None, "findings": None}]
+    assert rows == [{"target": "shop", "day": DAY.isoformat(), "verdict": None, "findings": None, "series": 5}]
     done = tsaudit("report", "shop")
     assert done.exit_code == Exit.USAGE
     assert f"the data stored for {DAY} was written by another version" in done.stderr

@@ -10,7 +10,7 @@ import click
 
 from tsaudit.cli import options, show
 from tsaudit.cli.groups import CommandGroup
-from tsaudit.text import many, short_fingerprint
+from tsaudit.text import many, number, short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
@@ -32,13 +32,17 @@ def history() -> None:
 @options.format_option("text", "json")
 @click.option("--days", type=click.IntRange(1), default=14, show_default=True, help="Number of days per target.")
 def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) -> None:
-    """List audited days with their verdicts, newest first."""
+    """List audited days with their verdicts and series, newest first.
+
+    The series are those of the whole target; - means that not all of them were counted.
+    """
     from tsaudit.history import clock
 
     with options.open_store(options.load_settings(config)) as store:
         rows = [
             {"target": target, "day": day.isoformat()}
             | _outcome(store.result(target, day))
+            | {"series": profile.series if (profile := store.profile(target, day)) else None}
             | ({"clock": "in the future"} if clock.days_ahead([day]) else {})
             for target in _known(store, targets)
             for day in sorted(store.days(target), reverse=True)[:days]
@@ -129,7 +133,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
                 f"{target} was not audited on {day}; the nearest days are {near}", param_hint="DAY"
             )
         what = _outcome(store.result(target, day))
-        if not yes and not _agreed(f"Drop {day} of {target} (verdict {_word(what['verdict']) or 'unreadable'})?"):
+        if not yes and not _agreed(f"Drop {day} of {target} (verdict {what['verdict'] or 'unreadable'})?"):
             raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
         show.line(
             _removal_line(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target)))
@@ -177,11 +181,7 @@ def _outcome(result: AuditResult | None) -> dict[str, Any]:
 
 def _cell(row: dict[str, Any], head: str) -> object:
     found = row.get(head)
-    return "-" if found is None else _word(found) if head == "verdict" else found
-
-
-def _word(verdict: str | None) -> str:
-    return verdict if verdict else ""
+    return "-" if found is None else number(found) if isinstance(found, int) else found
 
 
 def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:
