@@ -155,6 +155,23 @@ def test_block_breaks_no_statement_and_cuts_no_words_of_the_summary() -> None:
     assert "new values of request_id" in " ".join(" ".join(lines).split())
 
 
+@pytest.mark.usefixtures("terminal")
+def test_block_on_the_first_day_lists_notes_below_the_others_as_far_as_they_fit() -> None:
+    known, fresh = others(2)
+    result = with_plan(GROWING, known, fresh, *others(20, Severity.NOTE))
+    muted = {fingerprint("demo", "CAR004", known.subject)}
+    found = results.of_result(result, a_profile(), muted)
+    later = "\n".join(block.lines(found, everything=False))
+    first = [click.unstyle(line) for line in block.lines(found | {"first": True}, everything=False)]
+    assert "  note  " not in later
+    assert "20 notes, 1 muted: `tsaudit show demo` lists all" in later
+    kinds = [line.split()[0] for line in first if re.match(r"  (warning|note)  ", line)]
+    assert kinds[0] == "warning"
+    assert set(kinds[1:]) == {"note"}
+    assert f"  and {20 - len(kinds[1:])} notes, 1 muted: `tsaudit show demo` lists all" in first
+    assert len(first) < 20
+
+
 def test_block_with_all_findings_lists_each_once() -> None:
     lines = text(with_plan(GROWING, *others(30), *others(4, Severity.NOTE)), everything=True)
     listed = [line.split()[2] for line in lines if re.match(r"  (warning|note)  ", line)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
@@ -51,16 +52,20 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
 
 
 def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
-    """The findings that the summary is not about. `everything`: also notes, and muted ones."""
+    """The findings that the summary is not about. `everything`: also notes, and muted ones.
+
+    On the first day, notes are listed below the others: what has too little history to be more than a note is one then.
+    """
     worst = summarized(found)
     others = [one for one in found["findings"] if one is not worst]
     if everything:
         return Rest(others, "")
-    muted = sum(one["muted"] for one in others)
-    notes = sum(one["severity"] == "note" and not one["muted"] for one in others)
-    bad = [one for one in others if one["severity"] != "note" and not one["muted"]]
-    counts = ((len(bad) - most, "more"), (notes, plural(notes, "note")), (muted, "muted"))
-    return Rest(bad[:most], ", ".join(f"{number(count)} {word}" for count, word in counts if count > 0))
+    open_ones = [one for one in others if not one["muted"]]
+    shown = [one for one in open_ones if one["severity"] != "note" or found["first"]][:most]
+    left = Counter(one["severity"] == "note" for one in open_ones)
+    left.subtract(one["severity"] == "note" for one in shown)
+    counts = ((left[False], "more"), (left[True], plural(left[True], "note")), (len(others) - len(open_ones), "muted"))
+    return Rest(shown, ", ".join(f"{number(count)} {word}" for count, word in counts if count))
 
 
 def summarized(found: dict[str, Any]) -> dict[str, Any] | None:
