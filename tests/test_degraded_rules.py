@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import date, timedelta
 from typing import Final
 
 import pytest
 
-from tests.builders import DAY, a_finding, a_result, a_rule_result
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tsaudit.collect.past_days import of_its_day
 from tsaudit.config.settings import Incidents
 from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.history import incidents
@@ -69,6 +71,15 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     )
     assert last(*days, after=4) is None
     assert last(*days[:2], after=1) is not None
+
+
+def test_what_a_past_day_cannot_know_counts_on_no_day() -> None:
+    past = a_profile(a_measurement("log", tags={}, fields=(), time_column=None), engine="duckdb")
+    past = replace(past, facts=frozenset({"row_sample"}), collected_at=past.window.end + timedelta(days=9))
+    (gap,) = of_its_day(past).gaps
+    assert last(*[a_day(lacking(gap=gap))] * 5) is None
+    assert last(a_day(judged()), *[a_day(lacking())] * 2, *[a_day(lacking(gap=gap))] * 9) is None
+    assert last(*[a_day(lacking())] * 2, a_day(lacking(gap=gap)), a_day(lacking())) is not None
 
 
 def test_a_rule_that_broke_is_unknown_too() -> None:

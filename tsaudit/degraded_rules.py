@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from tsaudit.collect.past_days import is_for_a_past_day
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     RULELESS_CODES,
@@ -58,7 +59,7 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
     """Which rules were evaluated, and which could not be for a reason that nothing else reports.
 
     If the target could not be audited, only that is reported, and no rule counts. What a rule lacks in a database that
-    could not be audited does not count either.
+    could not be audited does not count either, nor what nobody can know of a past day.
     """
     missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
     evaluated, unknown = set(), set()
@@ -67,7 +68,7 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
             continue
         if rule.outcome in (Outcome.PASS, Outcome.FAIL):
             evaluated.add(rule.code)
-        elif rule.outcome is Outcome.ERROR or _gaps_outside(rule, missed):
+        elif rule.outcome is Outcome.ERROR or any(not is_for_a_past_day(gap) for gap in _gaps_outside(rule, missed)):
             unknown.add(rule.code)
     return RuleOutcomes(result.day, frozenset(evaluated), frozenset(unknown))
 

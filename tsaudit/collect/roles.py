@@ -101,7 +101,8 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
         reason = (
             draft.unreadable.reason if draft.unreadable else runner.why(("row_sample",), draft.database, draft.name)
         )
-        detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
+        why = f"{draft.unreadable.detail}; " if draft.unreadable else ""
+        detail = f"{why}without any rows, {', '.join(guessed)} may be tags or fields"
         runner.gap("columns", reason, detail, draft.database, draft.name)
     return draft
 
