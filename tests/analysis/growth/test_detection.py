@@ -49,6 +49,21 @@ def test_a_deployment_is_growth_from_its_fourth_day():
     assert kinds[4:] == ["growth", "growth", "growth"]
 
 
+@pytest.mark.parametrize("quiet", [4, 6, 9])
+def test_a_deployment_in_the_second_week_of_a_history_is_dated_as_well(quiet: int) -> None:
+    counts = deployment(4, quiet)
+    growth = detect(days(len(counts)), counts)
+    assert (growth.kind, growth.onset, growth.provisional) == ("growth", FIRST + timedelta(days=quiet), True)
+    ahead = forecast(days(len(counts)), counts, 9_300)
+    assert ahead is not None
+    assert ahead.days == pytest.approx(6, rel=0.01)
+
+
+@pytest.mark.parametrize("counts", [[300.0] * 6 + [600.0, 950.0, 990.0, 1_000.0], [300.0] * 4 + [400, 500, 560, 590]])
+def test_a_young_history_with_a_rollout_is_no_growth(counts: list[float]) -> None:
+    assert detect(days(len(counts)), counts).kind != "growth"
+
+
 @pytest.mark.parametrize("grown", range(4, 11))
 def test_a_deployment_is_dated_and_forecast_rightly(grown):
     counts = deployment(grown)

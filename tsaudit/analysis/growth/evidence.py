@@ -214,12 +214,16 @@ class GrowthEvidence:
         shares = np.concatenate([[0.0], np.diff(self.logs) / np.diff(self.times)])
         grows = _smallest(shares, limits.RUN) > limits.RUN_LEAST
         daily = grows & self._mature & (_dwarfs(shares, limits.RUN) | _dwarfs(added, limits.RUN))
+        # What starts from little adds as many every day: its logs look like a step, and its history may be short.
+        ago = np.maximum(np.arange(len(self.logs)) - limits.RUN, 0)
+        leak = grows & (self._points >= limits.YOUNG_POINTS) & (self.logs - self.logs[ago] > limits.DOUBLED)
+        leak &= _dwarfs(added, limits.RUN, limits.YOUNG_ALIKE)
         ago = np.maximum(np.arange(len(self.logs)) - limits.SHORT_RUN, 0)
         grows = _smallest(shares, limits.SHORT_RUN) > limits.RUN_LEAST
         sparse = grows & (_dwarfs(shares, limits.SHORT_RUN) | _dwarfs(added, limits.SHORT_RUN))
         sparse &= self.times - self.times[ago] >= limits.SHORT_RUN_DAYS
         sparse &= self.logs - self.logs[ago] > limits.DOUBLED
-        found: Flags = (daily | sparse) & self._unseen
+        found: Flags = (daily | leak | sparse) & self._unseen
         return found
 
     @cached_property
@@ -260,10 +264,10 @@ def _smallest(changes: Array, run: int) -> Array:
     return smallest
 
 
-def _dwarfs(changes: Array, run: int) -> Flags:
+def _dwarfs(changes: Array, run: int, alike: float = limits.RUN_ALIKE) -> Flags:
     """Whether the last so many changes are alike, and each is larger than all of those before, falls included."""
     index, inside = trailing(len(changes), run + limits.BEFORE_RUN)
     values = np.where(inside, changes[index], 0.0)
     smallest, largest = values[:, -run:].min(axis=1), values[:, -run:].max(axis=1)
-    dwarfs: Flags = (smallest > np.abs(values[:, :-run]).max(axis=1)) & (smallest > limits.RUN_ALIKE * largest)
+    dwarfs: Flags = (smallest > np.abs(values[:, :-run]).max(axis=1)) & (smallest > alike * largest)
     return dwarfs

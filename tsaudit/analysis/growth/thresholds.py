@@ -50,6 +50,9 @@ BEFORE_RUN: Final = 14
 RUN_LEAST: Final = 0.01
 RUN_ALIKE: Final = 0.2
 """Share of the largest that the smallest of them must reach, or they are a step of three days and noise."""
+YOUNG_POINTS: Final = 8
+YOUNG_ALIKE: Final = 0.7
+"""From so many counts on, `RUN` changes of counts in a row that are so much alike, and double it, are growth."""
 SHORT_RUN: Final = 3
 SHORT_RUN_DAYS: Final = 6
 """Audits that far apart show growth with `SHORT_RUN` such changes if the count has doubled in them."""
