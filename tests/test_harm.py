@@ -66,8 +66,8 @@ def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
         (impact(Currency.MECHANISM, days_left=14), CRITICAL),
         (impact(Currency.MECHANISM, days_left=14, is_enforced=False), WARNING),
         (impact(Currency.ANSWERS), WARNING),
-        (impact(Currency.READS, 999_999), NOTE),
-        (impact(Currency.READS, 1_000_000), WARNING),
+        (impact(Currency.READS, 499_999_999), NOTE),
+        (impact(Currency.READS, 500_000_000), WARNING),
         (impact(Currency.READS, 10**12), WARNING),
     ],
 )

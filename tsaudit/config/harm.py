@@ -47,8 +47,8 @@ class Harm(Model):
     """Avoidable dollars a month: less than a meeting about it costs."""
     min_money_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Of the bill."""
-    min_reads: _Amount = 1_000_000
-    """Rows a day that queries read in vain: fewer take a part of a second."""
+    min_reads: _Amount = 500_000_000
+    """Rows a day that queries read in vain: from memory, fewer take less than 20 seconds of one processor a day."""
     max_rejected_share: Annotated[float, Field(ge=0, le=1)] = 0.001
     """Of the points written: from this share on, rejected ones are critical."""
     max_overwritten_share: Annotated[float, Field(ge=0, le=1)] = 0.01

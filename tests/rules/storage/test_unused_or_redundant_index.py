@@ -327,10 +327,12 @@ def test_unused_on_the_first_audit_if_it_was_written_with_all_rows() -> None:
         (0.9995, {"unique": True}, 0),
         (0.9995, {"kind": "brin"}, 0),
         (0.9995, {"columns": ("host", "time")}, 0),
+        (0.9995, {"scans": 1}, 0),
+        (0.9995, {"scans": None}, 0),
     ],
 )
 def test_index_on_a_column_that_has_one_value(share: float, changes: dict[str, Any], found: int) -> None:
-    index = dataclasses.replace(an_index("i", "host", scans=7, size_bytes=200 * MB), **changes)
+    index = dataclasses.replace(an_index("i", "host", scans=0, size_bytes=200 * MB), **changes)
     status = TableStatus(common={"host": share})
     findings = run_rule(rule, _profile(index, engine="postgresql", status=status)).findings
     assert len(findings) == found

@@ -57,7 +57,8 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
     - an index of PostgreSQL on one column of which 99.9% of the rows have the same value, or none, by its
-      statistics: a partial index on the others is enough;
+      statistics, and that no query has used yet: a partial index on the others is enough. What uses it looks for
+      these others, as a foreign key does;
     - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
     - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
     - on DuckDB, an index on several columns, which no query uses;
@@ -155,9 +156,9 @@ def _one_value(measurement: Measurement, index: Index) -> _Unneeded | None:
     column = index.columns[0] if len(index.columns) == 1 else None
     status = measurement.status
     share = status.common.get(column, 0.0) if status and column else 0.0
-    if share < _COMMON or index.unique or index.partial or index.kind not in _SEARCHED or index.scans is None:
+    if share < _COMMON or index.unique or index.partial or index.kind not in _SEARCHED or index.scans != 0:
         return None
-    why = f"{percent(share)} of the rows have the same {column}, or none, and no query finds these by it"
+    why = f"{percent(share)} of the rows have the same {column}, or none, and no query has used it"
     return _Unneeded(index, why, share=share)
 
 
