@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 import threading
@@ -198,8 +199,21 @@ def test_init_when_a_mongodb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     (target,) = written().targets
     assert (target.name, target.engine) == ("mongodb", "mongodb")
     assert target.url.get_secret_value() == "mongodb://127.0.0.1:27017"
+    done = init("--force", "--url", "ada@plant7/readings?authSource=admin")
+    assert done.exit_code == Exit.OK
+    (target,) = written().targets
+    assert target.url.get_secret_value() == "mongodb://ada@plant7:27017/readings?authSource=admin"
     server.shutdown()
     server.server_close()
+
+
+def test_init_when_it_is_killed_while_writing_leaves_no_part(monkeypatch: pytest.MonkeyPatch) -> None:
+    def killed(_: int) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(os, "fsync", killed)
+    init("--url", "sqlite:///shop.db")
+    assert not list(Path().iterdir())
 
 
 def test_init_when_an_influxdb_2_runs_here_asks_for_a_token(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -98,7 +98,7 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
     host, port = host_and_port(f"//{rest if separator else text}")
     for engine, url in _recognized(host, port, scheme if separator else "http"):
         if own is None or engine in own:
-            return engine.name, _with_login(url, text) if own is None else text
+            return engine.name, _as_written(url, text) if own is None else text
     at = f"{host}:{port}" if port else host
     raise LookupError(f"nothing that tsaudit knows responds at {at}; name the engine with `--engine`")
 
@@ -228,11 +228,17 @@ def _on(host: str, url: str, port: int | None) -> str:
     return urlunsplit(parts._replace(netloc=f"{before}{at}{place}"))
 
 
-def _with_login(url: str, text: str) -> str:
-    """The address with the login that the text has before its host, if any."""
-    login, at, _ = text.partition("/")[0].rpartition("@")
-    parts = urlsplit(url)
-    return urlunsplit(parts._replace(netloc=f"{login}@{parts.netloc.rpartition('@')[2]}")) if at else url
+def _as_written(url: str, text: str) -> str:
+    """The address with the login, the database, and the options that the text has beside its host, if any."""
+    parts, given = urlsplit(url), urlsplit(f"//{text}")
+    login, at, _ = given.netloc.rpartition("@")
+    return urlunsplit(
+        parts._replace(
+            netloc=f"{login}@{parts.netloc.rpartition('@')[2]}" if at else parts.netloc,
+            path=given.path.rstrip("/") or parts.path,
+            query=given.query or parts.query,
+        )
+    )
 
 
 def _native(address: str) -> str:

@@ -133,12 +133,13 @@ def _write(file: Path, text: str) -> None:
             *error.problems, f"nothing was written: the lines are those that {file} would have"
         ) from error
     try:
-        if not file.is_file():
-            file.write_bytes(content)
-            return
         # A link stays one.
         place = file.resolve()
-        LocalStorage(str(place.parent), place.stat().st_mode & 0o777).write(place.name, content)
+        if (place.exists() and not place.is_file()) or not place.parent.exists():
+            file.write_bytes(content)
+            return
+        permissions = place.stat().st_mode & 0o777 if place.is_file() else None
+        LocalStorage(str(place.parent), permissions).write(place.name, content)
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from error
 
