@@ -290,6 +290,25 @@ def test_a_new_owner_is_told_and_the_old_one_too(history: History, slack: SlackD
     assert len(slack.texts("C0DBA")) == 1
 
 
+def test_a_new_owner_is_told_what_somebody_has_acknowledged(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    history.send()
+    decide(history, "ack", None)
+    history.settings = builders.with_token(slack, routes=[{"owner": "dba", "measurements": ["table_1"]}])
+    for _ in range(2):
+        history.next_day(found(1, 2))
+        history.send()
+    assert len(slack.texts("C0DBA")) == 1
+    assert "Table 1 is bad" in slack.texts("C0DBA")[0]
+    history.settings = builders.with_token(slack)
+    for _ in range(2):
+        history.next_day(found(1, 2))
+        history.send()
+    replies = [m for m in slack.messages if m.thread_ts == slack.messages[0].ts]
+    assert len(replies) == 1, "back with the first owner"
+    assert "Table 1 is bad" in replies[0].text
+
+
 def test_an_owner_who_changes_channels_is_told_anew_there(history: History, slack: SlackDouble) -> None:
     history.audit(found(1))
     history.send()

@@ -7,7 +7,7 @@ time.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
@@ -66,6 +66,8 @@ class _Thread:
     thread: str
     known: dict[str, Incident]
     notifier: str
+    sent_to_others: Collection[str] | None = None
+    """None: not looked up yet."""
 
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
@@ -161,18 +163,27 @@ class _Thread:
                 deliveries.drop_content(self.connection, row)
 
     def _news(self, notified: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
-        """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse; none
-        that the audit did not find.
+        """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse, or if
+        another owner was sent it; none that the audit did not find.
         """
         fresh = []
         for incident in (one for one in self.open if not one.is_absent):
             before = notified.get(incident.fingerprint)
             if before is None:
-                if incident.decision is None:
+                if incident.decision is None or incident.fingerprint in self._sent_to_others():
                     fresh.append(incident)
             elif incident.severity.rank > before.rank or incident.fingerprint in back:
                 fresh.append(incident)
         return fresh
+
+    def _sent_to_others(self) -> Collection[str]:
+        """What other owners of incidents of the target have been notified about."""
+        if self.sent_to_others is None:
+            others = set(deliveries.threads_about(self.connection, self.context.target, self.notifier)) - {self.thread}
+            alerts = [deliveries.newest(self.connection, one, DeliveryKind.ALERT, self.notifier) for one in others]
+            rows = [row for one in alerts if one for row in deliveries.family(self.connection, one.id)]
+            self.sent_to_others = {f for row in rows if self._was_notified(row) for f in row.payload["about"]}
+        return self.sent_to_others
 
     def _with_incidents(self, text: Message, shown: Sequence[Delivery]) -> Message:
         """The message with all incidents one by one: those that are open, and what was shown of others, or of the same
