@@ -13,6 +13,7 @@ from tests.cli.conftest import Tsaudit
 from tests.long_day import BEGUN
 from tsaudit.cli.errors import Exit
 from tsaudit.config.settings import Incidents
+from tsaudit.history import incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, RuleResult, Severity
@@ -105,6 +106,19 @@ def test_decision_about_what_somebody_decided_needs_replace(tsaudit: Tsaudit) ->
         f"muted {one[:8]} until {last}: shop CAR001 main/{name}" for one, name in ((other, "b"), (mark, "a"))
     ]
     assert "reopened 2 incidents" in tsaudit("reopen", mark[:9], other, "--owner", "ada").stdout
+
+
+def test_decision_about_what_is_over_says_so(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
+    mark = _fingerprint(tsaudit, "main/p")
+    _audited("plant", _rule("CAR001"))
+    refused = tsaudit("mute", mark, "--reason", "moving", "--for", "2w", "--owner", "ada")
+    assert refused.exit_code == Exit.USAGE
+    assert f"incident {mark} is resolved; only an open or a watched one can be muted" in refused.stderr
+    # Between reading it and deciding about it, somebody deletes it.
+    monkeypatch.setattr(incidents, "known", lambda connection, fingerprint: None)
+    gone = tsaudit("ack", _fingerprint(tsaudit, "main/a"), "--reason", "moving", "--owner", "ada")
+    assert gone.exit_code == Exit.USAGE
+    assert "no incident has the fingerprint" in gone.stderr
 
 
 def test_reopen_undoes_and_the_history_keeps_all_of_it(tsaudit: Tsaudit) -> None:

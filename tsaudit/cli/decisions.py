@@ -226,7 +226,7 @@ def _decide(
             decided = decisions.decide(store, named, kind, owner or _somebody(), reason, until, replace=replace)
         except decisions.DecidedError as error:
             raise click.UsageError(f"{error}; pass `--replace` to replace that") from error
-        except ValueError as error:
+        except (decisions.UnknownIncidentError, ValueError) as error:
             raise click.UsageError(str(error)) from error
     end = f" until {until}" if until else ""
     for one in decided:

@@ -38,6 +38,10 @@ class DecidedError(TsauditError, ValueError):
         super().__init__(f"{where} is {describe(decision)}")
 
 
+class UnknownIncidentError(TsauditError, LookupError):
+    """The history has no incident with the fingerprint, or no longer has it."""
+
+
 @dataclass(frozen=True, slots=True)
 class IncidentSelection:
     """Some of the incidents. An empty set stands for all."""
@@ -95,8 +99,8 @@ def decide(
     """Store a person's decision on incidents (`ack` or `mute`), and return the incidents with it. All or nothing.
 
     A mute needs its last day, and covers the current severity and figure (`decision_log.GROWTH`): it does not apply
-    while the incident is worse. An ack takes no day. The same decision again changes nothing. Raises LookupError for an
-    unknown fingerprint, DecidedError if another decision applies and `replace` is not set, ValueError for a decision
+    while the incident is worse. An ack takes no day. The same decision again changes nothing. Raises
+    UnknownIncidentError, DecidedError if another decision applies and `replace` is not set, ValueError for a decision
     that is incomplete or could never apply.
     """
     chosen = _checked(kind, owner, reason, until)
@@ -118,9 +122,11 @@ def _applicable(connection: Connection, fingerprint: str, kind: DecisionKind, un
     """The incident, if the decision can apply to it."""
     incident = incidents.known(connection, fingerprint)
     if incident is None:
-        raise LookupError(f"no incident has the fingerprint {fingerprint}")
+        raise UnknownIncidentError(f"no incident has the fingerprint {fingerprint}")
     if kind is DecisionKind.ACK and incident.state is not IncidentState.OPEN:
         raise ValueError(f"incident {fingerprint} is {incident.state}; only an open one can be acknowledged")
+    if incident.state is IncidentState.RESOLVED:
+        raise ValueError(f"incident {fingerprint} is resolved; only an open or a watched one can be muted")
     if until is not None and until < incident.day:
         raise ValueError(f"{until} is over: incident {fingerprint} was evaluated on {incident.day}")
     return incident
