@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
@@ -16,7 +16,7 @@ from tsaudit.analysis.cardinality.contributions import avoidable_series
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.finding import SERVER
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import FOREVER, Measurement, Tag
+from tsaudit.model.profile import FOREVER, Measurement, Tag, Window
 from tsaudit.model.subject import Subject
 from tsaudit.text import day as written
 
@@ -338,7 +338,43 @@ _QUIET_DAYS: Final = 7
 """After so long without a row, a table is not written anymore."""
 
 
+def rows_a_day(case: Case, measurement: Measurement) -> float | None:
+    """How many rows come a day, by the times of those that are kept; None if that is not known."""
+    total = measurement.rows_total or measurement.rows
+    return None if total is None else total.value * added_a_day(case, measurement)
+
+
 def rows_growth(case: Case, measurement: Measurement) -> float:
+    """The share of all rows of a table by which it grows each day; 0 if it does not, or that is not known."""
+    return added_a_day(case, measurement) * _kept(case, measurement)
+
+
+def _kept(case: Case, measurement: Measurement) -> float:
+    """The share that stays of what is added, 0 to 1: by what the server counts as deleted, else by how the time of the
+    oldest row has moved since the previous audit; 1 if neither is known. Where more is gone than is left, no more rows
+    come than go: the first ones stayed only as long as those that are left.
+    """
+    counters = measurement.status.counters if measurement.status else {}
+    inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)
+    if inserted and deleted:
+        return 1 - deleted / inserted if deleted < inserted - deleted else 0.0
+    before, previous = case.before(measurement), case.timeline.previous
+    if before is None or previous is None:
+        return 1.0
+    first, then = _oldest(measurement, case.profile.window), _oldest(before, previous.window)
+    passed = case.profile.window.end - previous.window.end
+    if first is None or then is None or passed <= timedelta():
+        return 1.0
+    return min(max(1 - (first - then) / passed, 0.0), 1.0)
+
+
+def _oldest(measurement: Measurement, window: Window) -> datetime | None:
+    """The time of its oldest row; None if that is not known, because older ones may lie before the window."""
+    first = measurement.first_time
+    return first if first is not None and first - window.start >= timedelta(days=1) else None
+
+
+def added_a_day(case: Case, measurement: Measurement) -> float:
     """The share of all rows of a table that is added each day, by the times of its rows; 0 if none is, or it is not
     known.
     """
