@@ -1,7 +1,7 @@
 -- fact: table_status
 -- columns: measurement, kind, name, value
 -- cost: catalog and counters, and the statistics of columns
--- grant: CONNECT on the database; SELECT on the tables for the order of their rows, and the widths of their columns
+-- grant: CONNECT on the database; SELECT on the tables for the statistics of columns, on sequences for their last ID
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/monitoring-stats.html#MONITORING-PG-STAT-ALL-TABLES-VIEW
 {% include "_tree.sql" %},
@@ -74,6 +74,49 @@ of_columns AS (
     ON st.schemaname = n.nspname AND st.tablename = leaves.relname AND st.attname = a.attname AND NOT st.inherited
   WHERE leaves.relkind = 'r'
   GROUP BY leaves.measurement, a.attname
+),
+-- Columns whose values a sequence gives, with the last one. Sequences that begin again, or count down, have no end.
+ids AS (
+  SELECT
+    tables.relname AS measurement,
+    a.attname,
+    coalesce(
+      CASE
+        WHEN has_sequence_privilege(q.seqrelid, 'SELECT, USAGE')
+          AND NOT EXISTS (
+            SELECT
+            FROM pg_locks AS l
+            WHERE l.relation = q.seqrelid
+              AND l.database = (SELECT d.oid FROM pg_database AS d WHERE d.datname = current_database())
+              AND l.mode IN ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+          )
+          THEN pg_sequence_last_value(q.seqrelid)
+      END,
+      -- Without the right to read it: near the highest one, as ANALYZE saw it.
+      CASE
+        WHEN kind.oid IN ('int2'::regtype, 'int4'::regtype, 'int8'::regtype) THEN (
+          SELECT max(CAST((CAST(CAST(st.histogram_bounds AS TEXT) AS TEXT[]))[array_upper(st.histogram_bounds, 1)] AS INT8))
+          FROM pg_stats AS st
+          WHERE st.schemaname = {{ database | text }} AND st.tablename = tables.relname AND st.attname = a.attname
+        )
+      END
+    ) AS last,
+    least(q.seqmax, CASE kind.oid WHEN 'int2'::regtype THEN 32767 WHEN 'int4'::regtype THEN 2147483647 ELSE q.seqmax END)
+      AS most
+  FROM tables
+  JOIN pg_attribute AS a ON a.attrelid = tables.oid AND a.attnum > 0 AND NOT a.attisdropped
+  JOIN pg_type AS t ON t.oid = a.atttypid
+  JOIN pg_type AS kind ON kind.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+  LEFT JOIN pg_attrdef AS f ON f.adrelid = tables.oid AND f.adnum = a.attnum
+  -- An identity has its sequence; a default names one.
+  JOIN pg_depend AS d
+    ON (
+      d.classid = 'pg_class'::regclass AND d.refclassid = 'pg_class'::regclass
+      AND d.refobjid = tables.oid AND d.refobjsubid = a.attnum AND d.deptype = 'i'
+    ) OR (d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass)
+  JOIN pg_sequence AS q ON q.seqrelid = CASE d.deptype WHEN 'i' THEN d.objid ELSE d.refobjid END
+  JOIN pg_class AS c ON c.oid = q.seqrelid AND c.relpersistence = 'p'
+  WHERE q.seqincrement > 0 AND NOT q.seqcycle
 )
 SELECT
   sums.measurement,
@@ -103,4 +146,9 @@ CROSS JOIN LATERAL (
   VALUES ('order', of_columns.correlation), ('width', of_columns.width), ('common', of_columns.common)
 ) AS said (kind, value)
 WHERE said.value IS NOT NULL
+UNION ALL
+SELECT ids.measurement, said.kind, ids.attname, CAST(said.value AS DOUBLE PRECISION)
+FROM ids
+CROSS JOIN LATERAL (VALUES ('id', ids.last), ('id_limit', ids.most)) AS said (kind, value)
+WHERE ids.last IS NOT NULL
 ORDER BY measurement, kind, name

@@ -169,7 +169,17 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
     since = named("since").get("")
     began = None if since is None else datetime.fromtimestamp(since, UTC)
     return replace(
-        m, status=TableStatus(named("counter"), named("figure"), named("order"), began, named("width"), named("common"))
+        m,
+        status=TableStatus(
+            counters=named("counter"),
+            figures=named("figure"),
+            order=named("order"),
+            counted_since=began,
+            widths=named("width"),
+            common=named("common"),
+            ids=named("id"),
+            id_limits=named("id_limit"),
+        ),
     )
 
 

@@ -18,7 +18,8 @@ class Figure:
 
     name: str
     """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`; in bytes
-    `data_bytes`, `index_bytes`, `disk_used_bytes` and, of a whole target, `stored_bytes`."""
+    `data_bytes`, `index_bytes`, `disk_used_bytes` and, of a whole target, `stored_bytes`; of a column that a sequence
+    fills, `last_id`."""
     subject: Subject
     value: float
     how: How
@@ -143,6 +144,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
                 yield row("series_keys", subject, measurement.measure_names.series_keys)
         yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
         yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
+        for key, last in measurement.status.ids.items() if measurement.status else ():
+            yield Figure("last_id", Subject(measurement.database, measurement.name, key), last, How.EXACT)
         for tag in measurement.tags:
             column = Subject(measurement.database, measurement.name, tag.key)
             if tag.values is not None and not tag.values.is_lower_bound:

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.collecting import collected
 from tests.databases import Collection, Dataset
 from tests.engines.greptimedb.cases import a_table
@@ -34,6 +34,7 @@ from tsaudit.model.profile import (
     Profile,
     ServerCounter,
     ServerStatus,
+    TableStatus,
     TagSets,
 )
 from tsaudit.model.subject import Subject
@@ -275,6 +276,78 @@ def test_columns_that_postgresql_has_dropped(postgresql: Postgresql) -> None:
         postgresql.execute(add.format(number))
     with pytest.raises(psycopg.errors.TooManyColumns):
         postgresql.execute(add.format(2))
+
+
+def _numbered(last: float, most: float = 2**31 - 1, **changes: Any) -> Profile:
+    """A table of 30 days with an ID from a sequence, without a time unless it is given."""
+    status = TableStatus(ids={"id": last}, id_limits={"id": most})
+    settings = {"status": status, "time_column": None, "first_time": None, "last_time": None, "rows": None} | changes
+    return a_profile(a_measurement("visits", **settings), engine="postgresql")
+
+
+@pytest.mark.parametrize(
+    ("millions", "severity"), [(1_000, None), (1_080, "note"), (1_720, "warning"), (2_045, "critical")]
+)
+def test_ids_by_the_part_that_is_used(millions: int, severity: str | None) -> None:
+    findings = run_rule(rule, _numbered(millions * MILLION)).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    if millions == 1_080:
+        assert findings[0].message == "1,080,000,000 IDs given to id, 50% of the 2,147,483,647 that there are."
+        assert "bigint" in findings[0].fix
+
+
+def test_ids_run_out_at_the_rate_of_their_history_or_of_the_rows() -> None:
+    def before(a_day: int) -> Timeline:
+        points = (Point(DAY - timedelta(days=10), 1_000.0 * MILLION - 10 * a_day),)
+        return Timeline(points={("last_id", Subject("main", "visits", "id")): points})
+
+    severities = [
+        [f.severity for f in run_rule(rule, _numbered(1_000 * MILLION), timeline=before(a_day * MILLION)).findings]
+        for a_day in (1, 13, 90)
+    ]
+    assert severities == [[], ["warning"], ["critical"]]
+    # 30,000 rows in 30 days, and 13,000 IDs left, of those of a smallint.
+    times = {"time_column": "time", "first_time": NOW - timedelta(days=30), "last_time": NOW, "rows": a_count(30_000)}
+    finding = _found(_numbered(19_767, 32_767, **times))
+    assert finding.severity is Severity.CRITICAL
+    assert finding.impact is not None
+    assert finding.impact.days_left == 13
+    # What was deleted has taken its ID, too.
+    assert finding.impact.per_day == 1_000
+
+
+def test_ids_that_postgresql_tells(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(
+        "CREATE DOMAIN small AS SMALLINT",
+        "CREATE SEQUENCE shared",
+        "CREATE SEQUENCE around MAXVALUE 100 CYCLE",
+        "CREATE TABLE short (n SMALLINT GENERATED ALWAYS AS IDENTITY, v INT)",
+        # Its column was made larger, its sequence was not.
+        "CREATE TABLE half_done (n SERIAL, v INT)",
+        "ALTER TABLE half_done ALTER n TYPE BIGINT",
+        "SELECT setval('half_done_n_seq', 2147483000)",
+        "CREATE TABLE by_default (n small DEFAULT nextval('shared'), v INT)",
+        "CREATE TABLE wide (n BIGSERIAL, v INT)",
+        "CREATE TABLE circle (n INT DEFAULT nextval('around'), v INT)",
+        "CREATE TABLE unused (n SERIAL, v INT)",
+        *(f"INSERT INTO {t} (v) SELECT generate_series(1, 30000)" for t in ("short", "by_default", "wide", "circle")),
+        "ANALYZE",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+
+    def told() -> dict[str, tuple[float, float]]:
+        profile = collected(target)
+        assert profile.gaps == ()
+        known = {m.name: m.status for m in profile.measurements if m.status and m.status.ids}
+        return {name: (status.ids["n"], status.id_limits["n"]) for name, status in known.items()}
+
+    # The audit's role may not read sequences; ANALYZE saw the highest of what is stored.
+    by_statistics = {"short": (30_000, 32_767), "by_default": (30_000, 32_767), "wide": (30_000, 2**63)}
+    assert told() == by_statistics
+    postgresql.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO tsaudit")
+    assert told() == by_statistics | {"half_done": (2_147_483_000, 2**31 - 1)}
+    found = {f.subject.measurement: f.severity for f in run_rule(rule, collected(target)).findings}
+    assert found == {"short": "warning", "by_default": "warning", "half_done": "critical"}
 
 
 # --- Tables and databases --------------------------------------------------------------------------------------------

@@ -60,6 +60,15 @@ class Postgresql(SqlEngine):
             fix="Let each partition span more: a longer period, or fewer remainders of the hash. Drop old ones. Or "
             "raise max_locks_per_transaction, which takes a restart.",
         ),
+        # The catalog says how many each sequence and type has.
+        ServerLimit(
+            "near-limit.ids",
+            None,
+            f"{_DOCS}/sql-createsequence.html",
+            fix="Make the column a bigint, and those that refer to it, and its sequence, too (ALTER SEQUENCE ... AS "
+            "bigint). ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in "
+            "steps, and let it take over the name.",
+        ),
         # Three million before their numbers repeat, the server accepts none that writes.
         ServerLimit(
             "near-limit.transactions",

@@ -219,8 +219,9 @@ OF_DATABASES: Final = (
         "table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds since "
         "1970, `figure` (`live_rows`, `dead_rows`; `heap_bytes`, those of the rows alone; `columns_used`, dropped ones "
         "included; `vacuumed`, in seconds since 1970), and by column `order` with how far rows lie in its order, 0 to "
-        "1, `width` with its mean bytes in a row, and `common` with the share of the rows that have its most common "
-        "value, or null; what is not known has no row",
+        "1, `width` with its mean bytes in a row, `common` with the share of the rows that have its most common "
+        "value, or null, and `id` and `id_limit` with the last ID that its sequence gave and the highest one that the "
+        "sequence and the column's type allow; what is not known has no row",
         asked_with=OfMeasurements,
     ),
     Fact(

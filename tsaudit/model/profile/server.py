@@ -89,6 +89,10 @@ class TableStatus:
     """Column to its mean bytes in a row as stored, nulls included: what lies outside of the row does not count."""
     common: Mapping[str, float] = field(default_factory=dict)
     """Column to the share of the rows that have its most common value, or null if those are more, 0 to 1."""
+    ids: Mapping[str, float] = field(default_factory=dict)
+    """Column that a sequence fills to the last ID that it gave, or about that."""
+    id_limits: Mapping[str, float] = field(default_factory=dict)
+    """The same columns to the highest ID that both the sequence and the column's type allow."""
 
     def is_in_order(self, column: str) -> bool:
         """Whether neighboring pages have neighboring values of the column; so if that is not known. Otherwise most

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import inf
 from typing import Final
@@ -53,6 +53,7 @@ _OVERDUE: Final = 2
         Threshold("indexes", None, "indexes", "of a collection or table"),
         Threshold("partitions", None, "partitions", "of a table"),
         Threshold("locks", None, "locks", "of a statement on all partitions of a table and their indexes"),
+        Threshold("ids", None, "IDs", "that the sequence of a column can give, and the column's type can store"),
         Threshold("measurements", None, "measurements", "measurements, tables, or collections of a database"),
         Threshold("server_measurements", None, "measurements", "the same of all databases together"),
         Threshold("databases", None, "databases", "of a server or an account"),
@@ -71,17 +72,20 @@ def near_limit(case: Case) -> Iterator[Finding]:
 
     Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002). Databases
     are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
-    reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them.
+    reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
+    a sequence gives; until there is a week of audits, they run out at the rate at which rows come.
 
     ## Why it matters
 
     At the limit, the next new column, index, table, or measure name is rejected, and with it the rows that have it, or
-    the release of the program that needs it. It happens by itself, often at night, and nothing gives a sign before.
+    the release of the program that needs it. Where IDs have run out, each new row is rejected. It happens by itself,
+    often at night, and nothing gives a sign before.
 
     ## Example
 
     A table `machine` with one column per sensor, 1,400 in total, of which each machine has 20. A device ID as measure
-    name: after 8,192 devices, the next one cannot be written.
+    name: after 8,192 devices, the next one cannot be written. An `id serial` of four bytes ends at 2,147,483,647, after
+    two years of 34 rows a second.
 
     ## Fix
 
@@ -91,6 +95,7 @@ def near_limit(case: Case) -> Iterator[Finding]:
 
     - Limits of PostgreSQL: https://www.postgresql.org/docs/current/limits.html
     - Transaction numbers: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND
+    - Sequences: https://www.postgresql.org/docs/current/sql-createsequence.html
     - The lock table: https://www.postgresql.org/docs/current/runtime-config-locks.html
     - Limits of SQLite: https://www.sqlite.org/limits.html
     - Limits of InfluxDB 3: https://docs.influxdata.com/influxdb3/core/admin/databases/
@@ -135,6 +140,10 @@ class _Use:
     """Of what is counted, most of which may be those of one family."""
     part: float = costs.NOTED
     """Of the limit, from which on it is reported."""
+    per_day: float = 0.0
+    """How much is added a day as long as the history does not tell; 0 if that is not known."""
+    most: float | None = None
+    """How many this one may have, where that is not the same for all; None for the limit of all."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,8 +163,11 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
     near = []
     for use in uses:
         limit = case.limit(use.name, measurement)
+        if use.most is not None and use.most < limit.value:
+            limit = replace(limit, value=use.most, source="declared in the catalog", origin=SERVER)
         if 0 < limit.value < inf:
-            impact = costs.of_limit(case, use.count, limit, per_day=costs.rate(case, *use.grows) if use.grows else 0.0)
+            per_day = costs.rate(case, *use.grows) if use.grows else 0.0
+            impact = costs.of_limit(case, use.count, limit, per_day=per_day or use.per_day)
             # What is not enforced is worth a word where there is more of it.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
                 near.append(_Near(use, limit, impact, use.advice()))
@@ -195,7 +207,9 @@ def _message(case: Case, one: _Near, after: str = "") -> str:
     counted = many(one.use.count, own) if own else f"{number(one.use.count)} {limit.unit}"
     product = f"{case.profile.engine} {case.profile.edition}".strip()
     share, whose = percent(one.use.count / limit.value), f"{number(limit.value)} that {product} allows"
-    if limit.origin == SERVER:
+    if limit.value == one.use.most:
+        whose = f"{number(limit.value)} that there are"
+    elif limit.origin == SERVER:
         whose = f"{number(limit.value)} that the server allows"
     elif not limit.origin.startswith("engine "):
         whose = f"limit of {number(limit.value)}"
@@ -230,6 +244,16 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
         longer = "Let each partition span more: a longer period, or fewer remainders of the hash. Drop old ones."
         yield _Use("partitions", partitions, lambda: _Advice(longer, ("partitions",)))
         yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, longer))
+    if (status := measurement.status) is not None:
+        for column, last in status.ids.items():
+            yield _Use(
+                "ids",
+                last,
+                partial(_Advice, "", ("table_status",), inside=f" given to {column}"),
+                ("last_id", subject_of(measurement, column), last),
+                per_day=costs.rows_a_day(case, measurement) or 0.0,
+                most=status.id_limits[column],
+            )
 
 
 def _columns(case: Case, measurement: Measurement, gone: int = 0) -> _Advice:
