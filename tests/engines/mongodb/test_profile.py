@@ -88,20 +88,24 @@ def test_fields_that_are_there_together(mongodb: str) -> None:
     assert (patterns.rows, patterns.pairs) == (10, 0)
 
 
-def test_time_is_the_field_that_is_called_so_and_always_holds_a_date(mongodb: str) -> None:
-    at = datetime(2026, 3, 1, tzinfo=UTC)
+def test_time_is_the_field_that_runs_to_the_present_and_always_holds_a_date(mongodb: str) -> None:
+    at = datetime.now(UTC).replace(microsecond=0) - timedelta(days=9)
     _, found = _one(
         mongodb,
         Collection("always", [{"ts": at + timedelta(days=i), "other": at} for i in range(9)]),
         Collection("mostly", [{"ts": at if i else None} for i in range(9)]),
         Collection("text", [{"ts": "2026-03-01"} for _ in range(9)]),
         Collection("unnamed", [{"due": at} for _ in range(9)]),
+        Collection("own_name", [{"measuredOn": at + timedelta(days=i), "validTo": at} for i in range(9)]),
+        Collection("inside", [{"meta": {"ts": at + timedelta(days=i)}} for i in range(9)]),
     )
     assert {name: m.time_column for name, m in found.items()} == {
         "always": "ts",
         "mostly": None,
         "text": None,
         "unnamed": None,
+        "own_name": "measuredOn",
+        "inside": None,
     }
     assert (found["always"].first_time, found["always"].last_time) == (at, at + timedelta(days=8))
     assert "ts" not in _fields(found["always"])

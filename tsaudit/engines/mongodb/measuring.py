@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
-from tsaudit.analysis.columns.time_columns import time_names
+from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
+from tsaudit.analysis.columns.time_columns import Extent, time_column
 from tsaudit.analysis.tables.collection_families import spread
 from tsaudit.collect.cheaper import fewer
 from tsaudit.collect.draft import Draft
@@ -37,6 +37,7 @@ from tsaudit.model.profile import (
     Source,
     TableKind,
     Tag,
+    Window,
 )
 from tsaudit.text import many
 
@@ -152,7 +153,7 @@ def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
     if exact:
         rows = Count(len(sample.bytes), source)
     sample.paths = _most_common(runner, draft, sample)
-    return _described(draft, sample, rows, source, options if of_series else {}, runner.window.end)
+    return _described(draft, sample, rows, source, options if of_series else {}, runner.window)
 
 
 def _in_order(given: OfDocuments) -> OfDocuments:
@@ -229,7 +230,7 @@ class _Sample:
 
 
 def _described(
-    draft: Draft, sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str], now: datetime
+    draft: Draft, sample: _Sample, rows: Count | None, source: Source, options: Mapping[str, str], window: Window
 ) -> Draft:
     """The draft with what the documents show.
 
@@ -237,7 +238,7 @@ def _described(
     """
     sizes = list(sample.bytes.values())
     paths = _with_objects(sample.paths)
-    name = options.get("timeseries.timeField") or _time_among(paths, len(sizes))
+    name = options.get("timeseries.timeField") or _time_among(draft, paths, len(sizes), window)
     first, last = _ends(paths, name)
     meta = options.get("timeseries.metaField")
     naming = {key for key in paths if meta is not None and (key == meta or key.startswith(f"{meta}."))}
@@ -249,7 +250,7 @@ def _described(
         last_time=last,
         tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
         fields=tuple(
-            _field(key, path, len(sizes), source, sample.growth_of(path, now))
+            _field(key, path, len(sizes), source, sample.growth_of(path, window.end))
             for key, path in paths.items()
             if key not in naming and key != name
         ),
@@ -285,10 +286,18 @@ def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
     return paths
 
 
-def _time_among(paths: Mapping[str, _Path], read: int) -> str | None:
-    """The field with the name of a time that contains a date in every document; None if there is none."""
-    dated = [k for k, p in paths.items() if p.types == {"date"} and len(p.documents) == read]
-    return next((key for wanted in time_names() for key in dated if key.lower() == wanted), None)
+def _time_among(draft: Draft, paths: Mapping[str, _Path], read: int, window: Window) -> str | None:
+    """The field that says when something happened, and contains a date in every document; None if there is none."""
+    dated = [k for k, p in paths.items() if p.types == {"date"} and len(p.documents) == read and "." not in k]
+    indexes = draft.measurement.indexes or ()
+    found = time_column(
+        [Column(key, "TIMESTAMPTZ") for key in dated],
+        {key: Extent(read, read, *_ends(paths, key)) for key in dated},
+        window,
+        indexed=frozenset(index.columns[0] or "" for index in indexes),
+        before=draft.previous.time_column if draft.previous else None,
+    )
+    return found.name if found else None
 
 
 def _ends(paths: Mapping[str, _Path], name: str | None) -> tuple[datetime | None, datetime | None]:
