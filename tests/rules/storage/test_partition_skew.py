@@ -204,7 +204,10 @@ def test_last_partition_that_ends(left: int, default: bool, severity: str) -> No
 def test_what_the_finding_about_the_end_says() -> None:
     finding = _ending(-50, -20, 10)
     assert finding is not None
-    assert finding.message == "The last partition ends on 2026-04-10, and nothing takes later rows."
+    assert finding.message == (
+        "The last partition ends on 2026-04-10, and nothing takes later rows, unless the program makes one with its "
+        "first row."
+    )
     assert finding.consequence == "In 10 days, rows are rejected, unless somebody makes room for them."
     finding = _ending(-50, -20, -10, default=True)
     assert finding is not None

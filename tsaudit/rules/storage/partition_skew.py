@@ -147,11 +147,12 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         return
     if first is not None and _comes_often(case, end - first, end - now):
         return
-    later = f"later rows go to the default partition {rest.name}" if rest else "nothing takes later rows"
     ended = "ended" if left < 0 else "ends"
     # The program that writes may make the next one with its first row: until rows stop where the last range ended,
     # nothing shows that any is rejected.
     stopped = _stopped(measurement, end) and left < 0
+    unless = "" if stopped else ", unless the program makes one with its first row"
+    later = f"later rows go to the default partition {rest.name}" if rest else f"nothing takes later rows{unless}"
     fails = replace(
         _FAILS, days_left=max(left, 0.0), is_enforced=None if rest is None and not stopped else rest is None
     )
