@@ -9,7 +9,9 @@ import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
+from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tsaudit.collect.row_figures import also_in
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
@@ -34,6 +36,7 @@ CASES = (
         keeps=dataset(table("home", hosts(2), {"visits": "integer"}, lambda s, r: {"visits": r}, rows=30)),
         subject=Subject("", "home", "visits"),
         main_contributor="visits",
+        engines=frozenset(name for name in rule.engines if ENGINES[name].enforces_types),
     ),
 )
 
@@ -109,6 +112,41 @@ def test_information_when_floats_are_always_whole() -> None:
     assert run_rule(rule, _profile(nearly)).outcome is Outcome.PASS
     zero = a_field("visits", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(1))
     assert run_rule(rule, _profile(zero)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("engine", "found"), [("postgresql", 1), ("sqlite", 0)])
+def test_whole_floats_where_only_values_have_a_type(engine: str, found: int) -> None:
+    whole = a_field("visits", ("double precision",), whole_ratio=a_ratio(1.0), distinct=a_count(9))
+    assert len(run_rule(rule, _profile(whole, engine=engine)).findings) == found
+
+
+@pytest.mark.parametrize(
+    ("largest", "data_type", "expected"),
+    [
+        ("8388607.0", "real", "are whole numbers."),
+        ("8388608.0", "real", "its values of up to 8,388,608 are rounded to multiples of 1."),
+        ("-94000000.0", "FLOAT", "its values of up to 94,000,000 are rounded to multiples of 8."),
+        ("94000000.0", "double precision", "are whole numbers."),
+    ],
+)
+def test_whole_floats_of_four_bytes_that_have_no_room_for_fractions(
+    largest: str, data_type: str, expected: str
+) -> None:
+    sample = ("1.0", "nan", largest)
+    counter = a_field("pulses", (data_type,), sample=sample, whole_ratio=a_ratio(1.0), distinct=a_count(9))
+    finding = _finding(counter, "postgresql")
+    assert finding.message.endswith(expected)
+    assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize("unique", [True, False])
+def test_numbers_in_a_key_say_which_row_it_is(unique: bool) -> None:
+    index = an_index("versions_key", "model", "checksum", unique=unique)
+    text = _text("3029381", "917", "4120000042", key="checksum")
+    whole = a_field("checksum", ("DOUBLE",), whole_ratio=a_ratio(1.0), distinct=a_count(9))
+    for field in (text, whole):
+        measurement = a_measurement("versions", fields=(field,), rows=a_count(1000), indexes=(index,))
+        assert len(run_rule(rule, a_profile(measurement)).findings) == (not unique)
 
 
 def test_silence_when_rows_are_few_or_not_counted() -> None:

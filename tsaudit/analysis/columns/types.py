@@ -50,3 +50,9 @@ def is_number(data_type: str) -> bool:
     """Whether columns of the type contain integers, floats, or decimals."""
     is_one = re.match(r"FLOAT|REAL|DOUBLE|NUMERIC|DECIMAL|DEC\b", data_type.upper())
     return is_integer(data_type) or (bool(is_one) and not is_list(data_type))
+
+
+def is_single(data_type: str) -> bool:
+    """Whether columns of the type contain floating-point numbers of four bytes."""
+    # `float` is that of InfluxDB, which has eight.
+    return bool(re.fullmatch(r"real|float4|float32|FLOAT|REAL|FLOAT4|Float32", data_type))

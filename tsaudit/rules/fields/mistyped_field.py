@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
+from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.types import is_single, is_text
 from tsaudit.analysis.significance import ALIKE, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
@@ -32,6 +34,7 @@ _FITS = {
     costs={Currency.ANSWERS},
     guidelines=("C3",),
     requires={"field_types", "field_values"},
+    uses={"indexes"},
     shows={"row_count", "null_counts"},
     kinds=CLASSIFIED,
 )
@@ -42,10 +45,12 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     have a fraction, or they are whole, many, far apart, and in another order as text. It is a note where another
     column holds the same as numbers, or, for a raw value, in another unit: then the text is kept as it came. Whole
     numbers that follow each other and numbers of one length are notes, and so is everything else: as text it takes
-    hardly more bytes. Values of a float field that are whole today may have a fraction tomorrow. Text with leading
+    hardly more bytes. Values of a float field that are whole today may have a fraction tomorrow; where such a field
+    has four bytes and values above 8,388,608, it has no room for fractions, and the finding says to what it rounds.
+    Not reported are numbers in a unique index, floats of SQLite, where only values have a type, text with leading
     zeros, fields named like codes or devices, whole numbers of one length that come again, phone numbers, versions,
-    numbers with more than fifteen digits, and states such as `on` and `off` are not reported. A text field with numbers
-    for some attributes and texts for others is reported if a tag names the attribute, and each source has several.
+    numbers with more than fifteen digits, and states such as `on` and `off`. A text field with numbers for some
+    attributes and texts for others is reported if a tag names the attribute, and each source has several.
 
     ## Why it matters
 
@@ -72,12 +77,13 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         if rows < ALIKE:
             continue
         for field in measurement.fields:
-            if (kind := _text_kind(case, field)) and not (kind == "integer" and _name_things(field, rows)):
+            kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
+            if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
                 yield _finding(measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
-            elif _is_whole(field):
-                yield _finding(measurement, field, "integer")
+            elif case.engine.enforces_types and _is_whole(field) and not is_in_key:
+                yield _rounded(measurement, field) or _finding(measurement, field, "integer")
 
 
 def _text_kind(case: Case, field: Field) -> str:
@@ -96,6 +102,39 @@ def _name_things(field: Field, rows: int) -> bool:
     lengths = {len(value.strip()) for value in field.sample}
     again = field.distinct is not None and rows >= REPEATS * field.distinct.value
     return again and len(lengths) == 1 and max(lengths) >= _DIGITS_NAMED
+
+
+def _is_in_key(measurement: Measurement, field: Field) -> bool:
+    """Whether rows are found by it: then it says which one it is, and other tables have it as it is."""
+    return any(index.unique and field.key in index.columns for index in measurement.indexes or ())
+
+
+_MANTISSA_BITS: Final = 24
+"""Of a floating-point number of four bytes."""
+
+
+def _rounded(measurement: Measurement, field: Field) -> Finding | None:
+    """Whole numbers that are whole only because a number of four bytes has no room for fractions of such size; None
+    for others.
+    """
+    if not all(map(is_single, field.types)):
+        return None
+    largest = max((abs(float(v)) for v in field.sample if math.isfinite(float(v))), default=0.0)
+    if largest < 2 ** (_MANTISSA_BITS - 1):
+        return None
+    step = 2 ** (math.frexp(largest)[1] - _MANTISSA_BITS)
+    stored = " and ".join(field.types)
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        message=f"Field {field.key} is stored as {stored}, and its values of up to {number(round(largest))} are "
+        f"rounded to multiples of {number(step)}.",
+        fix="Store it in eight bytes (double precision) where smaller changes matter.",
+        main_contributor=field.key,
+        samples=field.sample[:3],
+        evidence=(Evidence("stored as", stored), Evidence("largest value read", number(round(largest)))),
+        facts=("field_types", "field_values"),
+        source=field.distinct.source if field.distinct else None,
+    )
 
 
 def _is_whole(field: Field) -> bool:
