@@ -45,6 +45,7 @@ _COMMON: Final = 0.999
             "distinct values",
             "our default: a query that reads a tenth of the rows reads the whole table",
         ),
+        Threshold("min_bytes", 20_481, "bytes", "our default: less is a page or two, which costs nothing"),
     ),
 )
 def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
@@ -65,7 +66,8 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - on GreptimeDB, an index on the first column of the key;
     - an index on a tag with fewer than `min_values` values in a table of 100,000 rows.
 
-    Indexes of a primary key or unique constraint are never reported, nor those by which documents expire.
+    Indexes of a primary key or unique constraint are never reported, nor those by which documents expire, nor those of
+    less than `min_bytes`.
 
     The cost is the bytes of those that are certainly not needed, now and at the horizon at the rate of the rows. Where
     the engine does not report them, it is the rows at a measured price each: 24.6 bytes on SQLite, more for wide
@@ -125,6 +127,8 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return None
     if not index.valid:
         return _Unneeded(index, _UNFINISHED)
+    if _is_small(case, measurement, index):
+        return None
     if found := _served_otherwise(case.engine, measurement, index):
         return found
     if one := _one_value(measurement, index):
@@ -138,6 +142,16 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return None
     why = f"not used once since {since.date()}" + (", or since it was created" if index.counted_since else "")
     return _Unneeded(index, why, sure=_seen_before(case, measurement, index))
+
+
+def _is_small(case: Case, measurement: Measurement, index: Index) -> bool:
+    """Whether it has so few entries that it costs nothing; not if that is not known."""
+    # Rows within a window are not all rows.
+    rows = measurement.rows_total or (measurement.rows if measurement.time_column is None else None)
+    held, each = index.size_bytes, case.engine.index_entry_bytes
+    if held is None and rows is not None and each is not None:
+        held = round(rows.value * each)
+    return held is not None and held < case.limit("min_bytes", measurement).value
 
 
 def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
