@@ -337,6 +337,13 @@ def test_a_tag_leaves_the_key_where_rows_stay_unique(place: Callable[[Dataset], 
     assert steps[StepKind.WRITER].words.startswith("Keep request as a plain column of requests, outside its key")
 
 
+def test_a_tag_that_no_index_has_stays_as_it_is(place: Callable[[Dataset], Where]) -> None:
+    rows = [Row(at, {"host": "h", "request": f"r{n:04}"}, {"ms": n / 7}) for n, at in enumerate(times(200))]
+    where = place(dataset(Table("requests", ("host", "request"), {"ms": "float"}, rows, key=("host", "time"))))
+    steps = where.make(MakeField(NOWHERE, "request"))
+    assert steps[StepKind.WRITER].words.startswith("Leave request as it is: in no index of requests")
+
+
 def test_a_tag_stays_in_the_key_where_rows_would_share_one(place: Callable[[Dataset], Where]) -> None:
     where = place(_requests(unique=False))
     before = where.rows("SELECT count(*) FROM {t}", "requests")

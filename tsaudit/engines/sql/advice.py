@@ -316,11 +316,16 @@ class SqlAdvice(Advice):
             short = [self._short(label) for label in labels]
             one = "a column of its own" if len(labels) == 1 else "columns of their own"
             yield f"Write {_all(short)} of {here} to {one}, not as {'a label' if len(labels) == 1 else 'labels'}."
+        indexes = self.place.here.indexes if plain else None
+        indexed = None if indexes is None else {column for index in indexes for column in index.columns}
         staying = [tag for tag in plain if tag in self._kept_in_keys]
         if staying:
             needs = "it" if len(staying) == 1 else "them"
             yield f"Keep {_all(staying)} in the key of {here}, which needs {needs}, and out of all other indexes."
-        if leaving := [tag for tag in plain if tag not in staying]:
+        if as_is := [tag for tag in plain if indexed is not None and tag not in indexed]:
+            one = "it is" if len(as_is) == 1 else "they are"
+            yield f"Leave {_all(as_is)} as {one}: in no index of {here}, many different values do no harm."
+        if leaving := [tag for tag in plain if tag not in staying and tag not in as_is]:
             one = "a plain column" if len(leaving) == 1 else "plain columns"
             yield f"Keep {_all(leaving)} as {one} of {here}, outside its key: many different values do no harm there."
 
