@@ -89,7 +89,7 @@ def test_fields_that_are_there_together(mongodb: str) -> None:
 
 
 def test_time_is_the_field_that_runs_to_the_present_and_always_holds_a_date(mongodb: str) -> None:
-    at = datetime.now(UTC).replace(microsecond=0) - timedelta(days=9)
+    at = datetime(2026, 3, 1, tzinfo=UTC)
     _, found = _one(
         mongodb,
         Collection("always", [{"ts": at + timedelta(days=i), "other": at} for i in range(9)]),
@@ -97,6 +97,7 @@ def test_time_is_the_field_that_runs_to_the_present_and_always_holds_a_date(mong
         Collection("text", [{"ts": "2026-03-01"} for _ in range(9)]),
         Collection("unnamed", [{"due": at} for _ in range(9)]),
         Collection("own_name", [{"measuredOn": at + timedelta(days=i), "validTo": at} for i in range(9)]),
+        Collection("removed_on", [{"purge": at + timedelta(days=999 + i)} for i in range(9)]),
         Collection("inside", [{"meta": {"ts": at + timedelta(days=i)}} for i in range(9)]),
     )
     assert {name: m.time_column for name, m in found.items()} == {
@@ -105,6 +106,7 @@ def test_time_is_the_field_that_runs_to_the_present_and_always_holds_a_date(mong
         "text": None,
         "unnamed": None,
         "own_name": "measuredOn",
+        "removed_on": None,
         "inside": None,
     }
     assert (found["always"].first_time, found["always"].last_time) == (at, at + timedelta(days=8))

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
+from tsaudit.analysis.columns.name_words import OTHER, words_of
 from tsaudit.analysis.columns.time_columns import Extent, time_column
 from tsaudit.analysis.tables.collection_families import spread
 from tsaudit.collect.cheaper import fewer
@@ -289,10 +290,13 @@ def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
 def _time_among(draft: Draft, paths: Mapping[str, _Path], read: int, window: Window) -> str | None:
     """The field that says when something happened, and contains a date in every document; None if there is none."""
     dated = [k for k, p in paths.items() if p.types == {"date"} and len(p.documents) == read and "." not in k]
+    ends = {key: _ends(paths, key) for key in dated if not words_of(key) & OTHER}
+    # What lies ahead, such as the day on which a document is removed, has not happened.
+    past = {key: (first, last) for key, (first, last) in ends.items() if first and first <= window.end}
     indexes = draft.measurement.indexes or ()
     found = time_column(
-        [Column(key, "TIMESTAMPTZ") for key in dated],
-        {key: Extent(read, read, *_ends(paths, key)) for key in dated},
+        [Column(key, "TIMESTAMPTZ") for key in past],
+        {key: Extent(read, read, first, last) for key, (first, last) in past.items()},
         window,
         indexed=frozenset(index.columns[0] or "" for index in indexes),
         before=draft.previous.time_column if draft.previous else None,
