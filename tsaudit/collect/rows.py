@@ -251,6 +251,9 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
         all_rows=draft.is_read_whole,
     )
     changes = tag_changes(tags, times, source)
+    # A row that is stored twice has another number each time.
+    given = {column.name for column in draft.columns if column.is_generated}
+    written = {key: column for key, column in values.items() if key not in given}
     others = _other_tags(draft)
     known = replace(
         draft.measurement,
@@ -269,7 +272,7 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
             for field in draft.fields
         ),
         point_sample=sampled_points,
-        repeats=repeats(tags, values, times, source, times_us),
+        repeats=repeats(tags, written, times, source, times_us),
         rows_apart=_apart(draft, times, times_us, source),
     )
     return replace(draft, measurement=known)
