@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.builders import a_measurement, a_profile, a_source
+from tests.builders import a_field, a_measurement, a_profile, a_source
 from tests.collecting import collected
 from tests.databases import Dataset, Row
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
@@ -42,7 +42,9 @@ def test_at_the_limit_and_just_below_it(rows: int, identical: int, found: int) -
         assert "(time, host)" in findings[0].fix
 
 
-def test_rows_of_a_queue_may_be_the_same() -> None:
+def test_rows_of_a_queue_or_of_nothing_in_particular_may_be_the_same() -> None:
+    counts = a_field("views", ("integer",))
+    assert run_rule(rule, _profile(2_000, 900, tags=(), fields=(counts,))).outcome is Outcome.PASS
     assert run_rule(rule, _profile(2_000, 900, kind=TableKind.QUEUE)).outcome is not Outcome.FAIL
 
 

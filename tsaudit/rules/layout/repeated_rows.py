@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Repeats, TableKind
@@ -20,7 +21,7 @@ from tsaudit.text import number, percent
     engines=lambda engine: engine.infers_roles,
 )
 def repeated_rows(case: Case) -> Iterator[Finding]:
-    """Tables in which rows are the same as another one in time and in all other columns.
+    """Tables of sources or measured values in which rows are the same as another one, in time and all other columns.
 
     Reported from `harm.max_overwritten_share` of the rows read on, and from 20 rows on. Columns that the database
     fills, such as a serial ID, do not distinguish rows. The finding is a note: rows of events with a coarse time may be
@@ -48,18 +49,25 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         found = measurement.repeats
         least = max(ALIKE, case.harm.max_overwritten_share * found.rows) if found else 0
-        if found is not None and found.identical >= least:
+        if found is not None and found.identical >= least and _says_enough(measurement):
             yield _finding(measurement, found)
 
 
+def _says_enough(measurement: Measurement) -> bool:
+    """Whether two rows about different things would hardly be the same: they have a source, or a measured value."""
+    types = {t for field in measurement.fields for t in field.types}
+    return bool(measurement.tags) or any(is_number(t) and not is_integer(t) for t in types)
+
+
 def _finding(measurement: Measurement, found: Repeats) -> Finding:
-    share, key = found.identical / found.rows, [measurement.time_column or "", *(tag.key for tag in measurement.tags)]
+    share, tags = found.identical / found.rows, [tag.key for tag in measurement.tags]
+    key = f", such as ({', '.join([measurement.time_column or '', *tags])})," if tags else " of what identifies a row,"
     return Finding(
         subject=subject_of(measurement),
         message=f"{percent(share)} of the rows read are the same as another one in all columns, so sums and counts are "
         "too high, unless each is an event of its own.",
-        fix=f"If they were sent twice, delete the copies, and declare a unique key, such as ({', '.join(key)}), so "
-        "that ON CONFLICT DO NOTHING keeps the next ones out.",
+        fix=f"If they were sent twice, delete the copies, and declare a unique key{key} so that ON CONFLICT DO NOTHING "
+        "keeps the next ones out.",
         observed=share,
         unit="share of the rows read",
         evidence=(
