@@ -3,11 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Final
 
 import pytest
 
 from tests.builders import PASSING, RECURRING, a_tag, a_turnover, values_over_time
-from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, keeps_coming, names_device
+from tsaudit.analysis.cardinality.fleets import (
+    is_churn,
+    is_fleet,
+    keeps_coming,
+    names_call,
+    names_device,
+    ongoing,
+    recurs,
+)
 from tsaudit.model.profile import Reports, Turnover
 
 
@@ -57,22 +66,80 @@ def test_listings_count_more_than_rows_and_rows_more_than_names(
     assert is_fleet(once) is (fleet or (seen is PASSING and known is None))
 
 
+GROWING: Final = a_turnover(1_000, 1_000, 60, hours=5.0)
+"""Of what is repeated until a restart, and added to."""
+
+
 @pytest.mark.parametrize(
-    ("lasting", "seen", "known", "churn"),
+    ("key", "lasting", "seen", "known", "churn"),
     [
-        (1.0, PASSING, "unbounded", True),
-        (0.5, PASSING, None, True),
+        ("unit", 1.0, PASSING, "unbounded", True),
+        ("unit", 0.5, PASSING, None, True),
         # Sessions are over in minutes, requests at once.
-        (0.4, PASSING, "unbounded", False),
-        (1.0, RECURRING, None, False),
-        (1.0, PASSING, "bounded", False),
+        ("unit", 0.4, PASSING, "unbounded", False),
+        ("unit", 1.0, RECURRING, None, False),
+        ("unit", 1.0, PASSING, "bounded", False),
+        # Nothing ends: these do not take the place of others.
+        ("unit", 1.0, GROWING, None, False),
+        # A job of a minute is a source, and a request that is repeated for a day is none.
+        ("pod_name", 0.0, PASSING, None, True),
+        ("container_id", 0.0, GROWING, "unbounded", True),
+        ("request_id", 1.0, PASSING, None, False),
+        ("endpoint", 1.0, GROWING, None, False),
     ],
 )
-def test_sources_that_others_replace_are_churn(lasting: float, seen: Turnover, known: str | None, churn: bool) -> None:
+def test_sources_that_others_replace_are_churn(
+    key: str, lasting: float, seen: Turnover, known: str | None, churn: bool
+) -> None:
     over_time = values_over_time(known) if known else None
     reports = Reports(per_value=12.0, hours=48.0, lasting_ratio=lasting)
     seen = replace(seen, lasting_ratio=lasting)
-    assert is_churn(a_tag("pod", 2000, turnover=seen, over_time=over_time, reports=reports)) is churn
+    assert is_churn(a_tag(key, 2000, turnover=seen, over_time=over_time, reports=reports)) is churn
+
+
+@pytest.mark.parametrize(
+    ("values", "call"),
+    [
+        (("/shop/17/cart", "/shop/18/cart", "/health/live"), True),
+        (("/kubepods/burstable/pod7a", "/docker/4be1/x", "/system.slice/sshd.service"), False),
+        (("eu", "us"), False),
+    ],
+)
+def test_paths_name_calls_unless_they_are_those_of_containers(values: tuple[str, ...], call: bool) -> None:
+    assert names_call(a_tag("id", 3, values)) is call
+
+
+@pytest.mark.parametrize(
+    ("key", "seen", "again"),
+    [
+        # 60 new ones in less than three hours, beside 1,000 that all go on.
+        ("page", a_turnover(1_000, 1_000, 60, hours=8.0), False),
+        # Machines that somebody installs.
+        ("sensor_id", a_turnover(1_000, 1_000, 60, hours=8.0), True),
+        ("hostname", a_turnover(1_000, 1_000, 60, hours=8.0), True),
+        # As many as by chance, of a fleet of which a tenth is rarely heard of; or in a month.
+        ("page", a_turnover(1_000, 900, 60, hours=8.0), True),
+        ("page", a_turnover(1_000, 1_000, 60, hours=3_000.0), True),
+        ("page", a_turnover(1_000, 1_000, 60, hours=8.0, is_step=True), True),
+    ],
+)
+def test_what_adds_up_does_not_recur(key: str, seen: Turnover, again: bool) -> None:
+    assert recurs(a_tag(key, 2000, turnover=seen)) is again
+
+
+@pytest.mark.parametrize(
+    ("seen", "part"),
+    [
+        # One source with many values at a time adds only those that come.
+        (a_turnover(1_000, 1_000, 50, pairs=1_150), 1.0),
+        (a_turnover(1_000, 1_000, 50, pairs=1_150, going_on=10), 0.2),
+        (a_turnover(1_000, 1_000, 0, pairs=1_000), 1.0),
+        # Many sources with a value each.
+        (a_turnover(100, 0, 10, sources=100, pairs=190), pytest.approx(1 / 3)),
+    ],
+)
+def test_part_of_the_growth_that_goes_on_counts_what_was_added(seen: Turnover, part: float) -> None:
+    assert ongoing(a_tag("firmware", 2000, turnover=seen)) == part
 
 
 def test_nothing_is_churn_without_rows() -> None:

@@ -312,6 +312,15 @@ def test_values_of_sources_that_others_replace_cost_nothing() -> None:
     assert (finding.severity, finding.impact) == ("note", None)
 
 
+def test_addresses_cost_series_however_long_a_writer_repeats_them() -> None:
+    growing = a_turnover(900, 900, 90, hours=6.0, lasting_ratio=1.0)
+    paths = tuple(f"/basket/{i * 7919}/items/{i * 104_729}" for i in range(64))
+    tag = a_tag("target", 1_500, paths, turnover=growing, reports=Reports(12.0, 96.0, lasting_ratio=0.9))
+    (finding,) = run_rule(rule, a_profile(a_measurement("calls", 1_500, tags=(tag,)), engine="influxdb1")).findings
+    assert finding.impact is not None
+    assert finding.impact.currency is Currency.SERIES
+
+
 def _spread(measurements: int, values: int, *, shared: bool) -> Profile:
     """A tag whose values come and go, a few in each of many measurements: the same in each, or others."""
     seen = a_turnover(first=4, again=0, new=4)

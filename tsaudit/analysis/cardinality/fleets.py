@@ -8,6 +8,7 @@ import re
 from typing import Final
 
 from tsaudit.analysis.columns.name_words import snake_case
+from tsaudit.analysis.shapes import shapes
 from tsaudit.model.profile import Tag, TagChanges
 
 _DEVICES: Final = (
@@ -18,14 +19,33 @@ _DEVICE: Final = re.compile(
     rf"(^|_)({_DEVICES})s?$|(^|_)({_DEVICES})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr|eui|key)$|"
     r"(^|_)(serial|serial_?n(o|r|umber)|sn|mac|mac_?addr(ess)?|imei|iccid|vin|eui|dev_?eui|dev_?addr|hwid|udid)$"
 )
+_ENDS: Final = re.compile(
+    r"(^|_)(pod|container|docker|process|proc|pid|worker|executor|replica|runner)s?(_?(id|uid|uuid|name|hash))?$"
+)
+"""Names of what runs until it ends, often within minutes."""
+_MACHINE: Final = re.compile(r"(^|_)(vm|node|host|host_?name|server|instance)s?(_?(id|uid|uuid|name))?$")
+_CALLS: Final = (
+    "uri|url|href|route|endpoint|request|req|trace|span|correlation|transaction|txn|order|invoice|payment|cart|checkout|"
+    "message|msg|event|query|statement|session|token|ticket"
+)
+_CALL: Final = re.compile(rf"(^|_)({_CALLS})s?(_?(id|uid|uuid|key|no|nr|number|name|hash|path|ref))?$")
+"""Names of what is done, or asked for: each is a new one."""
+_PATH: Final = re.compile(r"/[^/\s]+/")
+_OF_CONTAINER: Final = re.compile(r"(?i)docker|containerd?|kube|pods?/|lxc|\.(slice|scope)|overlay|/proc/")
 _RECURRING: Final = 0.8
 """Share of the values that occur again later: those of events do not, devices may fail."""
 _REPORTS: Final = 2
+_PARTS: Final = 3
+"""In which the rows of a source are cut; see `Turnover`."""
 
 _LASTING: Final = 0.5
 """Share of the values that report for an hour or more: of what is used once, none does."""
 _SHORTEST_H: Final = 6
 """Of rows that show that values recur: sessions and containers often live for hours."""
+_DOUBLING_H: Final = 30 * 24
+"""Of what doubles in a month, the values grow; a fleet does not."""
+_BY_CHANCE: Final = 2
+"""Times the values that are not seen again: so many of the new ones may only be rare."""
 _FEW_NEW: Final = 0.2
 """Values that begin in the last third of the rows read, as a share of those in the first: fewer are leveling off."""
 _MANY_NEW: Final = 0.5
@@ -75,11 +95,42 @@ def is_fleet(tag: Tag) -> bool:
 def is_churn(tag: Tag) -> bool:
     """Whether the tag's values name sources that report for a while until others take their place, such as pods.
 
-    How many there are at a time says what a server is there for; what is written once or twice does not.
+    How many there are at a time says what a server is there for. What names a call, such as a request or an address, is
+    no source, however long it is repeated; and what runs is one, however soon it ends.
     """
     # Of a value that many sources share, the rows of whole sources show how long each of them had it.
     seen = tag.turnover or tag.reports
-    return not is_fleet(tag) and seen is not None and seen.lasting_ratio >= _LASTING
+    if seen is None or is_fleet(tag):
+        return False
+    if names_what_ends(tag):
+        return True
+    return seen.lasting_ratio >= _LASTING and not names_call(tag) and not adds_up(tag)
+
+
+def names_what_ends(tag: Tag) -> bool:
+    """Whether the tag names what runs until it ends, such as a process or a pod, by its name or its values."""
+    return bool(_ENDS.search(snake_case(tag.key))) or shapes.classify(tag.sample).kind == "pod"
+
+
+def names_call(tag: Tag) -> bool:
+    """Whether the tag names what is done or asked for, such as a request, an order, or the path of a page."""
+    if _CALL.search(snake_case(tag.key)):
+        return True
+    paths = sum(bool(_PATH.search(value)) and not _OF_CONTAINER.search(value) for value in tag.sample)
+    return 2 * paths > len(tag.sample)
+
+
+def adds_up(tag: Tag) -> bool:
+    """Whether new values are added to those that go on, which would double in a month, as in a registry that repeats
+    whatever it has seen. False for what somebody installs, or machines run: there is no room for ever more.
+    """
+    seen = tag.turnover
+    if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:
+        return False
+    pace = _PARTS * seen.new / max(seen.hours, 1.0)
+    if seen.new <= _BY_CHANCE * (seen.first - seen.again) or pace * _DOUBLING_H < seen.first:
+        return False
+    return not (names_device(tag.key) or _MACHINE.search(snake_case(tag.key)) or names_what_ends(tag))
 
 
 def recurs(tag: Tag) -> bool:
@@ -98,7 +149,10 @@ def levels_off(tag: Tag) -> bool:
 
     False also if none was read.
     """
-    return tag.turnover is not None and tag.turnover.new <= _FEW_NEW * tag.turnover.first
+    seen = tag.turnover
+    if seen is None or seen.new > _FEW_NEW * seen.first:
+        return False
+    return not adds_up(tag)  # few of those of many days may be many a day
 
 
 def keeps_coming(tag: Tag) -> bool:
@@ -119,8 +173,9 @@ def ongoing(tag: Tag) -> float:
     racks that were renamed. 1 if no whole sources were read, or none of them changed.
     """
     seen = tag.turnover
-    added = seen.pairs - seen.sources if seen else 0
-    return min(3 * seen.going_on / added, 1.0) if seen and seen.by is not None and added else 1.0
+    # What each source had at first is not added, and of many values at a time, that is more than one.
+    added = seen.pairs - max(seen.sources, seen.first) if seen else 0
+    return min(_PARTS * seen.going_on / added, 1.0) if seen and seen.by is not None and added > 0 else 1.0
 
 
 def is_source(tag: Tag) -> bool:

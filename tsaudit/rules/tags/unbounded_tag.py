@@ -85,10 +85,10 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     number. Listings of a week or more overrule both.
 
     Some findings are notes. Texts that occur again and again are a list, even if a wordy one. If the listings show no
-    new values for much longer than ever before, whatever wrote them has been fixed. Values that report for an hour or
-    more before others take their place, such as pods, are sources: the finding says how many come a day, and they count
-    only toward a limit that the server enforces. And where a few hours of rows have fewer than two reports of each
-    value, sources look like IDs until the next audit.
+    new values for much longer than ever before, whatever wrote them has been fixed. Sources that end while others take
+    their place count only toward a limit that the server enforces: pods, containers, and processes, however soon they
+    end, and others that report for an hour or more, unless they name a request, an order, or an address. And where a
+    few hours of rows have fewer than two reports of each value, sources look like IDs until the next audit.
 
     ## Why it matters
 
