@@ -47,11 +47,16 @@ def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
         (impact(Currency.LIMIT, 10, whole=100, days_left=14), CRITICAL),
         (impact(Currency.LIMIT, 100, whole=100, is_enforced=None), WARNING),
         (impact(Currency.LIMIT, 100, whole=100, is_enforced=False), NOTE),
-        (impact(Currency.SERIES, 999, whole=1_000), NOTE),
-        (impact(Currency.SERIES, 1_000, whole=20_000), WARNING),
-        (impact(Currency.SERIES, 1_000, whole=20_100), NOTE),
-        (impact(Currency.SERIES, 10, whole=100, per_day=11), WARNING),
-        (impact(Currency.SERIES, 10, whole=100, per_day=11, kept_days=30), NOTE),
+        (impact(Currency.SERIES, 9_999, whole=10_000), NOTE),
+        (impact(Currency.SERIES, 10_000, whole=200_000), WARNING),
+        (impact(Currency.SERIES, 10_000, whole=201_000), NOTE),
+        # As soon as the rate is known, what is kept at the horizon counts: 500 a day for a year, or for ten days.
+        (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500), WARNING),
+        (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500, kept_days=30), WARNING),
+        (impact(Currency.SERIES, 1_000, whole=9_000, per_day=500, kept_days=10), NOTE),
+        (impact(Currency.SERIES, 999, whole=1_000, per_day=None), NOTE),
+        (impact(Currency.SERIES, 1_000, whole=20_000, per_day=None), WARNING),
+        (impact(Currency.SERIES, 1_000, whole=20_100, per_day=None), NOTE),
         (impact(Currency.SERIES, 1_000_000, unit_bytes=600), WARNING),
         (impact(Currency.FAMILY, 999), NOTE),
         (impact(Currency.FAMILY, 10, per_day=11), WARNING),
@@ -125,10 +130,10 @@ def test_what_costs_more_is_never_less_severe(
 
 def test_one_tag_in_many_measurements_is_one_cost() -> None:
     places = [Subject("main", f"m{i}", "id") for i in range(10)]
-    findings = of(*(priced(impact(Currency.SERIES, 200, whole=4_000), at=place) for place in places))
+    findings = of(*(priced(impact(Currency.SERIES, 2_000, whole=40_000), at=place) for place in places))
     assert {finding.severity for finding in findings} == {WARNING}
-    assert {finding.severity_reason for finding in findings} == {"2,000 avoidable series, 50% of the database"}
-    alone = of(priced(impact(Currency.SERIES, 200, whole=4_000)))
+    assert {finding.severity_reason for finding in findings} == {"20,000 avoidable series, 50% of the database"}
+    alone = of(priced(impact(Currency.SERIES, 2_000, whole=40_000)))
     assert alone[0].severity is NOTE
 
 
@@ -139,7 +144,7 @@ def test_what_a_table_wastes_is_one_cost_and_a_small_part_of_it_stays_a_note() -
 
 
 def test_two_tags_of_one_measurement_are_one_cost_if_two_rules_report_them() -> None:
-    cost = impact(Currency.SERIES, 600, whole=2_000)
+    cost = impact(Currency.SERIES, 6_000, whole=20_000)
     ids, texts = (priced(cost, at=Subject("main", "cpu", column)) for column in ("id", "text"))
     results = [a_rule_result(code=code, findings=(one,)) for code, one in (("TAG002", ids), ("TAG001", texts))]
     assert [f.severity for result in decided(results, HARM) for f in result.findings] == [WARNING, WARNING]
@@ -148,7 +153,7 @@ def test_two_tags_of_one_measurement_are_one_cost_if_two_rules_report_them() -> 
 
 
 def test_what_several_rules_say_of_one_tag_counts_once() -> None:
-    cost = impact(Currency.SERIES, 600, whole=2_000)
+    cost = impact(Currency.SERIES, 6_000, whole=20_000)
     whole, column = Subject("main", "cpu"), Subject("main", "cpu", "id")
     for places in ((column, column), (column, whole), (whole, column)):
         results = [a_rule_result(code=f"R{n}", findings=(priced(cost, at=at),)) for n, at in enumerate(places)]
@@ -156,7 +161,7 @@ def test_what_several_rules_say_of_one_tag_counts_once() -> None:
 
 
 def test_guesses_are_not_part_of_a_sum() -> None:
-    cost = impact(Currency.SERIES, 600, whole=1_000)
+    cost = impact(Currency.SERIES, 6_000, whole=10_000)
     sure = priced(cost, at=Subject("main", "a", "id"))
     guessed = priced(cost, at=Subject("main", "b", "id"), basis=Basis.INFERRED)
     assert {finding.severity for finding in of(sure, guessed)} == {NOTE}
@@ -170,6 +175,39 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
     (finding,) = of(priced(cost, basis=basis))
     assert finding.consequence.endswith(".")
     assert bool(finding.severity_reason) is (finding.severity is not NOTE)
+
+
+@pytest.mark.parametrize(
+    ("rates", "said"),
+    [
+        ((None, None), "The 12,000 avoidable series stay; whether they grow is not known yet."),
+        ((0.0, None), "The 12,000 avoidable series stay; whether they grow is not known yet."),
+        ((0.0, 0.0), "Nothing more: the 12,000 avoidable series stay, and are not growing."),
+        ((100.0, None), "13,000 avoidable series in 10 days."),
+    ],
+)
+def test_a_rate_that_is_not_known_is_not_told_as_rest(rates: tuple[float | None, ...], said: str) -> None:
+    """Of what two rules report, which is a warning only together."""
+    harm = Harm(min_series=12_000, min_unmeasured_series=12_000, horizon=timedelta(days=10))
+    results = [
+        a_rule_result(
+            code=f"R{n}",
+            findings=(
+                priced(impact(Currency.SERIES, 6_000, whole=20_000, per_day=rate), at=Subject("main", "cpu", f"id{n}")),
+            ),
+        )
+        for n, rate in enumerate(rates)
+    ]
+    found = [finding for result in decided(results, harm) for finding in result.findings]
+    assert {finding.consequence for finding in found} == {said}
+
+
+def test_limit_of_which_the_rate_is_not_known_says_so() -> None:
+    near = impact(Currency.LIMIT, 9, whole=10, unit="columns", per_day=None)
+    assert (
+        of(priced(near))[0].consequence
+        == "What goes beyond 10 columns is rejected. When it is reached is not known yet."
+    )
 
 
 @pytest.mark.parametrize("days", [0, 1, 30, 365, 3_650])

@@ -31,21 +31,29 @@ SMALL_ROWS: Final = 100_000
 """Rows of a table that may be read whole, whatever its indexes: a few milliseconds."""
 _LEAST_SPAN: Final = timedelta(hours=1)
 """Rates from less are chance."""
+_LEAST_SPAN_OF_NEW: Final = timedelta(hours=6)
+"""Rates of new values from less are chance, over a year."""
+_FEWEST_NEW: Final = 10
+"""Values that are no coincidence."""
 _SLOPE_DAYS: Final = 7
 """From so many days of history on, the measured slope counts instead of the times of the rows."""
 _STEP_DAYS: Final = 2
 """A rollout that starts in the evening is over on the next day."""
 
 
-def of_series(case: Case, measurement: Measurement, tags: Iterable[str]) -> Impact | None:
-    """What the tags cost together in series; None where series cost nothing by themselves."""
+def of_series(case: Case, measurement: Measurement, tags: Iterable[str], *, keep_coming: bool = False) -> Impact | None:
+    """What the tags cost together in series; None where series cost nothing by themselves. `keep_coming`: what the
+    values are shows that there will be more, as long as nothing that was read says otherwise.
+    """
     names = tuple(tags)
     avoidable = avoidable_series(measurement, names)
     priced = of_count(case, measurement, avoidable, how=f"series with and without {', '.join(names)}")
     if priced is None:
         return None
-    growth = avoidable * _growth(case, measurement, names)
-    return replace(priced, per_day=growth, kept_days=kept_days(case, measurement))
+    known = [tag for tag in measurement.tags if tag.key in names]
+    growth = growth_of(case, measurement, known, keep_coming=keep_coming)
+    per_day = None if growth is None else avoidable * growth
+    return replace(priced, per_day=per_day, kept_days=kept_days(case, measurement))
 
 
 def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:
@@ -62,26 +70,52 @@ def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) 
     )
 
 
-def _growth(case: Case, measurement: Measurement, tags: tuple[str, ...]) -> float:
-    """The share of what there is that is added each day, from the listings of earlier days; else as if all had come
-    in the time that the rows span, without what was a step.
+def growth_of(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep_coming: bool = False) -> float | None:
+    """The share of the values of tags, and so of the series they make, that is added each day; None if not known.
+
+    From the listings of earlier days; else as if all had come in the time that the rows span, without what was a step.
     """
-    days = age_days(case, measurement)
-    known = [tag for tag in measurement.tags if tag.key in tags]
-    listed = [rate for tag in known if (rate := _listed_rate(tag)) is not None]
-    if listed or not days:
-        return max(listed, default=0.0)
-    return max(map(fleets.ongoing, known), default=1.0) / days
+    if listed := [rate for tag in tags if (rate := _listed_rate(tag)) is not None]:
+        return max(listed)
+    days = age_days(case, measurement, least=_LEAST_SPAN_OF_NEW)
+    unread = 1.0 if keep_coming else None
+    known = {tag.key: unread if tag.turnover is None else fleets.ongoing(tag) for tag in tags}
+    parts = {key: part for key, part in known.items() if part is not None}
+    if any(parts.values()) and days is None:
+        return None
+    if days is None or written_days(case, measurement) is None:
+        return 0.0 if parts else None
+    # Where the rows of few series are read, the first one may be later than the first of all.
+    rates = [min(part / days, _pace(measurement, tag)) for tag in tags if (part := parts.get(tag.key)) is not None]
+    return max(rates, default=None)
+
+
+def _pace(measurement: Measurement, tag: Tag) -> float:
+    """The share of its series that a day adds by the rows of a few whole sources; infinite if they do not tell."""
+    seen, sets = tag.turnover, measurement.tag_sets
+    if seen is None or seen.by is None or sets is None or not (seen.sources and sets.series and seen.hours):
+        return math.inf
+    gone = {one.key for one in measurement.tags} - {*seen.by}
+    sources = next((c.series_left for c in sets.contributions if {c.tag, *c.together_with} == gone), None)
+    if sources is None:
+        return math.inf
+    # What they had in the first third was there; the others came in the rest of the time.
+    added = max(seen.pairs - max(seen.sources, seen.first), 0) / (seen.hours / 24 * 2 / 3)
+    return added * max(sources / seen.sources, 1.0) / sets.series
 
 
 def _listed_rate(tag: Tag) -> float | None:
     over_time = tag.over_time
-    if over_time is None or over_time.days < _SLOPE_DAYS or over_time.new_per_day is None or not tag.values:
+    if over_time is None or over_time.days < 2 or over_time.new_values is None or not tag.values:
         return None
+    if over_time.days < _SLOPE_DAYS or over_time.new_per_day is None:
+        # What came since the previous listing: a few are no rate.
+        new = over_time.new_values if over_time.new_values >= _FEWEST_NEW else 0
+        return new / max(tag.values.value, 1)
     waves = len({one.day for one in over_time.series[1:]})
     # What came on many days is no step, however few changes the rows of one day show.
     part = fleets.ongoing(tag) if 0 < waves <= _STEP_DAYS else 1.0
-    return part * over_time.new_per_day / max(tag.values.value, 1)
+    return (1.0 if part is None else part) * over_time.new_per_day / max(tag.values.value, 1)
 
 
 def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str, is_row_data: bool = True) -> Impact:
@@ -92,18 +126,21 @@ def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str
     if whole is None and rows is not None and measurement.row_bytes is not None:
         # Without the indexes, and what the engine adds to a row.
         whole = round(rows.value * measurement.row_bytes.total)
+    growth = _bytes_growth(case, measurement)
     return Impact(
         Currency.BYTES,
         now=avoidable,
         whole=max(float(whole), avoidable) if whole else None,
-        per_day=avoidable * _bytes_growth(case, measurement) if is_row_data else 0.0,
+        per_day=(growth if growth is None else avoidable * growth) if is_row_data else 0.0,
         kept_days=kept_days(case, measurement),
         how=how,
     )
 
 
-def _bytes_growth(case: Case, measurement: Measurement) -> float:
-    """The share of a table's bytes that is added each day: the slope of its history, else that of its rows."""
+def _bytes_growth(case: Case, measurement: Measurement) -> float | None:
+    """The share of a table's bytes that is added each day: the slope of its history, else that of its rows; None if
+    neither is known.
+    """
     at = Subject(measurement.database, measurement.name)
     points = case.timeline.of("data_bytes", at)
     if points and (case.profile.day - points[0].day).days >= _SLOPE_DAYS and measurement.storage:
@@ -175,8 +212,8 @@ def of_family(case: Case, database: str, names: Collection[str]) -> Impact | Non
     """What a family of measurements costs, of which one would do; None where they cost nothing worth counting."""
     engine, members = case.engine, [m for m in case.profile.measurements if m.database == database and m.name in names]
     per_day = _names_a_day(case, database, names)
-    if per_day is None:
-        per_day = 0.0 if engine.has_series_index else _begun_a_day(case, members)
+    if per_day is None and not engine.has_series_index:
+        per_day = _begun_a_day(case, members)
     if engine.has_costly_measurements:
         return Impact(
             Currency.FAMILY,
@@ -195,7 +232,7 @@ def of_family(case: Case, database: str, names: Collection[str]) -> Impact | Non
         Currency.BYTES,
         now=avoidable,
         whole=None if whole is None else max(whole, avoidable),
-        per_day=per_day * each,
+        per_day=None if per_day is None else per_day * each,
         how=engine.measurement_price,
     )
 
@@ -218,14 +255,16 @@ _FEWEST_ROWS: Final = 10
 """Rows, in the mean time between which the first one is late: a table that began before would have had some."""
 
 
-def _begun_a_day(case: Case, members: Sequence[Measurement]) -> float:
+def _begun_a_day(case: Case, members: Sequence[Measurement]) -> float | None:
     """How many measurements of a family are added each day, by their first rows: those of the last weeks count. 0 for
-    periods, of which the oldest may be dropped.
+    periods, of which the oldest may be dropped; None if no first row is known.
     """
     from tsaudit.analysis.shapes.periods import period_families
 
     firsts = {m.name: m.first_time for m in members if m.first_time is not None}
-    if not firsts or any(m.retention or any(i.expires_s is not None for i in m.indexes or ()) for m in members):
+    if not firsts:
+        return None
+    if any(m.retention or any(i.expires_s is not None for i in m.indexes or ()) for m in members):
         return 0.0
     end = case.profile.window.end
     if any(period_families([m.name for m in members], now=end)):
@@ -262,7 +301,7 @@ def toward_limit(
     limit: float,
     unit: str,
     *,
-    per_day: float = 0.0,
+    per_day: float | None = 0.0,
     days_left: float | None = None,
     is_enforced: bool | None = True,
     how: str = "",
@@ -305,24 +344,24 @@ _SLOPE_OF_DAYS: Final = 28
 """The days of which the rate is the present one."""
 
 
-def rate(case: Case, figure: str, at: Subject, now: float) -> float:
-    """By how much a figure grows a day, by its history of the last weeks; 0 if it does not, or there is none."""
+def rate(case: Case, figure: str, at: Subject, now: float) -> float | None:
+    """By how much a figure grows a day, by its history of the last weeks; None without a week of it."""
     points = (((case.profile.day - point.day).days, point.value) for point in case.timeline.of(figure, at))
     known = [(ago, value) for ago, value in points if 0 < ago <= _SLOPE_OF_DAYS]
     if not known or known[0][0] < _SLOPE_DAYS:
-        return 0.0
+        return None
     ago, before = known[0]
     return max((now - before) / ago, 0.0)
 
 
-def of_limit(case: Case, used: float, limit: Limit, *, per_day: float = 0.0, how: str = "") -> Impact:
-    """How near a limit is, at the present rate."""
+def of_limit(case: Case, used: float, limit: Limit, *, per_day: float | None = 0.0, how: str = "") -> Impact:
+    """How near a limit is, at the present rate; None for one that is not known."""
     return toward_limit(
         used,
         limit.value,
         limit.unit,
         per_day=per_day,
-        days_left=max(limit.value - used, 0) / per_day if per_day > 0 else None,
+        days_left=max(limit.value - used, 0) / per_day if per_day else None,
         is_enforced=is_enforced(case, limit, used),
         how=how or limit.source,
     )
@@ -340,13 +379,14 @@ _QUIET_DAYS: Final = 7
 
 def rows_a_day(case: Case, measurement: Measurement) -> float | None:
     """How many rows come a day, by the times of those that are kept; None if that is not known."""
-    total = measurement.rows_total or measurement.rows
-    return None if total is None else total.value * added_a_day(case, measurement)
+    total, added = measurement.rows_total or measurement.rows, added_a_day(case, measurement)
+    return None if total is None or added is None else total.value * added
 
 
-def rows_growth(case: Case, measurement: Measurement) -> float:
-    """The share of all rows of a table by which it grows each day; 0 if it does not, or that is not known."""
-    return added_a_day(case, measurement) * _kept(case, measurement)
+def rows_growth(case: Case, measurement: Measurement) -> float | None:
+    """The share of all rows of a table by which it grows each day; None if that is not known."""
+    added = added_a_day(case, measurement)
+    return None if added is None else added * _kept(case, measurement)
 
 
 def _kept(case: Case, measurement: Measurement) -> float:
@@ -374,15 +414,15 @@ def _oldest(measurement: Measurement, window: Window) -> datetime | None:
     return first if first is not None and first - window.start >= timedelta(days=1) else None
 
 
-def added_a_day(case: Case, measurement: Measurement) -> float:
-    """The share of all rows of a table that is added each day, by the times of its rows; 0 if none is, or it is not
-    known.
-    """
+def added_a_day(case: Case, measurement: Measurement) -> float | None:
+    """The share of all rows of a table that is added each day, by the times of its rows; None if it is not known."""
     first, last, window = measurement.first_time, measurement.last_time, case.profile.window
     # Of a big table, the planner tells how many rows are within the window, and not when the first one came.
     days = age_days(case, measurement) if first else (window.end - window.start) / timedelta(days=1)
-    if last is None or not days or measurement.own_window is not None or (first is None and not measurement.rows):
+    if measurement.own_window is not None:
         return 0.0
+    if last is None or not days or (first is None and not measurement.rows):
+        return None
     if (window.end - last) / timedelta(days=1) > _QUIET_DAYS:
         return 0.0
     # The times are those of the window; what is older has its share of the table.

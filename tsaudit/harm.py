@@ -123,9 +123,15 @@ def _together(members: Sequence[Impact]) -> Impact:
     return replace(
         max(members, key=lambda one: one.now),
         now=now if whole is None else min(now, whole),
-        per_day=sum(one.per_day for one in members),
+        per_day=_rate_of(members),
         whole=whole,
     )
+
+
+def _rate_of(members: Sequence[Impact]) -> float | None:
+    """How much they grow a day together, as far as that is known; None if none is known to grow, and some may."""
+    known = [one.per_day for one in members if one.per_day is not None]
+    return None if len(known) < len(members) and not any(known) else sum(known)
 
 
 def _is_material_part(impact: Impact, summed: Impact, group: _Group, harm: Harm) -> bool:
@@ -135,7 +141,7 @@ def _is_material_part(impact: Impact, summed: Impact, group: _Group, harm: Harm)
 
 def _days_ahead(impact: Impact, harm: Harm) -> float:
     """How far ahead an amount is judged."""
-    return harm.horizon.days if impact.currency is Currency.BYTES else harm.warning_days
+    return harm.horizon.days if impact.currency in (Currency.BYTES, Currency.SERIES) else harm.warning_days
 
 
 # --- The table --------------------------------------------------------------------------------------------------------
@@ -202,8 +208,10 @@ def _toward_limit(impact: Impact, harm: Harm) -> Severity:
 
 
 def _series(impact: Impact, harm: Harm) -> Severity:
-    days = harm.warning_days
-    if not _is_material(impact, impact.share_after(days), harm.min_series, harm.min_series_share, days):
+    days = harm.horizon.days
+    # What is not known to be at rest may grow.
+    least = min(harm.min_series, harm.min_unmeasured_series) if impact.per_day is None else harm.min_series
+    if not _is_material(impact, impact.share_after(days), least, harm.min_series_share, days):
         return Severity.NOTE
     taken = impact.after(harm.critical_days) * (impact.unit_bytes or 0.0)
     is_full = harm.max_memory is not None and taken >= max(harm.min_memory, harm.max_memory)

@@ -45,8 +45,8 @@ class Impact:
     """What `now` is a part of: the series of the database, the bytes of the table, the bill, the rows written; of a
     limit, the limit itself. None: not known, so that no share is judged.
     """
-    per_day: float = 0.0
-    """By how much `now` grows a day at the present rate; 0 if it does not grow, or this is not known."""
+    per_day: float | None = 0.0
+    """By how much `now` grows a day at the present rate; 0 if it does not grow, None if that is not known."""
     kept_days: float | None = None
     """After how many days what was added is removed again; None for never."""
     days_left: float | None = None
@@ -65,9 +65,12 @@ class Impact:
     """How the amount was measured and priced, with the source of the price."""
 
     def after(self, days: float) -> float:
-        """The amount in so many days at the present rate, with what is removed by then."""
-        grown = self.now + self.per_day * days
-        return grown if self.kept_days is None else min(grown, max(self.now, self.per_day * self.kept_days))
+        """The amount in so many days at the present rate, without what is removed by then; that of today if the rate is
+        not known.
+        """
+        per_day = self.per_day or 0.0
+        grown = self.now + per_day * days
+        return grown if self.kept_days is None else min(grown, max(self.now, per_day * self.kept_days))
 
     @property
     def share(self) -> float | None:

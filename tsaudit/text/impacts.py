@@ -45,6 +45,8 @@ def consequence(impact: Impact, days: float) -> str:
         case Currency.READS:
             return f"Each day, about {_amount(impact, impact.now)}, and more as the table grows."
         case _:
+            if impact.per_day is None:
+                return f"The {_amount(impact, impact.now)} stay; whether they grow is not known yet."
             if not _grows(impact, days):
                 return f"Nothing more: the {_amount(impact, impact.now)} stay, and are not growing."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
@@ -107,9 +109,9 @@ def _beyond_the_limit(impact: Impact) -> str:
     if impact.is_enforced is False:
         return f"Nothing is rejected {what}: this server does not enforce the limit."
     when = f"In {_about(impact.days_left)}, " if impact.days_left else ""
-    if impact.is_enforced is None:
-        return f"{when}{'what' if when else 'What'} goes {what} is rejected, if this server enforces the limit."
-    return f"{when}{'what' if when else 'What'} goes {what} is rejected."
+    unless = "" if impact.is_enforced else ", if this server enforces the limit"
+    unknown = " When it is reached is not known yet." if impact.per_day is None and not when else ""
+    return f"{when}{'what' if when else 'What'} goes {what} is rejected{unless}.{unknown}"
 
 
 def _without_it(impact: Impact) -> str:

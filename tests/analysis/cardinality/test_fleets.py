@@ -133,12 +133,17 @@ def test_what_adds_up_does_not_recur(key: str, seen: Turnover, again: bool) -> N
         # One source with many values at a time adds only those that come.
         (a_turnover(1_000, 1_000, 50, pairs=1_150), 1.0),
         (a_turnover(1_000, 1_000, 50, pairs=1_150, going_on=10), 0.2),
-        (a_turnover(1_000, 1_000, 0, pairs=1_000), 1.0),
+        (a_turnover(1_000, 1_000, 0, pairs=1_000), 0.0),
+        # Nothing new in a few hours is no rest.
+        (a_turnover(1_000, 1_000, 0, pairs=1_000, hours=5.0), None),
+        (a_turnover(64, 60, 2, by=None), 0.0),
+        (a_turnover(64, 0, 60, by=None), 1.0),
+        (None, None),
         # Many sources with a value each.
         (a_turnover(100, 0, 10, sources=100, pairs=190), pytest.approx(1 / 3)),
     ],
 )
-def test_part_of_the_growth_that_goes_on_counts_what_was_added(seen: Turnover, part: float) -> None:
+def test_part_of_the_growth_that_goes_on_counts_what_was_added(seen: Turnover | None, part: float | None) -> None:
     assert ongoing(a_tag("firmware", 2000, turnover=seen)) == part
 
 

@@ -30,11 +30,13 @@ from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import (
+    FOREVER,
     Dependency,
     How,
     Measurement,
     Profile,
     Reports,
+    Retention,
     SeriesSince,
     ServerStatus,
     TagSets,
@@ -310,6 +312,39 @@ def test_values_of_sources_that_others_replace_cost_nothing() -> None:
     pods = a_tag("pod", 1_500, turnover=passing, reports=Reports(12.0, 96.0, lasting_ratio=0.9))
     (finding,) = run_rule(rule, a_profile(a_measurement("cpu", 1_500, tags=(pods,)), engine="influxdb1")).findings
     assert (finding.severity, finding.impact) == ("note", None)
+
+
+@pytest.mark.parametrize(("kept", "priced"), [(30, False), (365, True), (None, True)])
+def test_what_ends_within_minutes_costs_series_if_they_are_kept_for_long(kept: int | None, priced: bool) -> None:
+    runs = a_tag("worker", 1_500, turnover=PASSING, reports=Reports(5.0, 96.0, lasting_ratio=0.0))
+    retention = Retention("all", FOREVER if kept is None else kept * 86_400, None, default=True)
+    measurement = a_measurement("jobs", 1_500, tags=(runs,), retention=retention)
+    (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1")).findings
+    assert (finding.impact is not None) is priced
+
+
+@pytest.mark.parametrize(
+    ("seen", "days_left"),
+    [
+        # A thousand in 30 days, or by a step; of devices, hardly any is new.
+        (PASSING, pytest.approx(100 / (1_000 / 30))),
+        (a_turnover(100, 0, 100, is_step=True), None),
+        (None, None),
+        (RECURRING, None),
+    ],
+)
+def test_date_of_the_limit_is_known_on_the_first_day_if_the_rows_show_the_rate(
+    seen: Turnover | None, days_left: float | None
+) -> None:
+    words = tuple(f"name{i}x" for i in range(64))
+    server = ServerStatus({"max_values_per_tag": 1_100.0, "index_in_memory": 1.0})
+    measurement = a_measurement(
+        "wifi", 1_000, tags=(a_tag("client", 1_000, words, turnover=seen),), rows=a_count(10**6)
+    )
+    (finding,) = run_rule(rule, a_profile(measurement, engine="influxdb1", server=server)).findings
+    assert finding.impact is not None
+    assert finding.impact.days_left == days_left
+    assert (finding.impact.per_day is None) is (seen is None)
 
 
 def test_addresses_cost_series_however_long_a_writer_repeats_them() -> None:

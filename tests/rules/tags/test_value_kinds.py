@@ -160,7 +160,7 @@ def test_finding_when_the_type_is_measured(data_type: str) -> None:
 
 @pytest.mark.parametrize(
     ("values", "days", "expected"),
-    [(1_001, 30_000, Severity.WARNING), (900, 30_000, Severity.NOTE), (301, 30, Severity.WARNING)],
+    [(10_001, 30_000, Severity.WARNING), (9_000, 30_000, Severity.NOTE), (901, 30, Severity.WARNING)],
 )
 def test_cost_is_the_series_that_would_be_gone(values: int, days: int, expected: Severity) -> None:
     (finding,) = findings(rule, _keyed("double", values=values, days=days))

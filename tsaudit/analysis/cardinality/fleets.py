@@ -98,13 +98,16 @@ def is_churn(tag: Tag) -> bool:
     How many there are at a time says what a server is there for. What names a call, such as a request or an address, is
     no source, however long it is repeated; and what runs is one, however soon it ends.
     """
+    if (tag.turnover is None and tag.reports is None) or is_fleet(tag):
+        return False
+    return names_what_ends(tag) or (lasts(tag) and not names_call(tag) and not adds_up(tag))
+
+
+def lasts(tag: Tag) -> bool:
+    """Whether its values report for an hour or more; False also if none was read."""
     # Of a value that many sources share, the rows of whole sources show how long each of them had it.
     seen = tag.turnover or tag.reports
-    if seen is None or is_fleet(tag):
-        return False
-    if names_what_ends(tag):
-        return True
-    return seen.lasting_ratio >= _LASTING and not names_call(tag) and not adds_up(tag)
+    return seen is not None and seen.lasting_ratio >= _LASTING
 
 
 def names_what_ends(tag: Tag) -> bool:
@@ -168,14 +171,20 @@ def keeps_coming(tag: Tag) -> bool:
     return seen.new >= _MANY_NEW * seen.first and seen.again <= most * seen.first
 
 
-def ongoing(tag: Tag) -> float:
+def ongoing(tag: Tag) -> float | None:
     """The part of the growth that goes on at the end of the rows read, 0 to 1: nothing of a step, such as a failover or
-    racks that were renamed. 1 if no whole sources were read, or none of them changed.
+    racks that were renamed. None if that is not known: no rows were read, or none was added in less than a few hours.
     """
     seen = tag.turnover
+    if seen is None:
+        return None
+    if seen.by is None:
+        return 0.0 if levels_off(tag) else 1.0
     # What each source had at first is not added, and of many values at a time, that is more than one.
-    added = seen.pairs - max(seen.sources, seen.first) if seen else 0
-    return min(_PARTS * seen.going_on / added, 1.0) if seen and seen.by is not None and added > 0 else 1.0
+    added = seen.pairs - max(seen.sources, seen.first)
+    if added > 0:
+        return min(_PARTS * seen.going_on / added, 1.0)
+    return 0.0 if seen.hours >= _SHORTEST_H else None
 
 
 def is_source(tag: Tag) -> bool:

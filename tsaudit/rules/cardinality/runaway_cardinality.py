@@ -241,7 +241,8 @@ def _impact(
         Currency.SERIES,
         now=max(course.now.value - course.before.value, 0.0) * part,
         whole=costs.database_series(case, measurement),
-        per_day=course.added * part,
+        # After a jump, nobody knows yet whether another one follows.
+        per_day=course.added * part if course.growth.growth_per_day else None,
         kept_days=costs.kept_days(case, measurement),
         unit_bytes=case.engine.series_bytes(measurement),
         how=f"series that came since {course.since}; {case.engine.series_price}",

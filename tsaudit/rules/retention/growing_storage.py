@@ -144,7 +144,7 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
 
 def _rate_of_rows(case: Case) -> float:
     """Bytes a day by the times of the rows; of databases that report only a total, each row has the same share."""
-    growth = {Subject(m.database, m.name): costs.rows_growth(case, m) for m in case.measurements}
+    growth = {Subject(m.database, m.name): costs.rows_growth(case, m) or 0.0 for m in case.measurements}
     known = stored_parts(case.profile)
     if known.keys() <= growth.keys():
         return sum((part_held or 0) * growth[part] for part, part_held in known.items())

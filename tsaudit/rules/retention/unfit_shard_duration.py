@@ -149,7 +149,7 @@ def _kept(case: Case, database: Database, price: _Price) -> _Kept | None:
     if policy is None or storage is None or not storage.shards:
         return None
     inside = [m for m in case.profile.measurements if m.database == database.name]
-    is_written = any(costs.rows_growth(case, m) > 0 for m in inside)
+    is_written = any(costs.added_a_day(case, m) for m in inside)
     return _Kept(database, policy, storage.shards, storage.shard_series, price, is_written)
 
 

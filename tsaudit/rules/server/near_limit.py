@@ -140,7 +140,7 @@ class _Use:
     """Of what is counted, most of which may be those of one family."""
     part: float = costs.NOTED
     """Of the limit, from which on it is reported."""
-    per_day: float = 0.0
+    per_day: float | None = None
     """How much is added a day as long as the history does not tell; 0 if that is not known."""
     most: float | None = None
     """How many this one may have, where that is not the same for all; None for the limit of all."""
@@ -166,8 +166,8 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         if use.most is not None and use.most < limit.value:
             limit = replace(limit, value=use.most, source="declared in the catalog", origin=SERVER)
         if 0 < limit.value < inf:
-            per_day = costs.rate(case, *use.grows) if use.grows else 0.0
-            impact = costs.of_limit(case, use.count, limit, per_day=per_day or use.per_day)
+            per_day = costs.rate(case, *use.grows) if use.grows else None
+            impact = costs.of_limit(case, use.count, limit, per_day=use.per_day if per_day is None else per_day)
             # What is not enforced is worth a word where there is more of it.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
                 near.append(_Near(use, limit, impact, use.advice()))
@@ -251,7 +251,7 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
                 last,
                 partial(_Advice, "", ("table_status",), inside=f" given to {column}"),
                 ("last_id", subject_of(measurement, column), last),
-                per_day=costs.rows_a_day(case, measurement) or 0.0,
+                per_day=costs.rows_a_day(case, measurement),
                 most=status.id_limits[column],
             )
 

@@ -169,7 +169,7 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
 def _a_day(case: Case, measurement: Measurement) -> float:
     """The share of the rows that a range of one day has; 0 if that is not known."""
     days = costs.age_days(case, measurement)
-    return min(1 / days if days else costs.added_a_day(case, measurement), 1.0)
+    return min(1 / days if days else costs.added_a_day(case, measurement) or 0.0, 1.0)
 
 
 def _scanned(case: Case, measurement: Measurement, time: str | None) -> Finding | None:

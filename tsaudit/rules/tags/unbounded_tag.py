@@ -86,9 +86,10 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
 
     Some findings are notes. Texts that occur again and again are a list, even if a wordy one. If the listings show no
     new values for much longer than ever before, whatever wrote them has been fixed. Sources that end while others take
-    their place count only toward a limit that the server enforces: pods, containers, and processes, however soon they
-    end, and others that report for an hour or more, unless they name a request, an order, or an address. And where a
-    few hours of rows have fewer than two reports of each value, sources look like IDs until the next audit.
+    their place count only toward a limit that the server enforces: those that report for an hour or more, unless they
+    name a request, an order, or an address; and pods, containers, and processes that end sooner, if their series are
+    kept for a quarter at most. And where a few hours of rows have fewer than two reports of each value, sources look
+    like IDs until the next audit.
 
     ## Why it matters
 
@@ -129,7 +130,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
             kind = kind_of(measurement, tag, has_types=has_types, beside_types=beside_types)
             if reason := _reason(case, measurement, tag, kind, here):
                 found[tag.key] = _Found(tag, kind, *reason)
-        avoidable = [key for key, one in found.items() if _is_avoidable(case, one)]
+        avoidable = [key for key, one in found.items() if _is_avoidable(case, measurement, one)]
         yield from (_finding(case, measurement, one, avoidable) for one in found.values())
 
 
@@ -287,25 +288,42 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
     limit = values_limit(case, measurement)
     series = None
     if tag.key in avoidable:
-        series = costs.of_series(case, measurement, avoidable)
+        series = costs.of_series(case, measurement, avoidable, keep_coming=kind.fewest is not None)
         if series is None and kind.again == "readings":
             as_text = is_text(tag.data_type)
             series = costs.of_numbers_as_text(tag.key, tag.sample, tag.values.value) if as_text else None
         elif series is None:
             series = costs.of_tag(case, measurement, tag)
-    toward = costs.of_limit(case, tag.values.value, limit, per_day=gained_per_day(case, tag) or 0.0)
+    toward = costs.of_limit(case, tag.values.value, limit, per_day=_values_a_day(case, measurement, tag))
     near = costs.is_near(case, toward, case.harm.limit_warning)
     return toward if near and toward.is_enforced is not False else series
 
 
-def _is_avoidable(case: Case, found: _Found) -> bool:
+def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
+    """How many values a tag gains; 0 if it is leveling off or has ended, None if that is not known."""
+    assert tag.values is not None
+    if gained := gained_per_day(case, tag):
+        return gained
+    if (tag.over_time and tag.over_time.kind != "unknown") or fleets.is_fleet(tag):
+        return 0.0
+    growth = costs.growth_of(case, measurement, (tag,))
+    return None if growth is None else tag.values.value * growth
+
+
+def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
     """Whether a writer that does right would not write these values: those of sources are no waste, and a list, however
     wordy, costs what it lists.
     """
     tag = found.tag
     if found.kind.again != "sources":
         return found.kind.again == "readings" or not fleets.recurs(tag)
-    return not (fleets.is_churn(tag) or _is_too_early(case, tag, found.kind))
+    if _is_too_early(case, tag, found.kind):
+        return False
+    if not fleets.is_churn(tag):
+        return True
+    # Of what ends within minutes, there are soon many more series than sources, if they are kept.
+    kept = costs.kept_days(case, measurement)
+    return not fleets.lasts(tag) and (kept is None or kept > case.harm.warning_days)
 
 
 def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Finding:

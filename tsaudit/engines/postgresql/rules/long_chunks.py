@@ -74,7 +74,7 @@ def _newest(case: Case, measurement: Measurement) -> float:
     """Bytes of a chunk that is written; 0 for none."""
     cut, kept, storage = measurement.partitioning, measurement.retention, measurement.storage
     largest = cut.partitions[0].bytes if cut and cut.partitions else None
-    if not largest or kept is None or kept.partition_s is None or costs.added_a_day(case, measurement) <= 0:
+    if not largest or kept is None or kept.partition_s is None or not costs.added_a_day(case, measurement):
         return 0.0
     indexes = (storage.index_bytes or 0) / storage.data_bytes if storage and storage.data_bytes else 0.0
     return largest * (1 + indexes)
