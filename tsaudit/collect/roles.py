@@ -40,6 +40,8 @@ if TYPE_CHECKING:
 
 _SPREAD_ROWS: Final = 10_000
 """About this many rows show the oldest and newest times of a bigger table, if the engine can read single pages."""
+EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
+"""What is older is a mistake, not a time."""
 LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
 """Nanoseconds since 1970 go no further."""
 _END: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)

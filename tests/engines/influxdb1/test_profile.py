@@ -194,12 +194,13 @@ def test_field_has_two_types_and_the_name_of_a_tag(influxd: Influxd) -> None:
 def test_sampled_series_have_no_rows_in_the_window(influxd: Influxd) -> None:
     old = NOW - timedelta(days=100)
     rows = [Row(old, {"id": f"i{i}"}, {"v": 1.0}) for i in range(1100)]
-    target = write(Dataset([Table("t", ("id",), {"v": "float"}, rows)]), "influxdb1", influxd.url)
+    written = Table("u", ("id",), {"v": "float"}, [Row(NOW - timedelta(minutes=1), {"id": "i"}, {"v": 1.0})])
+    target = write(Dataset([Table("t", ("id",), {"v": "float"}, rows), written]), "influxdb1", influxd.url)
     profile = collected(target)
     (gap,) = (g for g in profile.gaps if g.database is not None)
     assert (gap.fact, gap.reason, gap.measurement) == ("row_sample", Reason.FAILED, "t")
     assert "none of 64 series" in gap.detail
-    (t,) = profile.measurements
+    t = profile.measurements[0]
     assert t.fields[0].null_ratio is None
 
 

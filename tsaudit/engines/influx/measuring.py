@@ -17,7 +17,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner, keeping
-from tsaudit.collect.roles import LATEST, sampled
+from tsaudit.collect.roles import EARLIEST, LATEST, sampled
 from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
@@ -112,6 +112,8 @@ class InfluxMeasuring(Measuring):
                 lambda draft: read_points(runner, draft, series.get(draft.database)),
                 lambda drafts: prefetch_points(runner, drafts, series),
             )
+            at_rest = AtRest(runner, series)
+            yield MeasuringStep("row_sample", at_rest.read, at_rest.look)
         if "row_count" in queried:
             yield MeasuringStep(
                 "row_count",
@@ -143,10 +145,31 @@ def read_points(runner: QueryRunner, draft: Draft, database_series: int | None) 
     read, draft = _read_newest(runner, draft, series or ())
     if read and draft.sample is None:
         draft = _read_ahead(runner, draft, series or ())
-    if read and draft.sample is None and series:
-        detail = f"none of {len(series)} series chosen from the listing has rows within the window"
-        runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
     return draft
+
+
+class AtRest:
+    """What to read if no measurement has rows within the window: then the writers stopped before it."""
+
+    def __init__(self, runner: QueryRunner, database_series: Mapping[str, int]) -> None:
+        self._runner = runner
+        self._series = database_series
+        self._is_all = False
+
+    def look(self, drafts: Sequence[Draft]) -> None:
+        """Find out whether it is so. `drafts`: all measurements, after their rows within the window were read."""
+        self._is_all = all(draft.sample is None for draft in drafts)
+
+    def read(self, draft: Draft) -> Draft:
+        """The draft with its newest rows in a window of their own, if none is written anymore."""
+        if draft.sample is not None or "row_sample" not in draft.measurement.statements:
+            return draft
+        series = _series_to_read(draft, self._series.get(draft.database))
+        found = _read_before(self._runner, draft, series or ()) if self._is_all else draft
+        if found.sample is None and series:
+            detail = f"none of {len(series)} series chosen from the listing has rows within the window"
+            self._runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
+        return found
 
 
 def count_points(runner: QueryRunner, draft: Draft, database_series: int | None) -> Draft:
@@ -267,6 +290,19 @@ def _read_ahead(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
     if found.measurement.last_time is None or found.sample is None:
         return draft
     window = Window(max(now, end), found.measurement.last_time + timedelta(seconds=1))
+    return replace(found, measurement=replace(found.measurement, own_window=window))
+
+
+def _read_before(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
+    """The draft with its newest rows from before the window, as long as the window; unchanged without any."""
+    whole = replace(draft.measurement, own_window=Window(EARLIEST, runner.window.start))
+    _, found = _read_newest(runner, replace(draft, measurement=whole), series)
+    first, last = found.measurement.first_time, found.measurement.last_time
+    if first is None or last is None or found.sample is None:
+        return draft
+    window = Window(last - runner.target.window, last + timedelta(seconds=1))
+    if first < window.start:
+        _, found = _read_newest(runner, replace(draft, measurement=replace(whole, own_window=window)), series)
     return replace(found, measurement=replace(found.measurement, own_window=window))
 
 
