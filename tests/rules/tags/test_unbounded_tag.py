@@ -236,11 +236,18 @@ def test_key_when_the_id_was_all_of_it() -> None:
     assert "'append_mode'='true'" in steps
 
 
-def test_tags_that_say_the_same_go_together() -> None:
-    tags = (a_tag("id", 2000, UUIDS[:64]), a_tag("name", 2000, UUIDS[64:128]))
+@pytest.mark.parametrize(("per_value", "reported"), [(2.0, ["id"]), (1.0, ["id", "name"])])
+def test_tags_that_say_the_same_go_together(per_value: float, reported: list[str]) -> None:
+    reports = Reports(per_value, 48.0, lasting_ratio=0.0)
+    tags = (a_tag("id", 2000, UUIDS[:64], reports=reports), a_tag("name", 2000, UUIDS[64:128], reports=reports))
     said = (Dependency("id", "name"), Dependency("name", "id"))
     sets = TagSets(2000, 2000, 2000, said, ("id",), (), (), a_source())
-    (plan,) = plans(rule, a_profile(a_measurement("pods", 2000, tags=tags, tag_sets=sets), engine="influxdb1"))
+    profile = a_profile(a_measurement("pods", 2000, tags=tags, tag_sets=sets), engine="influxdb1")
+    # Two findings would tell one cause twice, unless both are written once, as is whatever is in such a row.
+    found = run_rule(rule, profile).findings
+    assert [finding.subject.column for finding in found] == reported
+    assert found[0].fix.startswith("Write id and name as fields")
+    (plan,) = plans(rule, profile)
     assert [(asked.change.claims(), asked.rules) for asked in plan.changes] == [
         ({("role", "id"): "field"}, ("TAG002",)),
         ({("role", "name"): "field"}, ("TAG002",)),

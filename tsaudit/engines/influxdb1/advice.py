@@ -29,7 +29,7 @@ class Influxdb1Advice(InfluxAdvice):
             database = place.quoted([next(iter(place.here.path), place.database)])
             if writers := place.writers_of(change.column):
                 return (
-                    f"Find which sources write new values of {change.column}: this counts the series of each.",
+                    f"Find which sources write new values of {change.column}: this counts the series of each by shard.",
                     f"SHOW SERIES EXACT CARDINALITY ON {database} FROM {table} GROUP BY {place.quoted(writers)}",
                 )
             shown = f"SHOW TAG VALUES ON {database} FROM {table} WITH KEY = {column} LIMIT 20"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
@@ -130,8 +130,25 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
             kind = kind_of(measurement, tag, has_types=has_types, beside_types=beside_types)
             if reason := _reason(case, measurement, tag, kind, here):
                 found[tag.key] = _Found(tag, kind, *reason)
+        for twin in _twins(measurement, found):
+            del found[twin]
         avoidable = [key for key, one in found.items() if _is_avoidable(case, measurement, one)]
         yield from (_finding(case, measurement, one, avoidable) for one in found.values())
+
+
+def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
+    """The tags that name the same things as another one that is reported, which stands for both: the one whose values
+    show by themselves that more will come, then the first. What is written once goes with anything else that is.
+    """
+    twins: set[str] = set()
+    for tag, one in found.items():
+        if one.tag.reports is None or one.tag.reports.per_value < _REPORTS:
+            continue
+        for change in made_fields(measurement, tag)[1:]:
+            other = found.get(change.tag)
+            if other is not None and change.tag not in twins and tag not in twins:
+                twins.add(change.tag if (one.kind.fewest is not None) >= (other.kind.fewest is not None) else tag)
+    return twins
 
 
 @dataclass(frozen=True, slots=True)
