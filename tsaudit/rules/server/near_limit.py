@@ -141,7 +141,7 @@ class _Use:
     part: float = costs.NOTED
     """Of the limit, from which on it is reported."""
     per_day: float | None = None
-    """How much is added a day as long as the history does not tell; 0 if that is not known."""
+    """How much is added a day as long as the history does not tell; None if that is not known."""
     most: float | None = None
     """How many this one may have, where that is not the same for all; None for the limit of all."""
 
