@@ -17,6 +17,7 @@ from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
 from tsaudit.collect.measuring import MeasuringContext, contained, measuring_of
 from tsaudit.collect.probing import Probed, database_names, probe
 from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.sample_size import rows_each
 from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
@@ -63,6 +64,9 @@ def collect(
         status, stored, storage = catalog.of_target(runner, queried) if outline.databases else nothing
         drafts = reuse(outline.drafts, previous, runner.window, target.max_age)
         reused, changed = [d for d in drafts if d.reused], [d for d in drafts if not d.reused]
+        runner.rows_each = rows_each(
+            [d.estimated_rows for d in changed if d.columns or d.fields], target.budget.max_rows
+        )
         databases = {database.name: database for database in outline.databases}
         comparison = Comparison(memory, day, runner.window, databases) if memory else None
         context = MeasuringContext(queried, outline.series_at_most(), outline.series_not_listed(reused), comparison)

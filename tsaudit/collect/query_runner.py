@@ -316,6 +316,8 @@ class QueryRunner:
         self, target: Target, connection: Connection, window: Window, deadline: Deadline | None = None
     ) -> None:
         self.target = target
+        self.rows_each = target.budget.max_rows
+        """How many rows of each measurement are read for its sample."""
         self.window = window
         self.gaps: list[Gap] = []
         self.statements: dict[str, str] = {}

@@ -122,8 +122,7 @@ def prefetch_roles(runner: QueryRunner, drafts: Sequence[Draft], sample_wanted: 
 
 
 def _rows_read(runner: QueryRunner, sample_wanted: bool) -> int:
-    most = runner.target.budget.max_rows
-    return most if sample_wanted else min(most, _ROLE_ROWS)
+    return runner.rows_each if sample_wanted else min(runner.rows_each, _ROLE_ROWS)
 
 
 def roles_without_rows(runner: QueryRunner, draft: Draft) -> Draft:

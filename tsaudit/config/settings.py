@@ -54,7 +54,9 @@ class Budget(Model):
     the rest.
     """
     max_rows: int = Field(10_000, ge=100)
-    """Number of rows in a row sample."""
+    """Number of rows in a row sample. All samples of a target together have at most 500,000, or 1,000 each if that is
+    more.
+    """
     max_scan_rows: int = Field(1_000_000, ge=0)
     """Number of rows a statement may read from a table if the engine's statistics can provide the rest (PostgreSQL); 0
     for no limit.

@@ -201,7 +201,7 @@ def _with_rows(draft: Draft, rows: Count | None) -> Draft:
 def prefetch_points(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
     """Read the newest rows of measurements with few series, of several with one statement."""
     few = _of_all_series(drafts, database_series)
-    prefetch_rows(runner, "row_sample", few, lambda draft: _newest_of(runner, draft, ()), runner.target.budget.max_rows)
+    prefetch_rows(runner, "row_sample", few, lambda draft: _newest_of(runner, draft, ()), runner.rows_each)
 
 
 def prefetch_point_counts(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
@@ -308,7 +308,7 @@ def _read_before(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
 
 def _newest_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowSample:
     """The parameters for reading the newest rows."""
-    return replace(sampled(draft, runner.window, [], runner.target.budget.max_rows), series=series)
+    return replace(sampled(draft, runner.window, [], runner.rows_each), series=series)
 
 
 def _count_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowCount:

@@ -138,7 +138,7 @@ def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
 
     rows = draft.measurement.rows
     total = rows.value if rows else None
-    most = min(runner.target.budget.max_rows, MOST)
+    most = min(runner.rows_each, MOST)
     given = OfDocuments(**draft.about(runner.window), total=total, limit=most)
     answer = runner.first_answered("documents", map(_in_order, fewer(given)), consumer)
     if answer is None:

@@ -197,7 +197,7 @@ def _tag_with_own_values(draft: Draft, values: Mapping[str, list[int]]) -> str:
 
 def read_newest(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]) -> Draft:
     """The third scan: the newest rows, and what they show about the columns and about each measure name."""
-    most = runner.target.budget.max_rows
+    most = runner.rows_each
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
     draft = read_sample(runner, replace(draft, sampled_since=_since(runner, draft, most)), most)
     draft = describe_fields(runner, draft)
