@@ -13,8 +13,8 @@ from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, 
 from tsaudit.collect import catalog
 from tsaudit.collect.measuring import Measuring, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.read_rows import as_text
 from tsaudit.collect.roles import assign_roles, find_time
-from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series import list_tag_sets, scope
 from tsaudit.engines.connection import Connection, ConnectorError
@@ -179,10 +179,10 @@ def _collisions(measuring: Measuring, draft: Draft, change: TagReduction) -> tup
         return None, "not measured: the table has no time column"
     if draft.sampled_series:
         return _of_all_series(measuring, draft, change)
-    time = draft.sample.column("time" if draft.is_indexed else draft.time.name)
-    tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key))) for t in draft.tags}
+    time, _ = draft.read_times()
+    tags = {t.key: _one(as_text(draft.read(Role.TAG, t.key).values)) for t in draft.tags}
     source = sample_source(runner, draft)
-    return collisions(tags, _one(time), change), f"{_how(source)}: {source.scope}"
+    return collisions(tags, _one(time.values), change), f"{_how(source)}: {source.scope}"
 
 
 def _of_all_series(measuring: Measuring, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:

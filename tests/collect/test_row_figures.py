@@ -12,15 +12,21 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tests.examples import examples
+from tsaudit.analysis.codes import Groups
+from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import busiest, filled_in, idle_hours, is_float, numbers_by, series_of_rows
 from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
 SOURCE = a_source()
 
 
+def _column(values: list[object], kind: pa.DataType | None = None) -> ReadColumn:
+    return ReadColumn(pa.chunked_array([pa.array(values, kind)]))
+
+
 def _described(values: list[object], series: list[int] | None = None, kind: str = "DOUBLE") -> Field:
-    column = pa.chunked_array([pa.array(values)])
-    return filled_in(Field("v", (kind,)), column, np.array(series or [0] * len(values)), SOURCE)
+    by_series = Groups(np.array(series or [0] * len(values)))
+    return filled_in(Field("v", (kind,)), _column(values), by_series, SOURCE)
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -31,8 +37,8 @@ def test_constant_ratio_as_plain_python_has_it(rows: list[tuple[int, int | None]
         if value is not None:
             by_series[series].append(value)
     several = [len(set(values)) == 1 for values in by_series.values() if len(values) > 1]
-    column = pa.chunked_array([pa.array([v for _, v in rows], pa.int64())])
-    found = filled_in(Field("v", ("BIGINT",)), column, np.array([s for s, _ in rows]), SOURCE).constant_ratio
+    column = _column([v for _, v in rows], pa.int64())
+    found = filled_in(Field("v", ("BIGINT",)), column, Groups(np.array([s for s, _ in rows])), SOURCE).constant_ratio
     assert (found.value if found else None) == (pytest.approx(sum(several) / len(several)) if several else None)
 
 
@@ -42,14 +48,14 @@ _TAGS = st.one_of(st.none(), st.sampled_from(["", "a", "b", "c"]))
 @settings(deadline=None, max_examples=examples(60))
 @given(st.lists(st.tuples(_TAGS, _TAGS, _TAGS), max_size=30))
 def test_rows_with_the_same_tags_are_of_one_series(rows: list[tuple[str | None, ...]]) -> None:
-    tags = [pa.chunked_array([pa.array([row[i] for row in rows], pa.string())]) for i in range(3)]
+    tags = [_column([row[i] for row in rows], pa.string()) for i in range(3)]
     numbers = series_of_rows(tags, len(rows)).tolist()
     for i, row in enumerate(rows):
         assert [n == numbers[i] for n in numbers] == [other == row for other in rows]
 
 
 def test_many_tags_of_many_values_do_not_run_over() -> None:
-    column = pa.chunked_array([pa.array([str(i) for i in range(2000)])])
+    column = _column([str(i) for i in range(2000)])
     assert len(set(series_of_rows([column] * 12, 2000).tolist())) == 2000
 
 
@@ -98,8 +104,8 @@ def test_types_that_are_floats(name: str) -> None:
 
 def test_tag_that_separates_numbers_from_texts() -> None:
     rows = [(f"p{n // 4 % 5}", ("flow", "state")[n % 2], str(n / 8) if n % 2 == 0 else "idle") for n in range(200)]
-    pump, attribute, value = (pa.chunked_array([pa.array(column)]) for column in zip(*rows, strict=True))
-    field = filled_in(Field("value", ("VARCHAR",)), value, np.zeros(200, int), SOURCE)
+    pump, attribute, value = (_column(list(column)) for column in zip(*rows, strict=True))
+    field = filled_in(Field("value", ("VARCHAR",)), value, Groups(np.zeros(200, int)), SOURCE)
     assert numbers_by(field, value, {"pump": pump, "attribute": attribute}) == NumbersBy(
         "attribute", ("flow",), ("state",)
     )
@@ -136,7 +142,7 @@ def test_what_stands_for_no_value_is_no_text(others: list[str], share: float) ->
     ],
 )
 def test_value_with_most_rows(values: list[object], expected: tuple[str, float] | None) -> None:
-    found = busiest(pa.chunked_array([pa.array(values)]).cast(pa.string()), SOURCE)
+    found = busiest(_column(values), SOURCE)
     assert (found and (found.value, found.share)) == (expected and (expected[0], pytest.approx(expected[1])))
 
 
@@ -150,5 +156,5 @@ def test_value_with_most_rows(values: list[object], expected: tuple[str, float] 
     ],
 )
 def test_hours_since_a_column_was_written(values: list[str | None], hours: float | None) -> None:
-    times = pa.chunked_array([pa.array([0, 2 * 3_600_000_000, 3 * 3_600_000_000], pa.int64())])
-    assert idle_hours(pa.chunked_array([pa.array(values, pa.string())]), times) == hours
+    times = _column([0, 2 * 3_600_000_000, 3 * 3_600_000_000], pa.int64())
+    assert idle_hours(_column(values, pa.string()), times) == hours

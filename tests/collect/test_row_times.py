@@ -9,15 +9,22 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
+from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import repeats, reports, time_lag, turnover
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
-MINUTES = pa.chunked_array([[START + timedelta(minutes=i) for i in (0, 0, 0, 1, 1)]])
 
 
-def _texts(*values: str | None) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.array(values, pa.string())])
+def _column(values: list[object], kind: pa.DataType | None = None) -> ReadColumn:
+    return ReadColumn(pa.chunked_array([pa.array(values, kind)]))
+
+
+MINUTES = _column([START + timedelta(minutes=i) for i in (0, 0, 0, 1, 1)])
+
+
+def _texts(*values: str | None) -> ReadColumn:
+    return _column(list(values), pa.string())
 
 
 def test_repeats_when_rows_differ_in_nothing_or_in_a_field() -> None:
@@ -28,31 +35,31 @@ def test_repeats_when_rows_differ_in_nothing_or_in_a_field() -> None:
 
 
 def test_repeats_when_there_is_no_tag_and_a_time_is_missing() -> None:
-    times = pa.chunked_array([pa.array([START, START, None, None], pa.timestamp("us", "UTC"))])
+    times = _column([START, START, None, None], pa.timestamp("us", "UTC"))
     found = repeats({}, {"line": _texts("x", "y", "x", "x")}, times, a_source())
     assert (found.rows, found.repeated, found.identical) == (2, 1, 0)
 
 
 def test_lag_when_events_come_late() -> None:
-    arrived = pa.chunked_array([[START + timedelta(seconds=i) for i in range(11)]])
-    happened = pa.chunked_array(
-        [pa.array([START + timedelta(seconds=0 if i else 1) for i in range(10)] + [None], pa.timestamp("ns", "UTC"))]
+    arrived = _column([START + timedelta(seconds=i) for i in range(11)])
+    happened = _column(
+        [*(START + timedelta(seconds=0 if i else 1) for i in range(10)), None], pa.timestamp("ns", "UTC")
     )
     assert time_lag(happened, arrived) == TimeLag(10, 0.9, 4.5, pytest.approx(7.3))
     assert time_lag(arrived, happened).median_s == -4.5
 
 
 def test_no_lag_when_it_holds_no_times() -> None:
-    nothing = pa.chunked_array([pa.array([None] * 5, pa.timestamp("us"))])
+    nothing = _column([None] * 5, pa.timestamp("us"))
     assert time_lag(_texts("x", "x", "y", "x", "x"), MINUTES) is None
     assert time_lag(nothing, MINUTES) is None
-    assert time_lag(MINUTES, pa.chunked_array([[1, 2, 3, 4, 5]])) is None
+    assert time_lag(MINUTES, _column([1, 2, 3, 4, 5])) is None
 
 
-def _rows(of: Callable[[int], str], rows: int, hours: float) -> tuple[pa.ChunkedArray, pa.ChunkedArray]:
+def _rows(of: Callable[[int], str], rows: int, hours: float) -> tuple[ReadColumn, ReadColumn]:
     step = round(hours * 3_600_000_000 / (rows - 1))
     times = [None, *(i * step for i in range(rows))]
-    return _texts("lost", *(of(i) for i in range(rows))), pa.chunked_array([pa.array(times, pa.int64())])
+    return _texts("lost", *(of(i) for i in range(rows))), _column(times, pa.int64())
 
 
 @pytest.mark.parametrize(
@@ -74,8 +81,8 @@ def test_reports_of_a_value(of: Callable[[int], str], hours: float, per_value: f
 
 
 def test_no_reports_without_rows() -> None:
-    nothing = pa.chunked_array([pa.array([], pa.string())])
-    assert reports(nothing, pa.chunked_array([pa.array([], pa.int64())])) is None
+    nothing = _texts()
+    assert reports(nothing, _column([], pa.int64())) is None
 
 
 @pytest.mark.parametrize(("values", "by", "known"), [(150, None, True), (151, None, False), (151, (), True)])

@@ -21,7 +21,7 @@ from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import collect
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.rows import epoch_us
+from tsaudit.collect.read_rows import epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import _joined, _scaled

@@ -8,14 +8,15 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
+from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import tag_changes
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TIMES = [START + timedelta(minutes=i // 4) for i in range(80)]
 
 
-def _column(values: list[object], type_: pa.DataType | None = None) -> pa.ChunkedArray:
-    return pa.chunked_array([pa.array(values, type_)])
+def _column(values: list[object], type_: pa.DataType | None = None) -> ReadColumn:
+    return ReadColumn(pa.chunked_array([pa.array(values, type_)]))
 
 
 def test_sources_when_an_id_determines_what_changes_together() -> None:
@@ -42,7 +43,7 @@ def test_sources_when_an_id_determines_what_changes_together() -> None:
     ],
     ids=["times", "texts", "seconds"],
 )
-def test_rows_without_a_time_when_they_are_left_out(times: pa.ChunkedArray) -> None:
+def test_rows_without_a_time_when_they_are_left_out(times: ReadColumn) -> None:
     (only,) = tag_changes({"machine": _column([f"m{i % 4}" for i in range(80)])}, times, a_source())["machine"]
     assert (only.by, only.sources, only.instants, only.clashes) == ((), 1, 20, 20)
 

@@ -73,3 +73,35 @@ def order_by(groups: npt.NDArray[np.integer[Any]], within: npt.NDArray[Any]) -> 
     if len(owners) and int(owners.min()) >= 0 and int(owners.max()) <= np.iinfo(np.uint16).max:
         owners = owners.astype(np.uint16)
     return order[np.argsort(owners, kind="stable")]
+
+
+def changes(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Whether each differs from the one before; the first one does."""
+    found = np.ones(len(numbers), np.bool_)
+    np.not_equal(numbers[1:], numbers[:-1], out=found[1:])
+    return found
+
+
+class Groups:
+    """Rows by a number, such as that of their series: sorted once for all columns."""
+
+    def __init__(self, numbers: Codes) -> None:
+        """`numbers`: one per row, the same for rows of one group."""
+        self._order = np.argsort(numbers, kind="stable")
+        self._owners = numbers[self._order]
+
+    def constant_ratio(self, codes: Codes) -> float | None:
+        """The share of groups with one value among those with two or more rows that have any; None if there are none.
+
+        `codes`: a number per row and value, -1 for null.
+        """
+        codes, owners = codes[self._order], self._owners
+        present = codes >= 0
+        if not present.all():
+            codes, owners = codes[present], owners[present]
+        starts = np.flatnonzero(changes(owners))
+        if not len(starts):
+            return None
+        several = np.diff(np.append(starts, len(owners))) >= 2
+        constant = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
+        return float(constant[several].mean()) if several.any() else None

@@ -14,7 +14,7 @@ from tsaudit.model.profile import Field, Gap, Measurement, Role, Tag, Window
 from tsaudit.text import many
 
 if TYPE_CHECKING:
-    import pyarrow as pa
+    from tsaudit.collect.read_rows import ReadColumn, ReadRows
 
 
 LONGEST: Final = 1000
@@ -113,7 +113,7 @@ class Draft:
     """A few of its tag sets, evenly selected from the listing, even if it was stopped; or see `read_by`."""
     read_by: str = ""
     """The tag of which `some_series` has values, because whole tag sets are not known; empty if they are."""
-    sample: pa.Table | None = None
+    sample: ReadRows | None = None
     """The newest rows; see `read`."""
     sample_limit: int = 0
     """How many rows were asked for at most."""
@@ -174,12 +174,19 @@ class Draft:
             return tag.key
         return Label.of(column.name, column.data_type, tag.key.removeprefix(f"{column.name}."))
 
-    def read(self, role: Role, key: str) -> pa.ChunkedArray:
+    def read(self, role: Role, key: str) -> ReadColumn:
         """One column of the rows read. In InfluxDB, a tag and a field may have the same name, so the name is not
         enough.
         """
         assert self.sample is not None
         return self.sample.column(f"{role} {key}" if self.is_indexed else key)
+
+    def read_times(self) -> tuple[ReadColumn, ReadColumn]:
+        """The times of the rows read, as stored, and in microseconds since 1970; see `ReadRows.times_us`."""
+        assert self.sample is not None
+        assert self.time is not None
+        name = "time" if self.is_indexed else self.time.name
+        return self.sample.column(name), self.sample.times_us(name, self.time.kind)
 
     @property
     def is_read_whole(self) -> bool:

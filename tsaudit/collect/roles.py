@@ -23,7 +23,8 @@ from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.partial_scan import may_look_up_newest, measure_extent
 from tsaudit.collect.query_runner import QueryRunner, keeping
-from tsaudit.collect.row_figures import are_names, as_text, is_float, measured_share
+from tsaudit.collect.read_rows import ReadColumn, ReadRows
+from tsaudit.collect.row_figures import is_float
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.labels import MOST_OPENED, can_open
 from tsaudit.engines.queries import query_files
@@ -262,8 +263,6 @@ def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Ta
 
 def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
     """Keep the newest rows, at most `limit`, from `draft.sampled_since` on; fewer if that is too much."""
-    import pyarrow as pa
-
     batches: list[pa.RecordBatch] = []
     queries = fewer_and_shorter(_sample_of(runner, draft, limit))
     answer = runner.first_answered("row_sample", queries, keeping(batches))
@@ -276,7 +275,7 @@ def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
     draft = replace(draft.sent("row_sample", answer.statement), sample_limit=answer.given.limit)
     if answer.failed and not draft.partial_scan and answer.given.start > draft.about(runner.window)["start"]:
         draft = replace(draft, sampled_since=answer.given.start)
-    return replace(draft, sample=pa.Table.from_batches(batches)) if batches else draft
+    return replace(draft, sample=ReadRows.of(batches)) if batches else draft
 
 
 def _sample_of(runner: QueryRunner, draft: Draft, limit: int) -> OfRowSample:
@@ -288,23 +287,17 @@ def _sample_of(runner: QueryRunner, draft: Draft, limit: int) -> OfRowSample:
 
 def _values(draft: Draft) -> dict[str, roles.Values]:
     """The sampled values of text and integer columns."""
-    import pyarrow.compute as pc
-
     found: dict[str, roles.Values] = {}
     if draft.sample is None or not draft.sample.num_rows:
         return found
     for column in draft.columns:
         if column_types.is_integer(column.data_type):
             found[column.name] = _repetition(draft, column.name)
-        if not roles.is_text(column.data_type):
-            continue
-        values = as_text(draft.sample.column(column.name)).drop_null()
-        count = len(values)
-        if count:
-            length = pc.mean(pc.utf8_length(values)).as_py()
-            found[column.name] = roles.Values(count, length, measured_share(values), are_names=are_names(values))
-        else:
-            found[column.name] = roles.Values(0, 0.0, 0.0)
+        if roles.is_text(column.data_type):
+            read = draft.sample.column(column.name)
+            found[column.name] = roles.Values(
+                read.filled, read.mean_length, read.measured_share, are_names=read.are_names
+            )
     return found
 
 
@@ -312,15 +305,13 @@ def _repetition(draft: Draft, name: str) -> roles.Values:
     """How often the numbers of a column repeat: in the whole table according to its statistics, otherwise in the
     sample.
     """
-    import pyarrow.compute as pc
-
     assert draft.sample is not None
     known = (draft.statistics or {}).get(name)
     if draft.is_too_big and draft.partial_scan and known and known.distinct and not known.at_least:
         count = round(draft.partial_scan.rows_all * (1 - (known.null_ratio or 0.0)))
         return roles.Values(count, 0.0, 1.0, known.distinct)
-    values = draft.sample.column(name).drop_null()
-    return roles.Values(len(values), 0.0, 1.0, pc.count_distinct(values).as_py())
+    values = draft.sample.column(name)
+    return roles.Values(values.filled, 0.0, 1.0, len(values.distinct))
 
 
 _ROWS: Final = 10_000
@@ -353,14 +344,13 @@ def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -
 
     assert draft.sample is not None
     sample, tags = draft.sample, []
-    sets = [labels_of(value) or {} for value in draft.read(Role.FIELD, column).to_pylist()]
-    known = set(sample.column_names)
+    sets = [labels_of(value) or {} for value in draft.read(Role.FIELD, column).values.to_pylist()]
     for key in sorted(labels.keys):
         name = f"{column}.{key}"
-        if name in known or (chosen is not None and name in chosen.fields):
+        if sample.has(name) or (chosen is not None and name in chosen.fields):
             continue
         tags.append(Tag(name, "text", role_reason=roles.label_in(column), label_of=column))
-        sample = sample.append_column(name, pa.chunked_array([pa.array([one.get(key) for one in sets], pa.string())]))
+        sample = sample.with_column(name, pa.array([one.get(key) for one in sets], pa.string()))
     fields = tuple(f for f in draft.fields if f.key != column or not tags)
     opened = dataclasses.replace(draft.measurement, tags=(*draft.tags, *tags), fields=fields)
     return dataclasses.replace(draft, measurement=opened, sample=sample)
@@ -396,7 +386,8 @@ def _label_columns(draft: Draft) -> dict[str, Labels]:
     for field in draft.fields:
         if field.role_reason == roles.CONFIGURED or not _may_hold_labels(field.types[0]):
             continue
-        labels = label_sets(_some_cells(draft.read(Role.FIELD, field.key)))
+        column = draft.read(Role.FIELD, field.key)
+        labels = label_sets(_some_cells(column)) if column.may_have_label_sets else None
         if labels and (labels.recurring or (measured and (labels.recurring_but_ids or not whole))):
             found[field.key] = labels
     return found
@@ -412,9 +403,9 @@ def _may_hold_labels(data_type: str) -> bool:
     return is_packed or column_types.is_list(data_type) or column_types.is_text(data_type) or not data_type
 
 
-def _some_cells(column: pa.ChunkedArray) -> list[object]:
+def _some_cells(column: ReadColumn) -> list[object]:
     """Some of the non-null values."""
-    values: list[object] = column.slice(0, _ROWS).drop_null().to_pylist()
+    values: list[object] = column.values.slice(0, _ROWS).drop_null().to_pylist()
     return values
 
 

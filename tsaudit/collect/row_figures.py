@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tsaudit.analysis.codes import Codes, combined, count_distinct, order_by
+from tsaudit.analysis.codes import Codes, Groups, changes, combined, count_distinct, order_by
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.analysis.rows import coincidence, rhythm
+from tsaudit.analysis.rows import cohesion, coincidence, rhythm
 from tsaudit.analysis.rows.cohesion import repeated_together
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
 from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
+from tsaudit.collect.read_rows import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     SAMPLE_SIZE,
@@ -53,84 +54,19 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
-NUMBER: Final = r"^\s*([+-]?\d{0,15}\.\d+|-?(0|[1-9]\d{0,14})\.?)([eE][+-]?\d+)?\s*$"
-"""A string that is a number. A whole one is none with a plus sign, as of a phone, with leading zeros, as of a code, or
-with more digits than anything measured.
-"""
-_DECIMAL: Final = r"[+-]?\d+\.\d+"
-_DECIMALS: Final = rf"^\s*[(\[]?{_DECIMAL}(\s*[,;|/ ]\s*{_DECIMAL})+[)\]]?\s*$"
-"""Several numbers with a fraction, such as a position: whole numbers may as well be codes."""
-PLACEHOLDER: Final = r"^\s*(-+|[nN]/?[aA]|(?i:null|none|nil|nan|undefined)|\\N|\?+)?\s*$"
-"""A string that stands for no value. States such as `unknown` do not: somebody may look for them."""
-
-
-def number_share(texts: pa.ChunkedArray) -> float:
-    """The share of the strings that are numbers, without null and what stands for it; 0 if nothing is left."""
-    return _share(texts, NUMBER)
-
-
-def measured_share(texts: pa.ChunkedArray) -> float:
-    """The same for strings that are one or several numbers: none of them names the source of a row."""
-    return _share(texts, f"{NUMBER}|{_DECIMALS}")
-
-
-def are_names(texts: pa.ChunkedArray) -> bool:
-    """Whether the strings are whole numbers that name things: all of one length, and each many times. Those of what is
-    measured have any length, or are hardly ever the same.
-    """
-    import pyarrow.compute as pc
-
-    distinct = pc.unique(texts)
-    if len(texts) < _TIMES_NAMED * len(distinct):
-        return False
-    lengths = pc.min_max(pc.utf8_length(distinct)).as_py()
-    is_whole = bool(pc.all(pc.ascii_is_decimal(distinct)).as_py())
-    return is_whole and lengths["min"] == lengths["max"] >= _DIGITS_NAMED
-
-
-_TIMES_NAMED: Final = 10
-_DIGITS_NAMED: Final = 4
-
-
-def _share(texts: pa.ChunkedArray, pattern: str) -> float:
-    import pyarrow.compute as pc
-
-    # Each text is compared once, however many rows have it.
-    counted = pc.value_counts(texts.drop_null())
-    values, rows = counted.field("values"), counted.field("counts").to_numpy()
-    is_said = ~pc.match_substring_regex(values, PLACEHOLDER).to_numpy(zero_copy_only=False)
-    fits = pc.match_substring_regex(values, pattern).to_numpy(zero_copy_only=False)
-    said = int(rows[is_said].sum())
-    return int(rows[is_said & fits].sum()) / said if said else 0.0
-
-
-def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """The values as strings; types that Arrow cannot convert are converted by Python."""
-    import pyarrow as pa
-
-    if pa.types.is_string(column.type):
-        return column
-    try:
-        return column.cast(pa.string())
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        values = [None if v is None else v.hex() if isinstance(v, bytes) else str(v) for v in column.to_pylist()]
-        return pa.chunked_array([pa.array(values, pa.string())])
-
-
-def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source: Source) -> Field:
+def filled_in(field: Field, column: ReadColumn, series: Groups, source: Source) -> Field:
     """The field with everything its column shows, from at least one row; a share of nulls from another source is kept.
 
-    `series`: the series number of each row.
+    `series`: the rows by series.
     """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
-    numbers = _number_ratio(column) if all(is_text(t) for t in field.types) else None
-    codes = as_codes(column)
-    constant = _constant_ratio(codes.fill_null(-1).to_numpy(), series)
+    numbers = column.number_share if column.filled and all(is_text(t) for t in field.types) else None
+    constant = series.constant_ratio(column.codes)
     return Field(
         key=field.key,
         types=field.types,
-        null_ratio=field.null_ratio or Ratio(column.null_count / len(column), source),
-        distinct=Count(pc.count_distinct(codes).as_py(), source),
+        null_ratio=field.null_ratio or Ratio((len(column) - column.filled) / len(column), source),
+        distinct=Count(len(column.distinct), source),
         sample=some_values(column),
         constant_ratio=None if constant is None else Ratio(constant, source),
         whole_ratio=None if whole is None else Ratio(whole, source),
@@ -140,31 +76,23 @@ def filled_in(field: Field, column: pa.ChunkedArray, series: np.ndarray, source:
 
 
 def row_patterns(
-    tags: Mapping[str, pa.ChunkedArray],
-    fields: Mapping[str, pa.ChunkedArray],
-    times: pa.ChunkedArray | None,
-    series: np.ndarray,
+    tags: Mapping[str, ReadColumn],
+    fields: Mapping[str, ReadColumn],
+    times: ReadColumn | None,
+    series: Codes,
     source: Source,
 ) -> RowPatterns:
     """Which of the columns are filled together. Without `times`, rows are in the order in which they were read."""
-    import numpy as np
-
-    from tsaudit.analysis.rows import cohesion
-
-    def filled(column: pa.ChunkedArray) -> np.ndarray:
-        valid: np.ndarray = column.is_valid().to_numpy()
-        return valid
-
     # A tag and a field with the same name, which InfluxDB allows, are treated as one column.
-    found = cohesion.patterns({key: filled(column) for key, column in {**tags, **fields}.items()})
-    order = np.arange(len(series)) if times is None else as_ranks(times)
-    pairs, complementary = cohesion.complementary(series, order, [filled(column) for column in fields.values()])
+    found = cohesion.patterns({key: column.known for key, column in {**tags, **fields}.items()})
+    order = np.arange(len(series)) if times is None else times.ranks
+    pairs, complementary = cohesion.complementary(series, order, [column.known for column in fields.values()])
     most = tuple(RowPattern(tuple(sorted(columns)), rows) for columns, rows in found[:MAX_PATTERNS])
     return RowPatterns(most, len(series), pairs, complementary, source)
 
 
 def row_bytes(
-    columns: Mapping[str, pa.ChunkedArray],
+    columns: Mapping[str, ReadColumn],
     texts: Mapping[str, str],
     stored: Mapping[str, float],
     longest: int,
@@ -180,9 +108,8 @@ def row_bytes(
     ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
     codes = {}
     for name in (name for name, width in ordered.items() if name in texts and width > _REFERENCE_BYTES):
-        values = as_text(columns[name])
-        if (pc.max(pc.utf8_length(values)).as_py() or 0) < longest:
-            codes[name] = _codes(values)
+        if columns[name].longest < longest:
+            codes[name] = columns[name].codes + 1
     repeated = tuple(
         RepeatedColumns({name: texts[name] for name in one.names}, one.combinations, one.keys)
         for one in repeated_together(codes, rows)
@@ -196,40 +123,17 @@ _HEADER_BYTES: Final = 1
 """Of a short text in PostgreSQL and SQLite."""
 
 
-def _width(column: pa.ChunkedArray) -> float:
+def _width(column: ReadColumn) -> float:
     """The mean bytes of its values as read, nulls included."""
-    filled = len(column) - column.null_count
     if pa.types.is_primitive(column.type):
-        return float(filled * column.type.bit_width / 8) / len(column)
-    lengths = pc.sum(pc.binary_length(as_text(column))).as_py() or 0
-    return float(lengths + _HEADER_BYTES * filled) / len(column)
+        return float(column.filled * column.type.bit_width / 8) / len(column)
+    lengths = int((pc.binary_length(column.texts).to_numpy() * column.rows).sum())
+    return float(lengths + _HEADER_BYTES * column.filled) / len(column)
 
 
-def as_ranks(column: pa.ChunkedArray) -> np.ndarray:
-    """A number per value, in the order of the values; null is last."""
-    import numpy as np
-
-    ordered = pc.sort_indices(column).to_numpy()
-    ranks: np.ndarray = np.empty(len(ordered), np.int64)
-    ranks[ordered] = np.arange(len(ordered))
-    return ranks
-
-
-def series_of_rows(tags: Sequence[pa.ChunkedArray], rows: int) -> np.ndarray:
+def series_of_rows(tags: Sequence[ReadColumn], rows: int) -> Codes:
     """A number per row, the same for rows with the same tag set."""
-    return combined([_codes(tag) for tag in tags], rows)
-
-
-def as_codes(column: pa.ChunkedArray) -> pa.ChunkedArray:
-    """A number per value, the same for equal values, null for null. For types that Arrow cannot encode, based on their
-    strings.
-    """
-    try:
-        encoded = column.combine_chunks().dictionary_encode()
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        encoded = as_text(column).combine_chunks().dictionary_encode()
-    indices = encoded.indices if isinstance(encoded, pa.DictionaryArray) else encoded.combine_chunks().indices
-    return indices.cast(pa.int64())
+    return combined([tag.codes for tag in tags], rows)
 
 
 def is_float(data_type: str) -> bool:
@@ -237,14 +141,10 @@ def is_float(data_type: str) -> bool:
     return data_type.upper().split("(")[0].split(" ")[0] in {"FLOAT", "DOUBLE", "REAL", "FLOAT4", "FLOAT8", "FLOAT64"}
 
 
-def some_values(column: pa.ChunkedArray) -> tuple[str, ...]:
+def some_values(column: ReadColumn) -> tuple[str, ...]:
     """Up to SAMPLE_SIZE distinct values as strings, sorted: mostly the same ones on the next day."""
-    values = column.drop_null()
-    try:
-        values = pa.chunked_array([pc.unique(values)])
-    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
-        values = as_text(values)
-    return tuple(sorted({text[:TEXT_KEPT] for text in _sampled(pc.unique(as_text(values)))}))
+    texts = column.texts if pa.types.is_string(column.type) else pc.unique(column.texts)
+    return tuple(sorted({text[:TEXT_KEPT] for text in _sampled(texts)}))
 
 
 def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
@@ -265,34 +165,13 @@ def _sampled(texts: pa.StringArray) -> tuple[str, ...]:
     return (ends["min"], *sample(between, SAMPLE_SIZE - 2), ends["max"])
 
 
-def _constant_ratio(codes: Codes, series: np.ndarray) -> float | None:
-    """The share of constant series among those with two or more values; None if there are none. Null is -1."""
-    present = codes >= 0
-    codes, series = codes[present], series[present]
-    if not len(codes):
-        return None
-    order = order_by(series, codes)
-    codes, series = codes[order], series[order]
-    starts = np.flatnonzero(np.r_[True, series[1:] != series[:-1]])
-    lengths = np.diff(np.r_[starts, len(series)])
-    constant = codes[starts] == codes[starts + lengths - 1]
-    several = lengths >= 2
-    return float(constant[several].mean()) if several.any() else None
-
-
-def _number_ratio(column: pa.ChunkedArray) -> float | None:
-    """The share of the texts that are numbers; None without values."""
-    texts = as_text(column).drop_null()
-    return number_share(texts) if len(texts) else None
-
-
 _SAME_ROWS: Final = 20
 _SAME_SHARE: Final = 0.95
 _ROUNDED: Final = 1e-3
 """How far a converted number may be off, as a share of the range."""
 
 
-def also_in(field: Field, column: pa.ChunkedArray, numbers: Mapping[str, pa.ChunkedArray]) -> str:
+def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn]) -> str:
     """The column of numbers that holds what the texts say; empty if none. If they are called raw, in any unit: by one
     factor and one offset for all rows.
     """
@@ -312,30 +191,27 @@ def also_in(field: Field, column: pa.ChunkedArray, numbers: Mapping[str, pa.Chun
     return ""
 
 
-def _floats(column: pa.ChunkedArray) -> npt.NDArray[np.float64]:
+def _floats(column: ReadColumn) -> npt.NDArray[np.float64]:
     """NaN for what is no number."""
-    texts = as_text(column)
-    is_number = pc.fill_null(pc.match_substring_regex(texts, NUMBER), False)
-    trimmed = pc.utf8_trim_whitespace(pc.if_else(is_number, texts, None))
-    found: npt.NDArray[np.float64] = trimmed.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    is_number = pc.match_substring_regex(column.texts, NUMBER)
+    trimmed = pc.utf8_trim_whitespace(pc.if_else(is_number, column.texts, None))
+    of_values = trimmed.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    found: npt.NDArray[np.float64] = np.append(of_values, np.nan)[column.codes]
     return found
 
 
-def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.ChunkedArray]) -> NumbersBy | None:
+def numbers_by(field: Field, column: ReadColumn, tags: Mapping[str, ReadColumn]) -> NumbersBy | None:
     """The tag that separates the numbers in a text field from its texts."""
-    import numpy as np
-
     from tsaudit.analysis.tables.typed_values import split_by
 
     if field.number_ratio is None or not 0.0 < field.number_ratio.value < 1.0 or len(tags) < 2:
         return None
-    texts = as_text(column)
-    is_number = pc.fill_null(pc.match_substring_regex(texts, NUMBER), False)
-    codes = {key: np.asarray(as_codes(tag).fill_null(-1).to_numpy(), np.int64) for key, tag in tags.items()}
-    found = split_by(codes, np.asarray(is_number.to_numpy()), np.asarray(texts.is_valid().to_numpy()))
+    is_number = pc.match_substring_regex(column.texts, NUMBER).to_numpy(zero_copy_only=False)
+    of_rows = np.append(is_number, False)[column.codes]
+    found = split_by({key: tag.codes for key, tag in tags.items()}, of_rows, column.known)
     if found is None:
         return None
-    of_code = dict(zip(codes[found.tag].tolist(), as_text(tags[found.tag]).to_pylist(), strict=True))
+    of_code = dict(enumerate(tags[found.tag].texts.to_pylist()))
     return NumbersBy(
         found.tag,
         tuple(sorted(of_code[code][:TEXT_KEPT] for code in found.numbers)),
@@ -343,14 +219,14 @@ def numbers_by(field: Field, column: pa.ChunkedArray, tags: Mapping[str, pa.Chun
     )
 
 
-def _whole_ratio(column: pa.ChunkedArray) -> float | None:
+def _whole_ratio(column: ReadColumn) -> float | None:
     """The share of values that are integers; None without values."""
-    values: Any = column.drop_null()
-    if not len(values):
+    if not column.filled:
         return None
-    if not pa.types.is_floating(values.type):
-        return 1.0 if pa.types.is_integer(values.type) else None
-    return float(pc.mean(pc.equal(values, pc.floor(values)).cast(pa.float64())).as_py())
+    if not pa.types.is_floating(column.type):
+        return 1.0 if pa.types.is_integer(column.type) else None
+    values = column.distinct.to_numpy(zero_copy_only=False)
+    return int(column.rows[values == np.floor(values)].sum()) / column.filled
 
 
 _VALUES_KEPT: Final = 3
@@ -358,18 +234,17 @@ _US_PER_SECOND: Final = 1_000_000
 
 
 def rhythms(
-    tags: Mapping[str, pa.ChunkedArray],
-    fields: Mapping[str, pa.ChunkedArray],
-    times: pa.ChunkedArray,
-    series: npt.NDArray[np.int64],
+    tags: Mapping[str, ReadColumn],
+    fields: Mapping[str, ReadColumn],
+    times: ReadColumn,
+    series: Codes,
     source: Source,
 ) -> Rhythms:
     """How regularly values arrive, by field. `times`: microseconds, null for rows to leave out. `series`: as
     numbers.
     """
-    known = times.is_valid().to_numpy()
-    filled = {key: column.is_valid().to_numpy()[known] for key, column in fields.items()}
-    found = rhythm.rhythms(series[known], times.drop_null().to_numpy(), filled)
+    filled = {key: column.known[times.known] for key, column in fields.items()}
+    found = rhythm.rhythms(series[times.known], _numbers_of(times), filled)
     return Rhythms(
         fields=tuple(
             FieldRhythm(key, len(one.regular), len(one.irregular), one.interval and one.interval / _US_PER_SECOND)
@@ -380,20 +255,18 @@ def rhythms(
     )
 
 
-def _parted(
-    tags: Mapping[str, pa.ChunkedArray], series: npt.NDArray[np.int64], found: Mapping[str, rhythm.Rhythm]
-) -> PartingTag | None:
+def _parted(tags: Mapping[str, ReadColumn], series: Codes, found: Mapping[str, rhythm.Rhythm]) -> PartingTag | None:
     regular = {number for one in found.values() for number in one.regular.tolist()}
     irregular = {number for one in found.values() for number in one.irregular.tolist()}
     if not regular - irregular or not irregular - regular:
         return None
     numbers, first = np.unique(series, return_index=True)
-    codes = {key: as_codes(tag).fill_null(-1).to_numpy()[first] for key, tag in tags.items()}
+    codes = {key: tag.codes[first] for key, tag in tags.items()}
     even, uneven = (np.isin(numbers, list(side)) for side in (regular - irregular, irregular - regular))
     parted = rhythm.separating_tag(codes, even, uneven)
     if parted is None:
         return None
-    values = as_text(tags[parted]).take(pa.array(first)).to_pylist()
+    values = _texts_of(tags[parted], first)
     return PartingTag(parted, _some(values, even), _some(values, uneven))
 
 
@@ -403,9 +276,9 @@ def _some(values: Sequence[str | None], chosen: npt.NDArray[np.bool_]) -> tuple[
 
 
 def point_sample(
-    tags: Mapping[str, pa.ChunkedArray],
-    times: pa.ChunkedArray,
-    series: npt.NDArray[np.int64],
+    tags: Mapping[str, ReadColumn],
+    times: ReadColumn,
+    series: Codes,
     window: Window,
     source: Source,
     *,
@@ -415,15 +288,19 @@ def point_sample(
 
     `all_rows`: whether all rows within the window were read, and not only the newest.
     """
-    known = times.is_valid().to_numpy()
-    at = times.drop_null().to_numpy()
+    at = _numbers_of(times)
     numbers, first = np.unique(series, return_index=True)
-    texts = {key: as_text(tag).take(pa.array(first)).to_pylist() for key, tag in tags.items()}
-    tag_sets = [{key: values[i] for key, values in texts.items() if values[i]} for i in range(len(numbers))]
+    # An empty value is none.
+    values = {key: (tag.texts.to_pylist(), tag.codes_of_words[first].tolist()) for key, tag in tags.items()}
     # At the oldest instant, some rows may not have been read.
     start = int(window.start.timestamp()) if all_rows else int(at.min(initial=0)) // _US_PER_SECOND + 1
     own = coincidence.signature(
-        tag_sets, np.searchsorted(numbers, series)[known], at, start=start, end=int(window.end.timestamp())
+        values,
+        len(numbers),
+        np.searchsorted(numbers, series)[times.known],
+        at,
+        start=start,
+        end=int(window.end.timestamp()),
     )
     return PointSample(
         points=tuple(SampledPoint(hashed, time) for hashed, time in own.points.items()),
@@ -444,11 +321,11 @@ _MOST_COUNTED: Final = 8
 
 
 def repeats(
-    tags: Mapping[str, pa.ChunkedArray],
-    fields: Mapping[str, pa.ChunkedArray],
-    times: pa.ChunkedArray,
+    tags: Mapping[str, ReadColumn],
+    fields: Mapping[str, ReadColumn],
+    times: ReadColumn,
     source: Source,
-    times_us: pa.ChunkedArray | None = None,
+    times_us: ReadColumn | None = None,
 ) -> Repeats:
     """The number of rows that duplicate another one, and what was lost of them. Rows without a time are left out.
 
@@ -456,26 +333,27 @@ def repeats(
     """
     from tsaudit.analysis.rows.distinguishing_tags import lost_ratio
 
-    timed = times.is_valid()
-    key = [column.filter(timed) for column in (times, *tags.values())]
-    rest = [column.filter(timed) for column in fields.values()]
+    key = [column.where(times.known) for column in (times, *tags.values())]
+    rest = [column.where(times.known) for column in fields.values()]
     rows = len(key[0])
     of_key = series_of_rows(key, rows)
     keys = int(of_key.max(initial=-1)) + 1
-    whole = keys if keys == rows else int(combined([of_key, *map(_codes, rest)], rows).max(initial=-1)) + 1
+    whole = (
+        keys if keys == rows else int(combined([of_key, *(column.codes for column in rest)], rows).max(initial=-1)) + 1
+    )
     lost = None
     if times_us is not None and keys == rows:
-        lost = lost_ratio(series_of_rows(key[1:], rows), times_us.filter(timed).fill_null(1).to_numpy())
+        lost = lost_ratio(series_of_rows(key[1:], rows), times_us.where(times.known).values.fill_null(1).to_numpy())
     return Repeats(rows, rows - keys, rows - whole, source, lost)
 
 
 def rows_apart(
-    tags: Mapping[str, pa.ChunkedArray],
-    times: pa.ChunkedArray,
+    tags: Mapping[str, ReadColumn],
+    times: ReadColumn,
     source: Source,
     wanted: Iterable[frozenset[str]] = (),
     *,
-    also: pa.ChunkedArray | None = None,
+    also: ReadColumn | None = None,
     whole: bool = True,
     within: str = "",
 ) -> RowsApart:
@@ -484,11 +362,10 @@ def rows_apart(
     `wanted`: sets of tags that are counted even if they are not among the smallest. `also`: another column that
     identifies a row, and cannot be dropped. `whole`, `within`: see `RowsApart`.
     """
-    timed = times.is_valid()
-    moments = as_codes(times.filter(timed)).to_numpy()
+    moments = times.where(times.known).codes
     if also is not None:
-        moments = combined([moments, _codes(also.filter(timed))], len(moments))
-    columns = {key: as_codes(column.filter(timed)).fill_null(-1).to_numpy() for key, column in tags.items()}
+        moments = combined([moments, also.where(times.known).codes], len(moments))
+    columns = {key: column.where(times.known).codes for key, column in tags.items()}
     found, complete = distinguishing_tags(columns, moments)
     each = () if complete else (frozenset({tag}) for tag in tags)
     sets = sorted({*found, *wanted, *each}, key=lambda names: (len(names), sorted(names)))
@@ -509,65 +386,66 @@ def likely_drops(tag_sets: TagSets | None) -> list[frozenset[str]]:
     return list(dict.fromkeys(found))
 
 
-def reports(column: pa.ChunkedArray, times: pa.ChunkedArray) -> Reports | None:
+def reports(column: ReadColumn, times: ReadColumn) -> Reports | None:
     """How often the values occur. `times`: in microseconds, null for rows to leave out. None without such rows."""
-    both = np.array(column.is_valid()) & np.array(times.is_valid())
-    at = times.filter(pa.array(both)).to_numpy()
+    both = column.known & times.known
+    at = _numbers_of(times.where(both))
     if not len(at):
         return None
-    codes = as_codes(column.filter(pa.array(both))).to_numpy()
+    codes = column.codes[both]
     order = order_by(codes, at)
     at, codes = at[order], codes[order]
-    is_first = np.append(True, codes[1:] != codes[:-1])
-    instants = np.add.reduceat(is_first | np.append(True, at[1:] != at[:-1]), np.flatnonzero(is_first))
-    hours = (at[np.append(is_first[1:], True)] - at[is_first]) / (3600 * _US_PER_SECOND)
+    is_first = changes(codes)
+    instants = np.add.reduceat(is_first | changes(at), np.flatnonzero(is_first))
+    is_last = np.append(is_first[1:], True)
+    hours = (at[is_last] - at[is_first]) / (3600 * _US_PER_SECOND)
     lasting = (instants >= _LASTING_INSTANTS) & (hours >= _LASTING_H)
     read = float(at.max() - at.min()) / (3600 * _US_PER_SECOND)
     return Reports(float(instants.mean()), read, float(lasting.mean()))
 
 
-def busiest(column: pa.ChunkedArray, source: Source) -> Busiest | None:
+def busiest(column: ReadColumn, source: Source) -> Busiest | None:
     """The value with the most rows, the first of several; None for fewer than two values."""
-    counts = pc.value_counts(as_text(column.drop_null()))
-    if len(counts) < 2:
+    if len(column.texts) < 2:
         return None
-    most, value = min((-one["counts"], one["values"]) for one in counts.to_pylist())
-    return Busiest(value[:TEXT_KEPT], -most / len(column), source)
+    most = int(column.rows.max())
+    value = pc.min(column.texts.take(pa.array(np.flatnonzero(column.rows == most)))).as_py()
+    return Busiest(value[:TEXT_KEPT], most / len(column), source)
 
 
-def idle_hours(column: pa.ChunkedArray, times: pa.ChunkedArray) -> float | None:
+def idle_hours(column: ReadColumn, times: ReadColumn) -> float | None:
     """From the newest row with a value to the newest row. `times`: in microseconds, null for rows to leave out. None if
     no row has both.
     """
-    last = pc.max(times.filter(column.is_valid())).as_py()
-    return None if last is None else (pc.max(times).as_py() - last) / (3600 * _US_PER_SECOND)
+    at = _numbers_of(times)
+    of_values = at[column.known[times.known]]
+    return float(at.max() - of_values.max()) / (3600 * _US_PER_SECOND) if len(of_values) else None
 
 
 def turnover(
-    tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, key: str, by: tuple[str, ...] | None, source: Source
+    tags: Mapping[str, ReadColumn], times: ReadColumn, key: str, by: tuple[str, ...] | None, source: Source
 ) -> Turnover | None:
     """How values of one tag come and go for sources with the same values of the tags in `by`, or for all rows. `times`:
     in microseconds, null for rows to leave out. None if no source has rows enough.
     """
-    both = times.is_valid()
-    at = times.filter(both).to_numpy()
+    at = _numbers_of(times)
     if not len(at):
         return None
-    codes = _codes(tags[key].filter(both))
+    codes = tags[key].codes[times.known]
     if by is None and len(at) < _ROWS_PER_VALUE * count_distinct(codes):
         return None
-    others = series_of_rows([tags[other].filter(both) for other in by or ()], len(at))
+    others = combined([tags[other].codes[times.known] for other in by or ()], len(at))
     return turnover_of(codes, others, at, by=by, measured=source)
 
 
-def time_lag(column: pa.ChunkedArray, times: pa.ChunkedArray) -> TimeLag | None:
+def time_lag(column: ReadColumn, times: ReadColumn) -> TimeLag | None:
     """How far the column's times are before the rows' own times; None if either is not a time, or no row has both."""
     if not (pa.types.is_timestamp(column.type) and pa.types.is_timestamp(times.type)):
         return None
-    both = np.array(column.is_valid()) & np.array(times.is_valid())
+    both = column.known & times.known
     if not both.any():
         return None
-    lag = (_microseconds(times)[both] - _microseconds(column)[both]) / _US_PER_SECOND
+    lag = (_microseconds(times.values)[both] - _microseconds(column.values)[both]) / _US_PER_SECOND
     least, median, most = np.percentile(lag, _PERCENTILES)
     return TimeLag(int(both.sum()), float((lag > 0).mean()), float(median), float(most - least))
 
@@ -578,21 +456,18 @@ def _microseconds(times: pa.ChunkedArray) -> np.ndarray:
     return numbers
 
 
-def tag_changes(
-    tags: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
-) -> dict[str, tuple[TagChanges, ...]]:
+def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Source) -> dict[str, tuple[TagChanges, ...]]:
     """For each tag, how it changes for the sources identified by all other tags, and for those identified by one of
     them.
 
     That one is the tag with the most values, preferably one without numbers. It is only examined if it differs from all
     other tags, that is, with at least three tags. Rows without a time are left out.
     """
-    timed = times.is_valid()
-    instants = _ascending(times.filter(timed))
+    instants = _ascending(times.where(times.known))
     keys = sorted(tags)
-    columns = [tags[key].filter(timed) for key in keys]
-    codes = [_codes(column) for column in columns]
-    numbers = [_numbers(column, of) for column, of in zip(columns, codes, strict=True)]
+    # 0 for an absent tag.
+    codes = [tags[key].codes[times.known] + 1 for key in keys]
+    numbers = [_numbers(tags[key]) for key in keys]
     rank = [(numbers[k] is None, int(codes[k].max(initial=-1)), -k) for k in range(len(keys))]
     varies = [len(of) > 0 and bool((of != of[0]).any()) for of in codes]
     found: dict[str, tuple[TagChanges, ...]] = {}
@@ -618,27 +493,19 @@ def tag_changes(
     return found
 
 
-def _ascending(times: pa.ChunkedArray) -> Codes:
+def _ascending(times: ReadColumn) -> Codes:
     """A number per row in time order, the same for the same time."""
-    ranks, codes = as_ranks(times), as_codes(times).to_numpy()
+    order = np.argsort(times.ranks)
     # The rank of the first row of each time represents all rows of that time.
-    first = np.full(int(codes.max(initial=0)) + 1, len(ranks), np.int64)
-    np.minimum.at(first, codes, ranks)
-    lowest: Codes = first[codes]
+    first = np.maximum.accumulate(np.where(changes(times.codes[order]), np.arange(len(order)), 0))
+    lowest: Codes = np.empty(len(order), np.int64)
+    lowest[order] = first
     return lowest
 
 
-def _codes(column: pa.ChunkedArray) -> Codes:
-    """0 for an absent tag."""
-    codes: Codes = as_codes(column).fill_null(-1).to_numpy() + 1
-    return codes
-
-
-def _numbers(column: pa.ChunkedArray, codes: Codes) -> Numbers | None:
-    """The value of each code as a number, NaN if it is absent or not a number; None if no value is a number."""
-    known, first = np.unique(codes, return_index=True)
-    numbers = np.full(int(codes.max(initial=0)) + 1, np.nan)
-    numbers[known] = [_number(text) for text in as_text(column).take(pa.array(first)).to_pylist()]
+def _numbers(column: ReadColumn) -> Numbers | None:
+    """Its values as numbers, after NaN for an absent tag, which is for each that is no number; None if none is."""
+    numbers = np.array([np.nan, *map(_number, column.texts.to_pylist())])
     return None if np.isnan(numbers).all() else numbers
 
 
@@ -647,3 +514,16 @@ def _number(text: str | None) -> float:
         return float(text or "nan")
     except ValueError:
         return np.nan
+
+
+def _numbers_of(column: ReadColumn) -> npt.NDArray[np.int64]:
+    """The values of a column of integers, without null."""
+    values = column.values.drop_null() if column.values.null_count else column.values
+    found: npt.NDArray[np.int64] = values.to_numpy()
+    return found
+
+
+def _texts_of(column: ReadColumn, rows: npt.NDArray[np.intp]) -> list[str | None]:
+    """The values of some rows as strings."""
+    texts: list[str | None] = [*column.texts.to_pylist(), None]
+    return [texts[code] for code in column.codes[rows].tolist()]

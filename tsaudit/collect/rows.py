@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from tsaudit.analysis.columns.columns import UNITS, TimeKind
+from tsaudit.analysis.codes import Groups
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.columns.types import is_number
@@ -58,6 +56,11 @@ from tsaudit.text import many, span, values_of
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+    from tsaudit.collect.read_rows import ReadColumn
+
+_NEVER: Final = 2**63 - 1
+"""Later than any time, in microseconds."""
 
 
 def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
@@ -168,7 +171,7 @@ def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
     assert draft.sample is not None
     known = replace(draft.measurement, rows=Count(draft.sample.num_rows, sample_source(runner, draft)))
     if draft.time:
-        ends = pc.min_max(draft.sample.column(draft.time.name)).as_py()
+        ends = pc.min_max(draft.sample.column(draft.time.name).values).as_py()
         first, last = (instant_of(ends[end], draft.time.kind) for end in ("min", "max"))
         known = replace(known, first_time=first, last_time=last)
     return replace(draft, measurement=known)
@@ -180,7 +183,7 @@ def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
     assert draft.partial_scan is not None
     rows, last = partial_scan.rows_by_planner(runner, draft), draft.measurement.last_time
     if draft.sample is not None and draft.sample.num_rows and draft.time:
-        newest = pc.max(draft.sample.column(draft.time.name)).as_py()
+        newest = pc.max(draft.sample.column(draft.time.name).values).as_py()
         last = instant_of(newest, draft.time.kind)
     ratios = {field.key: partial_scan.null_ratio(runner, draft, field.key) for field in draft.fields}
     unknown = [key for key, ratio in ratios.items() if ratio is None]
@@ -203,7 +206,8 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
 
     source = sample_source(runner, draft)
     series = series_of_read(draft)
-    fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), series, source) for field in draft.fields)
+    by_series = Groups(series)
+    fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), by_series, source) for field in draft.fields)
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     measured = {f.key: draft.read(Role.FIELD, f.key) for f in fields if f.types and all(map(is_number, f.types))}
     fields = tuple(
@@ -235,13 +239,9 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
 
 def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
     """The same with what the times of the rows show."""
-
-    assert draft.time is not None
-    assert draft.sample is not None
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     values = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
-    times = draft.sample.column(0 if draft.is_indexed else draft.time.name)
-    times_us = epoch_us(times, draft.time.kind)
+    times, times_us = draft.read_times()
     sampled_points = point_sample(
         tags,
         times_us,
@@ -298,10 +298,8 @@ def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:
     return {key: tuple(other for other in keys if other not in gone.get(key, {key})) for key in keys}
 
 
-def _apart(draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, source: Source) -> RowsApart:
+def _apart(draft: Draft, times: ReadColumn, times_us: ReadColumn, source: Source) -> RowsApart:
     """What distinguishes the rows read with the same time. `times`: as stored, and in microseconds."""
-    import pyarrow.compute as pc
-
     assert draft.sample is not None
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
@@ -309,12 +307,12 @@ def _apart(draft: Draft, times: pa.ChunkedArray, times_us: pa.ChunkedArray, sour
     whole = not draft.sampled_series and (draft.partial_scan is None or draft.partial_scan.newest)
     if whole and not draft.is_read_whole:
         # The oldest instant may have more rows than were read.
-        ends = pc.min_max(times_us).as_py()
-        whole = bool(ends["min"] != ends["max"])
+        numbers = times_us.values.fill_null(_NEVER).to_numpy()
+        later = times_us.known & (numbers > numbers.min(initial=_NEVER))
+        whole = bool(later.any())
         if whole:
-            later = pc.greater(times_us, ends["min"])
-            columns = {key: column.filter(later) for key, column in columns.items()}
-            times, also = times.filter(later), None if also is None else also.filter(later)
+            columns = {key: column.where(later) for key, column in columns.items()}
+            times, also = times.where(later), None if also is None else also.where(later)
     return rows_apart(columns, times, source, likely_drops(draft.measurement.tag_sets), also=also, whole=whole)
 
 
@@ -325,37 +323,18 @@ def patterns_and_rhythms(
     include.
     """
 
-    def taken(column: pa.ChunkedArray) -> pa.ChunkedArray:
-        return column if only is None else column.filter(only)
+    def taken(column: ReadColumn) -> ReadColumn:
+        return column if only is None else column.where(only)
 
     tags = {tag.key: taken(draft.read(Role.TAG, tag.key)) for tag in draft.tags}
     fields = {field.key: taken(draft.read(Role.FIELD, field.key)) for field in draft.fields}
-    assert draft.sample is not None
-    times = taken(draft.sample.column(0 if draft.is_indexed else draft.time.name)) if draft.time else None
     series = series if only is None else series[only]
     # Each metric has labels of its own, and one that is absent takes no room.
     columns = {tag.key: tags[tag.key] for tag in draft.tags if not tag.label_of}
-    patterns = row_patterns(columns, fields, times, series, source)
-    if times is None or draft.time is None:
-        return patterns, None
-    return patterns, rhythms(tags, fields, epoch_us(times, draft.time.kind), series, source)
-
-
-def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
-    """The times in microseconds since 1970; null for those that cannot be read."""
-    import pyarrow as pa
-
-    if pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
-        # Not by way of Python, whose datetime does not have all the years that databases store.
-        return times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
-    if kind not in UNITS and pa.types.is_string(times.type):
-        for zone in ("UTC", None):
-            # All have a zone, or none has; others are read one by one.
-            with contextlib.suppress(pa.ArrowInvalid):
-                return times.cast(pa.timestamp("us", zone)).cast(pa.int64())
-    epoch = datetime.fromtimestamp(0, UTC)
-    read = [instant_of(value, kind) for value in times.to_pylist()]
-    return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])
+    if draft.time is None:
+        return row_patterns(columns, fields, None, series, source), None
+    times, times_us = map(taken, draft.read_times())
+    return row_patterns(columns, fields, times, series, source), rhythms(tags, fields, times_us, series, source)
 
 
 def sample_source(runner: QueryRunner, draft: Draft) -> Source:

@@ -13,7 +13,6 @@ from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import Answer, QueryRunner, TooMuchError
-from tsaudit.collect.row_figures import as_text
 from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
@@ -260,7 +259,7 @@ def _without_tags_of_other_policies(draft: Draft, counter: TagSetCounter) -> Dra
 
 
 def _by_statistics(runner: QueryRunner, draft: Draft, tag: Tag) -> Tag:
-    read = set() if draft.sample is None else set(as_text(draft.read(Role.TAG, tag.key)).drop_null().to_pylist())
+    read = set() if draft.sample is None else set(draft.read(Role.TAG, tag.key).texts.to_pylist())
     values = sorted(read.union(partial_scan.common_values(draft, tag.key)))
     return replace(tag, values=partial_scan.distinct_values(runner, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE]))
 

@@ -18,8 +18,6 @@ from tsaudit.analysis.significance import ALIKE
 from tsaudit.analysis.values.label_sets import label_sets
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.row_figures import are_names, as_codes, as_text, measured_share
-from tsaudit.collect.rows import epoch_us
 from tsaudit.model.profile import TableKind
 
 if TYPE_CHECKING:
@@ -27,10 +25,14 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import pyarrow as pa
 
+    from tsaudit.collect.read_rows import ReadColumn, ReadRows
+
 NOT_CLASSIFIED: Final = "could not classify this table, so no rule about tags or series evaluates it; set `kind`"
 """The reason of a kind that the rows read do not show."""
 _LOOKED_AT: Final = 2_000
-"""Values of one column that are examined one by one."""
+"""Rows of which times, labels, and fractions are examined."""
+_EXAMINED: Final = 300
+"""Distinct texts of a column whose kind is determined, one by one."""
 _CATEGORIES: Final = 10
 """Whole numbers with at most this many values are categories."""
 _UNIQUE: Final = 0.9
@@ -67,7 +69,6 @@ def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) ->
 
 
 def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
-    import pyarrow.compute as pc
 
     name = time.name if time else None
     generated = frozenset(c.name for c in draft.columns if c.is_generated and c.key_position is not None)
@@ -79,8 +80,7 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
     seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}
     if time is None:
         return KindEvidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)
-    some = sample.slice(0, _LOOKED_AT)
-    times = {name_: found for name_, found in _all_times(some, draft, time).items() if found is not None}
+    times = {name_: found for name_, found in _all_times(sample, draft, time).items() if found is not None}
     changing = lives(time.name, times) if time.name in times else []
     of_others = {life.name for life in changing}
     numbering, found = _sources(sample, draft, time, seen, of_others)
@@ -91,7 +91,7 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
         seen={key: one for key, one in seen.items() if key not in of_others},
         lives=changing,
         rows=sample.num_rows,
-        instants=pc.count_distinct(epoch_us(sample.column(time.name), time.kind)).as_py(),
+        instants=len(sample.times_us(time.name, time.kind).distinct),
         is_whole=whole,
         regular_share=found.regular_share,
         coverage=found.coverage,
@@ -99,13 +99,13 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
     )
 
 
-def _all_times(sample: pa.Table, draft: Draft, time: TimeColumn) -> dict[str, npt.NDArray[np.float64] | None]:
-    """Each column that contains times, with those of the rows read."""
-    found: dict[str, npt.NDArray[np.float64] | None] = {time.name: _times(sample.column(time.name), time.kind)}
+def _all_times(sample: ReadRows, draft: Draft, time: TimeColumn) -> dict[str, npt.NDArray[np.float64] | None]:
+    """Each column that contains times, with those of the first rows read."""
+    found: dict[str, npt.NDArray[np.float64] | None] = {time.name: _times(sample, time.name, time.kind, _LOOKED_AT)}
     for column in draft.columns:
         if column.name != time.name:
-            kind = _time_kind(sample.column(column.name), column)
-            found[column.name] = _times(sample.column(column.name), kind) if kind else None
+            kind = _time_kind(sample.column(column.name).values.slice(0, _LOOKED_AT), column)
+            found[column.name] = _times(sample, column.name, kind, _LOOKED_AT) if kind else None
     return found
 
 
@@ -129,22 +129,24 @@ def _time_kind(values: pa.ChunkedArray, column: Column) -> TimeKind | None:
     return kind_of(Extent(len(values), len(known), ends["min"], ends["max"]))
 
 
-def _times(values: pa.ChunkedArray, kind: TimeKind) -> npt.NDArray[np.float64]:
-    """Microseconds since 1970; NaN where there is none."""
+def _times(sample: ReadRows, name: str, kind: TimeKind, rows: int | None = None) -> npt.NDArray[np.float64]:
+    """Microseconds since 1970; NaN where there is none. `rows`: how many of the first; None for all."""
     import numpy as np
     import pyarrow as pa
 
-    return np.asarray(epoch_us(values, kind).cast(pa.float64(), safe=False).to_numpy(), np.float64)
+    values = sample.times_us(name, kind).values
+    values = values if rows is None else values.slice(0, rows)
+    return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
 
 
 def _sources(
-    sample: pa.Table, draft: Draft, time: TimeColumn, seen: Mapping[str, Seen], times: set[str]
+    sample: ReadRows, draft: Draft, time: TimeColumn, seen: Mapping[str, Seen], times: set[str]
 ) -> tuple[frozenset[str], Sources]:
     """The columns of the key that only number rows, and how the sources write."""
     key = [c.name for c in draft.columns if c.key_position is not None]
-    able = {c.name: _codes(sample.column(c.name)) for c in draft.columns if c.name in key}
+    able = {c.name: sample.column(c.name).codes for c in draft.columns if c.name in key}
     integers = {
-        c.name: _codes(sample.column(c.name))
+        c.name: sample.column(c.name).codes
         for c in draft.columns
         if c.name in key and c.name != time.name and _may_number(c)
     }
@@ -158,9 +160,8 @@ def _sources(
         and c.refers_to != draft.name
         and _may_name_source(c, seen[c.name])
     ]
-    codes = {name: able.get(name, _codes(sample.column(name)) if name not in able else None) for name in named}
-    at = _times(sample.column(time.name), time.kind)
-    return numbering, sources({n: c for n, c in codes.items() if c is not None}, key, at)
+    at = _times(sample, time.name, time.kind)
+    return numbering, sources({name: sample.column(name).codes for name in named}, key, at)
 
 
 def _may_number(column: Column) -> bool:
@@ -174,30 +175,21 @@ def _may_name_source(column: Column, seen: Seen) -> bool:
     return (seen.is_text or bool(is_number) or seen.is_label_set) and not seen.is_unique
 
 
-def _codes(values: pa.ChunkedArray) -> npt.NDArray[np.int64]:
-    """A number per row, the same for the same value."""
-    import numpy as np
-
-    return np.asarray(as_codes(values).fill_null(-1).to_numpy(), dtype=np.int64)
-
-
-def _seen(values: pa.ChunkedArray, column: Column, whole: bool) -> Seen:
+def _seen(values: ReadColumn, column: Column, whole: bool) -> Seen:
     """`whole`: whether all rows were read, so that values that occur once prove something."""
-    import pyarrow.compute as pc
-
-    known = values.drop_null()
-    rows = len(known)
+    rows = values.filled
     if column_types.is_integer(column.data_type):
-        distinct = pc.count_distinct(known).as_py()
+        distinct = len(values.distinct)
         is_code = roles.names_code(column.name) or column.refers_to or column.is_unique
         several = distinct > _CATEGORIES or (rows < 10 * _CATEGORIES and distinct > 2)
         return Seen(
             distinct, is_integer=True, is_measure=not is_code and several, is_unique=whole and _unique(distinct, rows)
         )
     if _is_decimal(column.data_type):
-        return Seen(is_measure=rows > 0 and (not roles.names_id(column.name) or _has_fractions(known)))
+        is_measure = rows > 0 and (not roles.names_id(column.name) or _has_fractions(values.values.drop_null()))
+        return Seen(is_measure=is_measure)
     if _is_structure(column.data_type) or roles.is_text(column.data_type):
-        return _seen_text(known, column, rows, whole)
+        return _seen_text(values, column, rows, whole)
     return Seen()
 
 
@@ -209,38 +201,33 @@ def _has_fractions(known: pa.ChunkedArray) -> bool:
     return bool(pc.any(pc.not_equal(some, pc.floor(some))).as_py())
 
 
-def _seen_text(known: pa.ChunkedArray, column: Column, rows: int, whole: bool) -> Seen:
-    import pyarrow.compute as pc
-
+def _seen_text(values: ReadColumn, column: Column, rows: int, whole: bool) -> Seen:
     from tsaudit.analysis.shapes import shapes
 
     if not rows:
         return Seen(distinct=0, is_text=True)
-    if label_sets(known.slice(0, _LOOKED_AT).to_pylist()):
+    if values.may_have_label_sets and label_sets(values.values.drop_null().slice(0, _LOOKED_AT).to_pylist()):
         return Seen(is_label_set=True)
-    texts = as_text(known)
-    distinct = pc.count_distinct(texts).as_py()
+    distinct = len(values.distinct)
     if _is_structure(column.data_type):
         # What is the same in all rows is said of none of them.
         return Seen(is_document=distinct > 1 or rows < ALIKE)
-    share = measured_share(texts)
     is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
-    is_named = roles.names_code(column.name) or roles.names_source(column.name) or are_names(texts)
-    some = sorted(set(texts.slice(0, _LOOKED_AT).to_pylist()))[:500]
+    is_named = roles.names_code(column.name) or roles.names_source(column.name) or values.are_names
+    some = sorted(values.texts.slice(0, _EXAMINED).to_pylist())
     shape = shapes.classify(some)
-    is_measure = share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not is_named
+    is_measure = values.measured_share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not is_named
     is_measure = is_measure and (is_value or are_quantities(column.name, some, distinct))
     is_random = shape.kind in shapes.IDENTIFIER_KINDS
-    is_long = pc.mean(pc.utf8_length(texts)).as_py() > roles.LONG_TEXT
     return Seen(
         distinct,
         is_text=True,
         is_measure=is_measure,
-        number_share=share,
+        number_share=values.measured_share,
         is_unique=_unique(distinct, rows) and (whole or is_random),
         is_random=is_random,
         is_document=shape.kind == "json",
-        is_prose=(is_long and not is_random) or shape.kind in _PROSE,
+        is_prose=(values.mean_length > roles.LONG_TEXT and not is_random) or shape.kind in _PROSE,
     )
 
 

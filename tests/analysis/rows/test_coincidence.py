@@ -6,6 +6,7 @@ import itertools
 from collections.abc import Iterable
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 from tsaudit.analysis.rows.coincidence import SIZE, ColumnGroup, Overlap, Signature, groups, overlap, signature
 
 HOUR = 3_600
+Integers = npt.NDArray[np.int64]
 Point = tuple[int, int]
 """Number of the source, and time in seconds."""
 points = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 50)), max_size=40)
@@ -23,7 +25,15 @@ def of(given: Iterable[Point], start: int = 0, end: int = 10**9) -> Signature:
     tag_sets = [{"host": f"h{number}", "region": "eu"} for number in range(max((s for s, _ in rows), default=0) + 1)]
     series = np.array([s for s, _ in rows], np.int64)
     times = np.array([t * 1_000_000 for _, t in rows], np.int64)
-    return signature(tag_sets, series, times, start=start, end=end)
+    return _signature(tag_sets, series, times, start=start, end=end)
+
+
+def _signature(tag_sets: list[dict[str, str]], series: Integers, times: Integers, *, start: int, end: int) -> Signature:
+    tags = {}
+    for key in {key for tags in tag_sets for key in tags}:
+        values = sorted({one[key] for one in tag_sets if key in one})
+        tags[key] = (values, [values.index(one[key]) if key in one else -1 for one in tag_sets])
+    return signature(tags, len(tag_sets), series, times, start=start, end=end)
 
 
 def grid(hosts: int, instants: int, step: int = 60, since: int = 0) -> list[Point]:
@@ -69,7 +79,7 @@ def test_no_tag_set_looks_like_another() -> None:
         {},
     ]
     hashes = [
-        tuple(signature([tags], np.zeros(1, np.int64), np.zeros(1, np.int64), start=0, end=1).points) for tags in alike
+        tuple(_signature([tags], np.zeros(1, np.int64), np.zeros(1, np.int64), start=0, end=1).points) for tags in alike
     ]
     assert len(set(hashes)) == len(alike)
 

@@ -10,6 +10,7 @@ import pytest
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index
+from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import also_in
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType
@@ -231,8 +232,8 @@ def test_a_secret_among_the_attributes_is_not_shown() -> None:
 )
 def test_raw_text_beside_the_converted_number(other: list[float | None], name: str) -> None:
     field = a_field("raw", ("TEXT",), number_ratio=a_ratio(1.0), sample=tuple(f"{i / 7:.3f}" for i in range(60)))
-    raw = pa.chunked_array([pa.array([f"{i / 7:.3f}" for i in range(100)])])
-    numbers = {"v": pa.chunked_array([pa.array(other, pa.float64())])}
+    raw = ReadColumn(pa.chunked_array([pa.array([f"{i / 7:.3f}" for i in range(100)])]))
+    numbers = {"v": ReadColumn(pa.chunked_array([pa.array(other, pa.float64())]))}
     assert also_in(field, raw, numbers) == name
     # Without that name, one that is proportional may be another figure.
     same = dataclasses.replace(field, key="power")

@@ -37,16 +37,21 @@ class Signature:
 
 
 def signature(
-    tag_sets: Sequence[Mapping[str, str]],
+    tags: Mapping[str, tuple[Sequence[str], Sequence[int]]],
+    sources: int,
     series: npt.NDArray[np.int64],
     times: npt.NDArray[np.int64],
     *,
     start: int,
     end: int,
 ) -> Signature:
-    """The signature of points. `series`: the index of each one in `tag_sets`. `times`: in microseconds since 1970."""
-    sources = np.array([_hash(tags) for tags in tag_sets], np.uint64)
-    hashes = mixed(sources[series] ^ mixed(times.astype(np.uint64))) >> np.uint64(32)
+    """The signature of points.
+
+    `tags`: the values of each tag, and for each of the `sources` the place of its value among them, -1 without any.
+    `series`: the source of each point. `times`: in microseconds since 1970.
+    """
+    hashed = _hashes(tags, sources)
+    hashes = mixed(hashed[series] ^ mixed(times.astype(np.uint64))) >> np.uint64(32)
     inside = times >= start * 1_000_000
     found, first = np.unique(hashes[inside], return_index=True)
     seconds = times[inside][first] // 1_000_000
@@ -54,10 +59,15 @@ def signature(
     return Signature(points, len(found) <= SIZE, start, end)
 
 
-def _hash(tags: Mapping[str, str]) -> int:
-    """A 64-bit hash, the same in every run and version. No tag value can be mistaken for a separator."""
-    text = "".join(f"{len(part)}:{part}" for item in sorted(tags.items()) for part in item)
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+def _hashes(tags: Mapping[str, tuple[Sequence[str], Sequence[int]]], sources: int) -> npt.NDArray[np.uint64]:
+    """64-bit hashes of the tag sets, the same in every run and version. No value can be mistaken for a separator."""
+    parts = []
+    for key, (values, places) in sorted(tags.items()):
+        written = [*(f"{len(key)}:{key}{len(value)}:{value}" for value in values), ""]
+        parts.append([written[place] for place in places])
+    texts = map("".join, zip(*parts, strict=True)) if parts else [""] * sources
+    digests = b"".join(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest() for text in texts)
+    return np.frombuffer(digests, "<u8").astype(np.uint64)
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,8 +20,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 MIN_VALUES: Final = 20
-_FORM_SHARE: Final = 0.95
+FORM_SHARE: Final = 0.95
 """Minimum share of the values that have the form of a label set."""
+OPENING: Final = ("{", "[", '"')
+"""What each text in that form begins with."""
 _MOST_LABELS: Final = 64
 _LONGEST: Final = 128
 """Maximum length of one label's value, in characters."""
@@ -69,7 +71,7 @@ def label_sets(values: Iterable[object]) -> Labels | None:
         if found:
             sets[tuple(sorted(found.items()))] += 1
     in_form = sets.total()
-    if rows < MIN_VALUES or in_form < _FORM_SHARE * rows or len(sets) < 2:
+    if rows < MIN_VALUES or in_form < FORM_SHARE * rows or len(sets) < 2:
         return None
     keys = Counter[str]()
     for labels, times in sets.items():

@@ -17,8 +17,8 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner, keeping
+from tsaudit.collect.read_rows import ReadRows, as_text
 from tsaudit.collect.roles import EARLIEST, LATEST, sampled
-from tsaudit.collect.row_figures import as_text
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import read_slice, slice_of
@@ -275,7 +275,7 @@ def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[boo
     times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
     ends = pc.min_max(times).as_py()
     known = replace(draft.measurement, first_time=ends["min"], last_time=ends["max"])
-    return True, replace(draft, measurement=known, sample=sample)
+    return True, replace(draft, measurement=known, sample=ReadRows(sample))
 
 
 def _read_ahead(runner: QueryRunner, draft: Draft, series: Series) -> Draft:

@@ -15,8 +15,8 @@ from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.read_rows import ReadColumn, epoch_us
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
-from tsaudit.collect.rows import epoch_us
 from tsaudit.model.facts.given import OfRowSlice
 from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
 from tsaudit.text import duration, instant, many
@@ -76,11 +76,13 @@ def _shows_more(tag: Tag) -> bool:
 
 def _compared(draft: Draft, found: RowSlice) -> Draft:
     sets = likely_drops(draft.measurement.tag_sets)
-    apart = rows_apart(found.tags, found.times, found.source, sets, whole=found.whole, within=found.within)
+    tags = {key: ReadColumn(column) for key, column in found.tags.items()}
+    times = ReadColumn(found.times)
+    apart = rows_apart(tags, times, found.source, sets, whole=found.whole, within=found.within)
     draft = replace(draft, measurement=replace(draft.measurement, rows_apart=apart)).sent("row_slice", found.statement)
     for one in _causes(draft.measurement.tag_sets) if draft.measurement.tag_sets else ():
         if found.within not in (one.tag, *one.together_with):
-            draft = _with_turnover(draft, one, found.tags, found.times, found.source)
+            draft = _with_turnover(draft, one, tags, times, found.source)
     return draft
 
 
@@ -115,14 +117,14 @@ def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, seri
     oldest = pc.min(read[0].column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
     known = replace(draft.measurement, first_time=min(draft.measurement.first_time or oldest, oldest))
     draft = replace(draft, measurement=known)
-    columns = {tag.key: read[0].column(1 + place) for place, tag in enumerate(draft.tags)}
-    return _with_turnover(draft, without, columns, read[0].column(0), source)
+    columns = {tag.key: ReadColumn(read[0].column(1 + place)) for place, tag in enumerate(draft.tags)}
+    return _with_turnover(draft, without, columns, ReadColumn(read[0].column(0)), source)
 
 
 def _with_turnover(
-    draft: Draft, without: Contribution, columns: Mapping[str, pa.ChunkedArray], times: pa.ChunkedArray, source: Source
+    draft: Draft, without: Contribution, columns: Mapping[str, ReadColumn], times: ReadColumn, source: Source
 ) -> Draft:
-    at = epoch_us(times, TimeKind.NANOSECONDS)
+    at = ReadColumn(epoch_us(times.values, TimeKind.NANOSECONDS))
     found = turnover(columns, at, without.tag, _others(draft, without), source)
     gone = {without.tag, *without.together_with}
     changes = tag_changes(columns, times, source)
@@ -185,8 +187,7 @@ def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | N
         return None
     import pyarrow.compute as pc
 
-    times = draft.sample.column(0)
-    ends = pc.min_max(times).as_py()
+    ends = pc.min_max(draft.sample.column("time").values).as_py()
     span = ends["max"] - ends["min"]
     if draft.is_read_whole:
         window = draft.measurement.own_window or runner.window
@@ -200,7 +201,7 @@ def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | N
     tag = _dividing(draft, series, gone)
     if tag is None or tag.values is None:
         return None
-    (value,) = draft.read(Role.TAG, tag.key).slice(0, 1).to_pylist()
+    (value,) = draft.read(Role.TAG, tag.key).values.slice(0, 1).to_pylist()
     return _Plan(name, per_second / tag.values.value, {tag.key: value or None})
 
 
@@ -220,16 +221,12 @@ def _dividing(draft: Draft, series: int, gone: Collection[str]) -> Tag | None:
 def fullest_field(draft: Draft) -> str:
     """The field that most of the rows read have."""
 
-    def filled(key: str) -> int:
-        column = draft.read(Role.FIELD, key)
-        return int(len(column) - column.null_count)
-
-    return max(draft.fields, key=lambda one: filled(one.key)).key
+    return max(draft.fields, key=lambda one: draft.read(Role.FIELD, one.key).filled).key
 
 
 def _has_all(draft: Draft, key: str) -> bool:
     """Whether each row read has the field."""
-    return bool(draft.read(Role.FIELD, key).null_count == 0)
+    return bool(draft.read(Role.FIELD, key).known.all())
 
 
 def _read(

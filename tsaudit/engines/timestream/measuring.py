@@ -13,8 +13,8 @@ from tsaudit.collect.fact_rows import each_of
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import read_sample, roles_without_rows
-from tsaudit.collect.row_figures import as_codes, some_values
-from tsaudit.collect.rows import describe_fields, epoch_us, patterns_and_rhythms, sample_source, series_of_read
+from tsaudit.collect.row_figures import some_values
+from tsaudit.collect.rows import describe_fields, patterns_and_rhythms, sample_source, series_of_read
 from tsaudit.collect.series import scope
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import (
@@ -36,6 +36,8 @@ from tsaudit.text import many
 if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
+
+    from tsaudit.collect.read_rows import ReadColumn
 
 _OWN_VALUE_RATIO: Final = 0.5
 """Ratio of a tag's values to rows from which most rows have a value of their own, so that a listing would return the
@@ -240,7 +242,7 @@ def _with_rows(draft: Draft, found: MeasureNames, listed: Sequence[MeasureName],
     series = series_of_read(draft)
     described = []
     for name in found.names[:_DESCRIBED]:
-        rows = pc.equal(of_rows, name.name).to_numpy()
+        rows = pc.equal(of_rows.values, name.name).to_numpy()
         if rows.any():
             patterns, rhythms = patterns_and_rhythms(draft, series, source, rows)
             name = replace(name, row_patterns=patterns, rhythms=rhythms)
@@ -260,40 +262,36 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
     assert draft.time is not None
     single = {name.name for name in listed if name.data_type and not name.is_multi}
     named = draft.sample.column("measure_name")
-    rows = np.isin(named.to_numpy(zero_copy_only=False), list(single))
+    rows = np.isin(named.values.to_numpy(zero_copy_only=False), list(single))
     if not rows.any():
         return None
     tags = {tag.key: _bytes_of(draft.read(Role.TAG, tag.key), len(tag.key.encode())) for tag in draft.tags}
     values = [_bytes_of(draft.read(Role.FIELD, field.key), 0) for field in draft.fields]
-    times = epoch_us(draft.sample.column(draft.time.name), draft.time.kind)
-    _, moment = np.unique(times.to_numpy(), return_inverse=True)
+    moment = draft.read_times()[1].codes
     shared = series_of_read(draft, by_measure_name=False) * (int(moment.max()) + 1) + moment
-    codes = as_codes(named).to_numpy()
     zeros = np.zeros(draft.sample.num_rows, np.int64)
     found = merged_instants(
         shared[rows],
-        codes[rows],
+        named.codes[rows],
         sum(tags.values(), zeros)[rows],
-        pc.binary_length(named).to_numpy().astype(np.int64)[rows],
+        pc.binary_length(named.values).to_numpy().astype(np.int64)[rows],
         sum(values, zeros)[rows],
     )
-    of_code = dict(zip(codes.tolist(), named.to_pylist(), strict=True))
-    together = tuple(sorted(of_code[code] for code in found.names.tolist()))
+    together = tuple(sorted(named.texts.take(found.names).to_pylist()))
     return SharedInstants(together, found.rows, found.instants, found.bytes_now, found.bytes_merged, source)
 
 
-def _bytes_of(column: pa.ChunkedArray, with_each: int) -> np.ndarray:
+def _bytes_of(column: ReadColumn, with_each: int) -> np.ndarray:
     """Bytes of each value, plus `with_each`; 0 for null. Numbers and times take eight."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    present = column.is_valid().to_numpy()
     if pa.types.is_string(column.type):
-        lengths = pc.binary_length(column.fill_null("")).to_numpy().astype(np.int64)
+        lengths = pc.binary_length(column.values.fill_null("")).to_numpy().astype(np.int64)
     else:
         lengths = np.full(len(column), 1 if pa.types.is_boolean(column.type) else 8, np.int64)
-    taken: np.ndarray = np.where(present, lengths + with_each, 0)
+    taken: np.ndarray = np.where(column.known, lengths + with_each, 0)
     return taken
 
 
