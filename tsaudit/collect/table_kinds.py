@@ -31,7 +31,7 @@ NOT_CLASSIFIED: Final = "could not classify this table, so no rule about tags or
 """The reason of a kind that the rows read do not show."""
 _LOOKED_AT: Final = 2_000
 """Rows of which times, labels, and fractions are examined."""
-_EXAMINED: Final = 300
+_EXAMINED: Final = 200
 """Distinct texts of a column whose kind is determined, one by one."""
 _CATEGORIES: Final = 10
 """Whole numbers with at most this many values are categories."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from tsaudit.analysis.shapes.attributes import Attribute, Composite
 from tsaudit.analysis.shapes.positional_attributes import FEWEST, positional
+from tsaudit.analysis.shapes.remembered import remembered
 from tsaudit.analysis.shapes.shape_rules import kind_of
 
 _MAJORITY: Final = 0.8
@@ -18,6 +19,8 @@ _LONGEST: Final = 400
 """In characters; longer values are prose or documents, whatever they contain."""
 
 _PAIR_SEPARATORS: Final = (",", ";", "|", "&", ".", "/", " ")
+_PAIR_SIGNS: Final = ("=", ":", "-")
+_MARKS: Final = frozenset((*_PAIR_SEPARATORS, *_PAIR_SIGNS))
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD: Final = re.compile(r"[A-Za-z]+")
 
@@ -30,18 +33,24 @@ _ONE_ATTRIBUTE: Final = frozenset(
 
 def split_composite(values: Sequence[str]) -> Composite | None:
     """The attributes that at least 80% of the distinct values contain in the same order; None if there are none."""
+    return remembered(_attributes_of, values)
+
+
+def _attributes_of(values: Sequence[str]) -> Composite | None:
     distinct = sorted({v for v in values if v.strip() and len(v) <= _LONGEST})
     kinds = {v: kind_of(v) for v in distinct}
     candidates = [v for v in distinct if kinds[v] not in _ONE_ATTRIBUTE]
     if not distinct or len(candidates) < _MAJORITY * len(distinct):
         return None
-    for separator, inner in itertools.product(_PAIR_SEPARATORS, ("=", ":", "-")):
-        likely = sum(separator in v and inner in v for v in candidates)
+    used = Counter(_MARKS.intersection(v) for v in candidates)
+    for separator, inner in itertools.product(_PAIR_SEPARATORS, _PAIR_SIGNS):
+        likely = sum(count for marks, count in used.items() if separator in marks and inner in marks)
         if likely >= _MAJORITY * len(distinct) and (separator, inner) != (" ", "-"):
             found = _agreed([_pairs(v, separator, inner) for v in candidates], candidates, len(distinct))
             if found and _is_meant(found[1], inner):
                 return found[0]
-    if found := _agreed([_members(v) for v in candidates], candidates, len(distinct)):
+    objects = [_members(v) for v in candidates] if any(v.startswith("{") for v in candidates) else []
+    if objects and (found := _agreed(objects, candidates, len(distinct))):
         return found[0]
     is_prose = sum(kinds[v] == "log_text" for v in candidates) > (1 - _MAJORITY) * len(candidates)
     return positional(candidates, len(distinct), is_prose=is_prose)

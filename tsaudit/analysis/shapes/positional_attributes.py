@@ -96,11 +96,10 @@ def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composit
     `is_prose`: the values may as well be sentences, so everything in them has to come again and again.
     """
     for between in _SPLITS:
-        separators = [tuple(between.findall(v)) for v in values]
-        found, often = Counter(separators).most_common(1)[0]
-        if not found or often < max(3, _MAJORITY * total):
+        found = _usual(between, values, max(3, _MAJORITY * total))
+        if found is None:
             continue
-        alike = [v for v, between_pieces in zip(values, separators, strict=True) if between_pieces == found]
+        alike = [v for v in values if tuple(between.findall(v)) == found]
         places = [_Place.of(texts) for texts in zip(*map(between.split, alike), strict=True)]
         varying = [i for i, place in enumerate(places) if place.values > 1]
         if len(varying) < 2 or any("" in places[i].texts or places[i].share(_PROSE) > 1 - _MAJORITY for i in varying):
@@ -113,6 +112,20 @@ def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composit
         begins = [0, *(match.end() for match in between.finditer(alike[0]))]
         return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
     return None
+
+
+def _usual(between: re.Pattern[str], values: Sequence[str], least: float) -> tuple[str, ...] | None:
+    """The separators that at least so many values, most of them, have; given up as soon as none can reach that."""
+    counts: Counter[tuple[str, ...]] = Counter()
+    most, left = 0, len(values)
+    for value in values:
+        left -= 1
+        if found := tuple(between.findall(value)):
+            counts[found] += 1
+            most = max(most, counts[found])
+        if most + left < least:
+            return None
+    return counts.most_common(1)[0][0]
 
 
 def _are_alike(places: Sequence[_Place], separators: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families
 from tsaudit.analysis.shapes.redaction import redact
+from tsaudit.analysis.shapes.remembered import remembered
 from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, kind_of, rule_for
 
 __all__ = [
@@ -80,6 +81,10 @@ def classify(values: Sequence[str]) -> Shape:
     A format that one value shows, such as an address, needs 80% of the values. Sentences in a third of them make a
     column of texts. IDs are recognized by a part that is random, or a large number, and new in nearly every value.
     """
+    return remembered(_classified, values)
+
+
+def _classified(values: Sequence[str]) -> Shape:
     distinct = sorted({v for v in values if v.strip()})
     if not distinct:
         return Shape(EMPTY, 1.0, 0)
@@ -132,6 +137,10 @@ def number_kind(values: Sequence[str]) -> Literal["integer", "float", "boolean",
     Integers with leading zeros are codes, not numbers: conversion would drop the zeros. If the only values are `0` and
     `1`, the type is integer.
     """
+    return remembered(_number_kind_of, values)
+
+
+def _number_kind_of(values: Sequence[str]) -> Literal["integer", "float", "boolean", "time"] | None:
     distinct = {v.strip() for v in values if v.strip()}
     counts = Counter(_number_kind(v) for v in distinct)
     enough = _NUMBERS * len(distinct)
