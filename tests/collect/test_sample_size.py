@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 
 import duckdb
 import pytest
 
 from tests.builders import NOW
-from tests.collecting import collected
-from tsaudit.collect import sample_size
+from tests.collecting import collected, figures
+from tsaudit.collect import measuring, sample_size
+from tsaudit.collect.draft import Draft
+from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.read_rows import ReadRows
 from tsaudit.collect.sample_size import FEWEST_ROWS, SAMPLED_ROWS, rows_each
 from tsaudit.config.settings import Target
 
@@ -49,3 +53,26 @@ def test_samples_of_many_tables_are_smaller(tmp_path: Path, monkeypatch: pytest.
     read = {m.name: m.row_patterns.rows for m in profile.measurements if m.row_patterns}
     assert read == {"small": 50, "big": 225, "bigger": 225}
     assert {m.name: m.rows.value for m in profile.measurements if m.rows} == {"small": 50, "big": 900, "bigger": 3_000}
+
+
+def test_of_many_tables_rows_of_a_part_are_kept_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with duckdb.connect(str(tmp_path / "fleet.duckdb")) as connection:
+        for number in range(7):
+            connection.execute(
+                f"CREATE TABLE truck{number} AS SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 MINUTE AS at, "
+                f"'t' || i % {number + 2} AS truck, i / 7.0 AS speed FROM range(1, 101) AS t(i)"
+            )
+    target = Target(name="t", engine="duckdb", url=f"duckdb:///{tmp_path}/fleet.duckdb")
+    whole = collected(target)
+    kept: list[int] = []
+    describe = measuring.describe_fields
+
+    def counting(runner: QueryRunner, draft: Draft) -> Draft:
+        kept.append(sum(isinstance(one, ReadRows) for one in gc.get_objects()))
+        return describe(runner, draft)
+
+    monkeypatch.setattr(measuring, "describe_fields", counting)
+    monkeypatch.setattr(sample_size, "_AT_A_TIME", 250)
+    assert figures(collected(target)) == figures(whole)
+    assert len(kept) == 7
+    assert max(kept) == 2

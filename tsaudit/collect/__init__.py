@@ -9,15 +9,16 @@ from __future__ import annotations
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import date, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING
 
 from tsaudit.collect import catalog
 from tsaudit.collect.cross_checks import cross_checked, without_unusable_figures
 from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
-from tsaudit.collect.measuring import MeasuringContext, contained, measuring_of
+from tsaudit.collect.measuring import MeasuringContext, MeasuringStep, contained, measuring_of
 from tsaudit.collect.probing import Probed, database_names, probe
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.sample_size import rows_each
+from tsaudit.collect.sample_size import in_parts, rows_each
 from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
@@ -26,6 +27,9 @@ from tsaudit.model.profile import Profile, Window, utc_now
 from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from tsaudit.collect.draft import Draft
     from tsaudit.config.settings import Target
     from tsaudit.engines.connection import Connection
 
@@ -72,13 +76,10 @@ def collect(
         context = MeasuringContext(queried, outline.series_at_most(), outline.series_not_listed(reused), comparison)
         with of_package(target.engine):
             steps = list(measuring.steps(context))
-        for step in steps:
-            if step.prefetch:
-                # Whatever it stumbles over, the step says with which measurement.
-                with suppress(Exception):
-                    step.prefetch(changed)
-            changed = runner.each(contained(runner, step.fact, step.run), changed)
-            runner.drop_prefetched()
+        for keeps_rows, taken in groupby(steps, lambda step: step.keeps_rows):
+            together = list(taken)
+            parts = in_parts(changed, runner.rows_each) if keeps_rows else [changed]
+            changed = [done for part in parts for done in _after(runner, together, part)]
 
     profile = replace(
         catalog.profile_of(measuring, outline, [*reused, *changed], day, connection.server_version),
@@ -89,3 +90,15 @@ def collect(
         server=status,
     )
     return without_unusable_figures(cross_checked(profile, previous, queried), queried)
+
+
+def _after(runner: QueryRunner, steps: Sequence[MeasuringStep], drafts: list[Draft]) -> list[Draft]:
+    """The drafts after the steps, without the rows that were read for them."""
+    for step in steps:
+        if step.prefetch:
+            # Whatever it stumbles over, the step says with which measurement.
+            with suppress(Exception):
+                step.prefetch(drafts)
+        drafts = runner.each(contained(runner, step.fact, step.run), drafts)
+        runner.drop_prefetched()
+    return [replace(draft, sample=None) for draft in drafts] if steps[-1].keeps_rows else drafts

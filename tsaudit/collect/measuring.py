@@ -34,13 +34,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringStep:
-    """A step for each measurement; it is completed for all of them before the next one."""
+    """A step for each measurement; it is completed for all of them before the next one, unless it `keeps_rows`."""
 
     fact: str
     """The fact in which a failure of the step leaves a gap."""
     run: Callable[[Draft], Draft]
     prefetch: Callable[[Sequence[Draft]], None] | None = None
     """What to query about several measurements at once, before the step is run for each of them."""
+    keeps_rows: bool = False
+    """Whether rows are kept for the next step: then both are completed for one part of many measurements before the
+    next part, so that not all rows are in memory.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,16 +224,19 @@ class Measuring:
             "columns",
             lambda draft: assign_roles(runner, draft, sample_wanted=wanted),
             lambda drafts: prefetch_roles(runner, drafts, sample_wanted=wanted),
+            keeps_rows=True,
         )
         if "series_listing" in queried:
-            yield MeasuringStep("series_listing", self.listing(context), functools.partial(prefetch_listings, runner))
+            list_all = functools.partial(prefetch_listings, runner)
+            yield MeasuringStep("series_listing", self.listing(context), list_all, keeps_rows=True)
         if "null_counts" in queried:
             prefetch = functools.partial(prefetch_nulls, runner)
-            yield MeasuringStep("null_counts", functools.partial(count_nulls, runner), prefetch)
+            yield MeasuringStep("null_counts", functools.partial(count_nulls, runner), prefetch, keeps_rows=True)
         if "row_sample" in queried:
-            yield MeasuringStep("row_sample", functools.partial(describe_fields, runner))
-            yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner))
-            yield MeasuringStep("row_sample", functools.partial(look_outside_window, runner, queried=queried))
+            yield MeasuringStep("row_sample", functools.partial(describe_fields, runner), keeps_rows=True)
+            yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner), keeps_rows=True)
+            outside = functools.partial(look_outside_window, runner, queried=queried)
+            yield MeasuringStep("row_sample", outside, keeps_rows=True)
 
     def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
         """Lists the tag sets, and compares them with those of earlier days."""
