@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 import re
 from dataclasses import dataclass
 from typing import Final
@@ -68,7 +69,12 @@ class TimeColumn:
 
 def native(column: Column) -> TimeKind | None:
     """How a column of a time type stores the time; None for other types."""
-    kind = column.data_type.upper()
+    return _native(column.data_type)
+
+
+@functools.lru_cache(maxsize=1_024)
+def _native(data_type: str) -> TimeKind | None:
+    kind = data_type.upper()
     if is_list(kind):
         return None
     if re.match(r"TIMESTAMPTZ|TIMESTAMP.* WITH TIME ZONE", kind):

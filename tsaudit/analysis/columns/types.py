@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Sequence
 from typing import Final
 
 from tsaudit.engines.registry import ENGINES
 
+_TYPES: Final = 1_024
+"""Type names of which the meaning is remembered: it is asked for several times for each column."""
 _SCHEMA: Final = re.compile(r'(\w+|"([^"]|"")*")\.')
 
 
@@ -21,6 +24,7 @@ def is_list(data_type: str) -> bool:
     return data_type.endswith("]")
 
 
+@functools.lru_cache(maxsize=_TYPES)
 def is_text(data_type: str) -> bool:
     """Whether columns of the type hold text."""
     schema = _SCHEMA.match(data_type)
@@ -40,12 +44,14 @@ def distinct_types(engine: str, types: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({"number" if t in _NUMBERS else t for t in types}))
 
 
+@functools.lru_cache(maxsize=_TYPES)
 def is_integer(data_type: str) -> bool:
     """Whether columns of the type contain integers."""
     is_one = re.match(r"U?(TINY|SMALL|BIG|HUGE|MEDIUM)?INT(EGER)?([248]|16|32|64)?\b|UNSIGNED", data_type.upper())
     return bool(is_one) and not is_list(data_type)
 
 
+@functools.lru_cache(maxsize=_TYPES)
 def is_number(data_type: str) -> bool:
     """Whether columns of the type contain integers, floats, or decimals."""
     is_one = re.match(r"FLOAT|REAL|DOUBLE|NUMERIC|DECIMAL|DEC\b", data_type.upper())
