@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
@@ -187,7 +187,9 @@ def _audit_alone(
     preceding = max((one for one in days if one < day), default=None)
     returned = incidents.muted(store, target.name, preceding) - muted if preceding else frozenset[str]()
     warning = clock.future_days_warning(target.name, days)
-    location, report_error = _report(store, settings, target, result, profile, timeline, before, run_url, warning or "")
+    location, report_error = _report(
+        store, settings, target, result, profile, timeline, before, run_url, warning or "", days
+    )
     if location:
         store.published(target.name, day, location.url)
     context = alerts.RunContext(
@@ -365,8 +367,9 @@ def _report(
     previous: AuditResult | None,
     run_url: str | None,
     warning: str,
+    days: Sequence[date],
 ) -> tuple[report.ReportLocation | None, str | None]:
-    """A report that cannot be written loses no alert: the audit continues and the run fails."""
+    """A report that cannot be written loses no alert: the audit continues and the run fails. `days`: audited ones."""
     known = incidents.current(store, target.name, day=result.day)
     try:
         location = report.write(
@@ -379,6 +382,7 @@ def _report(
             previous=previous,
             warning=warning,
             owner=target.owner or "",
+            is_newest=not clock.is_closed(days, result.day),
         )
     except report.ReportError as error:
         return None, str(error)

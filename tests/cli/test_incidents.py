@@ -6,7 +6,7 @@ import json
 import re
 import sqlite3
 from contextlib import closing
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -18,6 +18,7 @@ from tsaudit.cli.errors import Exit
 from tsaudit.cli.options import Period
 from tsaudit.config.settings import Incidents
 from tsaudit.history.incidents import update
+from tsaudit.history.removal import remove_day
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Severity
 from tsaudit.model.subject import Subject
@@ -236,6 +237,39 @@ def test_drop_of_the_only_day_leaves_nothing_open(tsaudit: Tsaudit, fingerprint:
     assert done.exit_code == Exit.OK
     assert "there are no earlier days" in done.stdout
     assert fingerprint[:8] not in tsaudit("incidents").stdout
+
+
+def test_reports_are_those_of_days_that_the_history_has(tsaudit: Tsaudit, folder: Path) -> None:
+    reports = folder / ".tsaudit/reports"
+    days = [(DAY + timedelta(days=n)).isoformat() for n in range(3)]
+
+    def audit(*numbers: int) -> None:
+        for number in numbers:
+            assert tsaudit("audit", "shop", "--day", days[number], "--no-notify").exit_code == Exit.FINDINGS
+
+    def newest() -> set[str]:
+        """The days that the index names, and the page of the newest audit is of."""
+        shown = {day for day in days if f"{day}<" in (reports / "index.html").read_text()}
+        latest = (reports / "shop/latest.html").read_bytes()
+        return shown | {page.stem for page in reports.glob("shop/2*.html") if page.read_bytes() == latest}
+
+    audit(0, 2)
+    assert newest() == {days[2]}
+    assert tsaudit("history", "drop", "shop", days[2], "--yes").exit_code == Exit.OK
+    assert newest() == {days[0]}
+    assert not list(reports.glob(f"shop/{days[2]}.*"))
+    audit(1)
+    assert newest() == {days[1]}
+    audit(0)
+    assert newest() == {days[1]}, "a day that is closed is not the newest"
+    # As a version that left the reports did it.
+    with Store.open("sqlite:///.tsaudit/history.db") as store:
+        remove_day(store, "shop", date.fromisoformat(days[1]), Incidents(), lambda *_: "ada")
+    audit(0)
+    assert newest() == {days[0]}
+    assert tsaudit("history", "drop", "shop", days[0], "--yes").exit_code == Exit.OK
+    assert not (reports / "shop/latest.html").exists()
+    assert ">shop<" not in (reports / "index.html").read_text()
 
 
 def _listed(target: str, days: list[list[tuple[str, str, Severity]]]) -> None:

@@ -294,7 +294,7 @@ def test_older_day_when_audited_again_does_not_replace_the_newest(tmp_path: Path
     sample.write_rich(settings)
     latest = (tmp_path / sample.TARGET / "latest.html").read_bytes()
     older = replace(sample.the_result(), day=date(2026, 2, 1), results=())
-    location = report.write(older, None, sample.empty_timeline(), (), settings)
+    location = report.write(older, None, sample.empty_timeline(), (), settings, is_newest=False)
     assert location.path.endswith("2026-02-01.html")
     assert (tmp_path / sample.TARGET / "latest.html").read_bytes() == latest
     assert "2026-03-31" in shown(tmp_path)

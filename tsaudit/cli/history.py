@@ -119,11 +119,14 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
     findings, stored values, and unsent messages. Incidents continue from the day before, with the findings of the days
     after it.
 
-    It keeps messages that were sent, the report file, and people's decisions. It does not restore days that were
+    It deletes the day's report; `latest.html` and the index show the newest day that is left.
+
+    It keeps messages that were sent, and people's decisions. It does not restore days that were
     pruned while the clock was wrong. Exits with 2 if the day was not audited, or if you do not confirm.
     """
     settings = options.load_settings(config)
     with options.open_store(settings) as store:
+        from tsaudit import report
         from tsaudit.history.removal import remove_day
 
         days = store.days(*_known(store, [target]))
@@ -138,6 +141,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
         show.line(
             _removal_line(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target)))
         )
+        report.remove_day(store, settings, target, day)
 
 
 def _agreed(question: str) -> bool:

@@ -21,21 +21,8 @@ def report(target: str, config: str | None, day: date | None) -> None:
     settings = options.load_settings(config)
 
     from tsaudit import report as reports
-    from tsaudit.history import clock, incidents
 
     with options.open_store(settings) as store:
-        result = stored.result_of(store, target, day)
-        chosen, days = result.day, store.days(target)
-        before = [d for d in days if d < chosen]
-        written = reports.write(
-            result,
-            store.profile(target, chosen),
-            store.timeline(target, before=chosen),
-            incidents.current(store, target, day=chosen),
-            settings.report,
-            previous=store.result(target, before[-1]) if before else None,
-            warning=clock.future_days_warning(target, days) or "",
-            owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
-        )
+        written = reports.rewrite(store, settings, stored.result_of(store, target, day))
         reports.write_index(settings.report, store)
     show.line(written.url)

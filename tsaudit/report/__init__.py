@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
     from tsaudit.report.index import IndexEntry
 
-__all__ = ["ReportError", "ReportLocation", "remove_old", "write", "write_index"]
+__all__ = ["ReportError", "ReportLocation", "remove_day", "remove_old", "rewrite", "write", "write_index"]
 
 
 def write(
@@ -31,17 +31,17 @@ def write(
     previous: AuditResult | None = None,
     warning: str = "",
     owner: str = "",
+    is_newest: bool = True,
 ) -> ReportLocation:
     """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and the entry in the index; returns where the
     page is.
 
     The first run of a version also writes a page for each rule, `rules/<code>.html`.
 
-    `latest.html` and the entry do not change if they already show a later day. `profile` is None for a target that
-    could not be audited, `previous` is the result of the previous run. `warning` is shown in red: a problem that makes
-    the audit itself doubtful. `owner` is that of the target, for the index. Raises ReportError.
+    `profile` is None for a target that could not be audited, `previous` is the result of the previous run. `warning` is
+    shown in red: a problem that makes the audit itself doubtful. `owner` is that of the target, for the index.
+    `is_newest`: whether the history has no later day; otherwise `latest.html` and the entry stay. Raises ReportError.
     """
-    from tsaudit.history import clock
     from tsaudit.report import html, index, rule_files
     from tsaudit.report.json_report import json_report
 
@@ -63,12 +63,51 @@ def write(
     base = f"{result.target}/{result.day.isoformat()}"
     folder.write(f"{base}.html", page)
     folder.write(f"{base}.json", json_report(contents))
-    shown = index.newest_day(folder, result.target)
-    if shown is None or shown <= result.day or clock.days_ahead([shown]):
+    if is_newest:
         folder.write(f"{result.target}/latest.html", page)
         index.write_entry(folder, index.entry_of(contents, owner))
     rule_files.write(folder)
     return folder.location(f"{base}.html", settings.base_url)
+
+
+def rewrite(store: Store, settings: config.Settings, result: AuditResult) -> ReportLocation:
+    """Write the report of a stored result from the history. Raises ReportError, HistoryError."""
+    from tsaudit.history import clock, incidents
+
+    target, day, days = result.target, result.day, store.days(result.target)
+    before = [d for d in days if d < day]
+    return write(
+        result,
+        store.profile(target, day),
+        store.timeline(target, before=day),
+        incidents.current(store, target, day=day),
+        settings.report,
+        previous=store.result(target, before[-1]) if before else None,
+        warning=clock.future_days_warning(target, days) or "",
+        owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
+        is_newest=not clock.is_closed(days, day),
+    )
+
+
+def remove_day(store: Store, settings: config.Settings, target: str, day: date) -> None:
+    """Delete the report of a day that the history no longer has.
+
+    `latest.html` and the index then show the newest day that it still has, or not the target if it has none. Raises
+    ReportError, HistoryError.
+    """
+    from tsaudit.report import index
+
+    folder = Folder(settings.report.folder, settings.report.permissions)
+    for suffix in ("html", "json"):
+        folder.delete(f"{target}/{day.isoformat()}.{suffix}")
+    days = store.past_days(target) or store.days(target)
+    newest = next(filter(None, (store.result(target, one) for one in reversed(days))), None)
+    if newest:
+        rewrite(store, settings, newest)
+    else:
+        folder.delete(f"{target}/latest.html")
+        index.remove_entry(folder, target)
+    write_index(settings.report, store)
 
 
 def remove_old(target: str, settings: config.Report, newest: date) -> None:

@@ -112,16 +112,14 @@ def days_left(finding: Finding) -> float | None:
     return finding.forecast.days if finding.forecast else None
 
 
-def newest_day(folder: Folder, target: str) -> date | None:
-    """The day of the target's entry; None if it has no readable entry."""
-    data = folder.read(_place(target))
-    entry = _parsed(data) if data is not None else None
-    return entry.day if entry else None
-
-
 def write_entry(folder: Folder, entry: IndexEntry) -> None:
     """Write the target's entry. The page shows it once it is written the next time."""
     folder.write(_place(entry.target), to_json(entry))
+
+
+def remove_entry(folder: Folder, target: str) -> None:
+    """Remove the target's entry, if it has one. The page leaves it out once it is written the next time."""
+    folder.delete(_place(target))
 
 
 def write_page(folder: Folder, store: Store) -> list[IndexEntry]:
