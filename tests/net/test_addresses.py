@@ -115,6 +115,51 @@ def test_hosts_and_names_out_of_variables_stay_readable(monkeypatch: pytest.Monk
     assert secrets.mask("influx-7.example.com reports-7 Geheim77") == "influx-7.example.com reports-7 ***"
 
 
+@pytest.mark.parametrize("name", ["AREA", "PWD", "COMPASS_DIR"])
+@pytest.mark.parametrize(
+    ("url", "folder", "history"),
+    [
+        ("duckdb:///${V}", "x", "sqlite://"),
+        ("duckdb:///${V}/plant.duckdb?access_mode=READ_ONLY", "x", "sqlite://"),
+        ("http://h", "${V}/reports", "sqlite://"),
+        ("http://h", "reports-${V}", "sqlite://"),
+        ("http://h", "x", "sqlite:///${V}/history.db"),
+    ],
+)
+def test_paths_out_of_variables_stay_readable(
+    name: str, url: str, folder: str, history: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(name, "/srv/telemetry-7/plant")
+    url, folder, history = (text.replace("V", name) for text in (url, folder, history))
+    load_mapping(
+        {
+            "targets": [{"name": "t", "engine": "duckdb" if "duckdb" in url else "influxdb1", "url": url}],
+            "report": {"folder": folder},
+            "history": history,
+        },
+        label="tsaudit.yaml",
+        folder=Path("/"),
+    )
+    assert secrets.mask("/srv/telemetry-7/plant/tsaudit.yaml:3") == "/srv/telemetry-7/plant/tsaudit.yaml:3"
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///shop.db?key=${S}", "sqlite:///shop.db#${S}", "mysql:///u:${S}@h/db", "u:${S}@h", "mysql:/u:${S}"]
+)
+def test_secrets_in_what_looks_like_a_path_are_kept(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("S", "Geheim77")
+    load(url)
+    assert secrets.mask("Geheim77") == "***"
+
+
+def test_user_out_of_a_variable_stays_readable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("READER", "plant-7")
+    monkeypatch.setenv("READERS", "Geheim77")
+    target = {"name": "t", "engine": "influxdb1", "url": "http://h", "username": "${READER}", "password": "${READERS}"}
+    load_mapping({"targets": [target]}, label="tsaudit.yaml", folder=Path("/"))
+    assert secrets.mask("plant-7 Geheim77") == "plant-7 ***"
+
+
 def test_what_stands_in_the_file_as_plain_text_is_a_secret_too() -> None:
     data = {
         "history": "postgresql://h:History77@host/db",

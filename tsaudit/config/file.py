@@ -261,7 +261,7 @@ class _Reader:
     def _guard(self, place: Place, filled: str, template: str, values: Mapping[str, str]) -> None:
         """Remember the values of `${NAME}` that are secret, and reject an address that its credentials make ambiguous.
 
-        A host, a bucket, or a name from a variable is not a secret: reports have to show it.
+        A path, a host, a bucket, or a name from a variable is not a secret: reports have to show it.
         """
         is_address = _is_address(place)
         # An address that still contains references is never connected to.
@@ -271,6 +271,8 @@ class _Reader:
             if is_address and template == word and not ambiguous:
                 secrets.remember(*addresses.secrets_in(value))
                 continue
+            if is_address and addresses.in_file_path(template, word):
+                continue  # Whatever the variable is called: a shell's PWD is no password.
             as_credential = ambiguous or addresses.in_secret_part(template, word) if is_address else _is_login(place)
             if _is_of_notifier(place) and addresses.read(value) is not None:
                 # Masked as a whole, the scheme and the host would be masked in every text that has them.
@@ -331,7 +333,7 @@ def _is_of_notifier(place: Place) -> bool:
 
 
 def _is_login(place: Place) -> bool:
-    return _is_secret(place) or _is_of_notifier(place) or place[-1:] == ("username",)
+    return _is_secret(place) or _is_of_notifier(place)
 
 
 def _words_of(values: Mapping[str, str]) -> dict[str, str]:

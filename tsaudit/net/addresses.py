@@ -18,6 +18,8 @@ OTHER_HINT: Final = "percent-encode it (`@` is %40)"
 _SECRET_NAME: Final = re.compile(
     r"pass|pwd|token|secret|credential|signature|\bsig\b|api_?key|access_?key", re.IGNORECASE
 )
+_FILE_PATH: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:///[^?#@]*|[^:?#@]*)(?=[?#]|$)")
+"""The path in the address of a file, or a path by itself. One with `@` may be credentials with a scheme gone wrong."""
 _TOKEN: Final = 8
 """Characters of the shortest token that a service would give out."""
 _PLAIN: Final = re.compile(r"[a-z]+([-_.][a-z]+)*|[^@\s]+@[\w-]+(\.[\w-]+)+")
@@ -158,6 +160,12 @@ def in_secret_part(template: str, word: str) -> bool:
     return any(
         word in part for part in (address.username or "", address.password or "", address.query, address.fragment)
     )
+
+
+def in_file_path(template: str, word: str) -> bool:
+    """Whether the word is only in the path of a file or folder on this machine."""
+    path = _FILE_PATH.match(template) if read(template) is None else None
+    return path is not None and word in path[0] and word not in template[path.end() :]
 
 
 def without_credentials(text: str) -> str:
