@@ -1,6 +1,7 @@
 """An audit's results as metadata of a materialization: numbers that Dagster plots, and text."""
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -26,6 +27,8 @@ if TYPE_CHECKING:
 _MAX_COLUMNS = 200
 _OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%~"
 """Characters of an address that stay as they are."""
+_PART = 24
+"""Characters of a path that are kept together: as wide as the picture."""
 _PICTURE_WIDTH = 200
 """In pixels: a wider one widens Dagster's table, which cuts off the text beside it."""
 
@@ -108,14 +111,18 @@ def days_metadata(rows: Sequence[DayRow]) -> Metadata:
 
 
 def link(report: "ReportLocation") -> dg.MetadataValue:
-    """A link if a browser can follow it, otherwise the file's name; the run's log has its whole path.
+    """A link if a browser can follow it, otherwise the whole path, in parts between which it can wrap.
 
-    Addresses and paths are not shown: they do not wrap, so a long one widens Dagster's table, cutting off the summary.
+    What does not wrap widens Dagster's table, cutting off the summary. The run's log has the path in one part.
     """
     if report.url.startswith(("http://", "https://")):
         return dg.MetadataValue.md(f"[open the report]({address(report.url)})")
-    name = report.path.replace("\\", "/").rpartition("/")[2]
-    return dg.MetadataValue.md(f"{code(name)} in the target's report folder")
+    parts = [""]
+    for piece in re.findall(r"[^/\\]+[/\\]*|[/\\]+", report.path):
+        if parts[-1] and len(parts[-1]) + len(piece) > _PART:
+            parts.append("")
+        parts[-1] += piece
+    return dg.MetadataValue.md(" ".join(map(code, parts)))
 
 
 def address(url: str) -> str:

@@ -432,11 +432,16 @@ def test_a_part_is_not_shown_as_the_whole_when_tables_were_not_looked_at() -> No
 
 def test_a_report_in_a_folder_is_a_file_and_one_on_a_server_a_link() -> None:
     run, result, profile = full_run()
-    local = an_audit(report=ReportLocation("file:///r/x.html", "/r/x.html"))
+    path = "/srv/data-platform/dagster/defs/plant/.tsaudit/reports/plant/of-a-very-long-name-2026-03-31.html"
+    local = an_audit(report=ReportLocation(f"file://{path}", path))
     remote = observation_metadata(AuditedTarget(run), result, profile)["report"]
     assert remote.value == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
     found = observation_metadata(AuditedTarget(local), result, profile)["report"]
-    assert found.value == "`x.html` in the target's report folder", "its whole path does not wrap"
+    parts = str(found.value).removeprefix("`").removesuffix("`").split("` `")
+    assert "".join(parts) == path
+    assert "" not in parts
+    assert max(map(len, parts[:-1])) <= 24, "what is longer and does not wrap widens the table"
+    assert len(parts) < path.count("/")
     odd = an_audit(report=ReportLocation("https://x.example/a>b](c) d", "/r/x.html"))
     assert observation_metadata(AuditedTarget(odd), result, profile)["report"].value == (
         "[open the report](<https://x.example/a%3Eb](c)%20d>)"
