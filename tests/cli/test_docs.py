@@ -22,6 +22,7 @@ from pydantic.fields import FieldInfo
 
 from tsaudit.cli import main
 from tsaudit.config.settings import Settings
+from tsaudit.rules import all_rules
 
 ROOT = Path(__file__).parents[2]
 BEGIN, END = "<!-- generated: begin -->\n", "<!-- generated: end -->\n"
@@ -188,3 +189,15 @@ def test_readme_when_counted_is_short_and_names_the_two_commands() -> None:
     assert len(text.splitlines()) < 100
     assert {"make audit", "make test"} <= set(re.findall(r"^make [a-z]+", text, re.MULTILINE))
     assert {"init", "check", "audit"} <= commands_in(text)
+
+
+def test_rules_when_a_page_gives_code_and_name_belong_together() -> None:
+    names = {rule.code: rule.name for rule in all_rules()}
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md")]
+    found = {
+        (page.name, code, name)
+        for page in pages
+        for code, name in re.findall(r"\b([A-Z]{3}\d{3})[^\w\n]{1,4}([a-z]+(?:-[a-z]+)+)", page.read_text("utf-8"))
+    }
+    assert len(found) > len(names)
+    assert {(page, code, name) for page, code, name in found if names.get(code) != name} == set()
