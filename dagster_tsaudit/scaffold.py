@@ -33,7 +33,7 @@ owners:
   # <team>: ...
 
 # slack:
-#   token: ${{SLACK_BOT_TOKEN}}
+#   token: ${{SLACK_TOKEN}}
 
 targets:
   - name: {name}
@@ -48,6 +48,7 @@ _IGNORED: Final = "# History and reports of a local tsaudit\n.tsaudit/\n"
 class AuditScaffoldParams(BaseModel):
     """Options of `dg scaffold defs dagster_tsaudit.AuditComponent <path>`."""
 
+    target: str | None = Field(None, description="Name of the target; default: the folder's.")
     engine: Literal[tuple(ENGINES)] = Field("duckdb", description="Database engine.")  # type: ignore[valid-type]
     url: str | None = Field(None, description="The address; write credentials as ${NAME}.")
 
@@ -64,7 +65,7 @@ class AuditScaffoldParams(BaseModel):
 
 
 class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
-    """Writes defs.yaml, a tsaudit.yaml with one target named after the folder, and a .gitignore for what audits write.
+    """Writes defs.yaml, a tsaudit.yaml with one target, and a .gitignore for what audits write.
 
     A file that is there already is kept.
     """
@@ -76,7 +77,7 @@ class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
     def scaffold(self, request: dg.ScaffoldRequest[AuditScaffoldParams]) -> None:
         scaffold_component(request, {"config": "tsaudit.yaml"})
         folder = request.target_path.parent if request.append else request.target_path
-        config = _text(folder.name, request.params)
+        config = _text(request.params.target or folder.name, request.params)
         _write(folder / "tsaudit.yaml", config)
         _write(folder / ".gitignore", _IGNORED)
         if request.scaffold_format == "yaml":

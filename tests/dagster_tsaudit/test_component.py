@@ -149,10 +149,10 @@ def test_a_mistake_is_told_in_one_line(attributes: dict[str, Any], message: str)
 def test_scaffolding_writes_a_component_that_loads() -> None:
     with create_defs_folder_sandbox() as sandbox:
         path = sandbox.scaffold_component(
-            component_cls=AuditComponent, defs_path="audits/shop", scaffold_params={"engine": "sqlite"}
+            component_cls=AuditComponent, defs_path="plants", scaffold_params={"engine": "sqlite", "target": "north"}
         )
         settings = config_file.load(path / "tsaudit.yaml")
-        assert (settings.targets[0].name, settings.targets[0].engine) == ("shop", "sqlite")
+        assert (settings.targets[0].name, settings.targets[0].engine) == ("north", "sqlite")
         assert Path(settings.report.folder).resolve() == (path / ".tsaudit" / "reports").resolve()
         with sandbox.load_component_and_build_defs(path) as (component, definitions):
             assert isinstance(component, AuditComponent)
