@@ -159,7 +159,7 @@ def test_workflow_when_its_shell_runs_writes_the_summary(folder: Path, bin_folde
         path = {"PATH": f"{bin_folder}:/usr/bin:/bin", "GITHUB_STEP_SUMMARY": str(summary)}
         done = run(["bash", "-e", str(script)], path | values, folder)
         assert done.returncode == 0, done.stderr
-    assert (bin_folder / "pip.asked").read_text() == "install --quiet tsaudit[postgresql]\n"
+    assert (bin_folder / "pip.asked").read_text() == "install --quiet ./tsaudit[postgresql]\n"
     assert "metrics" in summary.read_text()
     (report,) = (folder / ".tsaudit/reports/metrics").glob("2*.html")
     assert "https://github.example/7" in report.read_text()
@@ -174,7 +174,7 @@ def instructions() -> dict[str, str]:
 
 def test_container_when_its_command_runs_audits(folder: Path, bin_folder: Path) -> None:
     found = instructions()
-    assert set(found) == {"FROM", "ARG", "RUN", "USER", "WORKDIR", "ENTRYPOINT", "CMD"}
+    assert set(found) == {"FROM", "ARG", "COPY", "RUN", "USER", "WORKDIR", "ENTRYPOINT", "CMD"}
     command = [*json.loads(found["ENTRYPOINT"]), *json.loads(found["CMD"])]
     config = documented("Container", folder, found["WORKDIR"])
     command = [part.replace("/etc/tsaudit/tsaudit.yaml", str(config)) for part in command]
@@ -184,8 +184,12 @@ def test_container_when_its_command_runs_audits(folder: Path, bin_folder: Path) 
     assert done.stdout.startswith("metrics  warning  ")
     assert is_kept(folder)
     run_line = found["RUN"].partition("&&")
-    assert run(["/bin/sh", "-c", run_line[0]], {"PATH": f"{bin_folder}:/bin", "EXTRAS": "x,y"}).returncode == 0
-    assert (bin_folder / "pip.asked").read_text() == "install --no-cache-dir tsaudit[x,y]\n"
+    copied, place = found["COPY"].split()
+    wheel = folder / copied.replace("*", "0.1.0-py3-none-any")
+    wheel.touch()
+    install = run_line[0].replace(place, f"{folder}/")
+    assert run(["/bin/sh", "-c", install], {"PATH": f"{bin_folder}:/bin", "EXTRAS": "x,y"}).returncode == 0
+    assert (bin_folder / "pip.asked").read_text() == f"install --no-cache-dir {wheel}[x,y]\n"
     assert f"--uid {found['USER']}" in run_line[2]
 
 
