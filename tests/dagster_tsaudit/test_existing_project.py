@@ -54,8 +54,8 @@ _SCHEDULES = """{ repositoriesOrError { ... on RepositoryConnection {
   nodes { schedules { name scheduleState { status } } }
 } } }"""
 _PIP = """#!/bin/sh
-# The wheel is installed already, and tests access no other machine.
-test "$*" = "install tsaudit[ui]"
+# The wheel is installed already, and tests access no other machine: only the project is added to Python's path.
+test "$*" = "install -e . ../tsaudit[ui]" && echo "import sys; sys.path.insert(0,'$PWD/src')" >"{site}/sitecustomize.py"
 """
 
 
@@ -74,7 +74,7 @@ def steps() -> list[str]:
 def project(tmp_path: Path) -> Path:
     """What `create-dagster project` makes, and a database."""
     folder = tmp_path / "project"
-    package = folder / "dagster_project"
+    package = folder / "src" / "dagster_project"
     (package / "defs").mkdir(parents=True)
     (folder / "pyproject.toml").write_text(_PROJECT)
     (package / "__init__.py").touch()
@@ -92,11 +92,12 @@ def environment(project: Path, installed: Path, tmp_path: Path) -> dict[str, str
     """That of a fresh shell in the project, with the wheel installed."""
     programs = tmp_path / "bin"
     programs.mkdir()
-    (programs / "pip").write_text(_PIP)
+    (site := tmp_path / "site").mkdir()
+    (programs / "pip").write_text(_PIP.format(site=site))
     (programs / "pip").chmod(0o755)
     kept = {k: v for k, v in os.environ.items() if not k.startswith(("DAGSTER_", "TSAUDIT_", "SHOP_"))}
     return kept | {
-        "PYTHONPATH": os.pathsep.join((str(project), str(installed))),
+        "PYTHONPATH": os.pathsep.join((str(site), str(installed))),
         "PATH": os.pathsep.join((str(programs), str(Path(sys.executable).parent), os.environ["PATH"])),
         "DAGSTER_DISABLE_TELEMETRY": "1",
     }
@@ -152,7 +153,7 @@ def test_from_a_project_to_checks_in_the_ui(project: Path, environment: dict[str
         (repository,) = _ask(address, _SCHEDULES)["repositoriesOrError"]["nodes"]
         assert [schedule["scheduleState"]["status"] for schedule in repository["schedules"]] == ["STOPPED"]
     written = {str(file.relative_to(project)) for file in project.rglob("*.html")}
-    assert "dagster_project/defs/audits/shop/.tsaudit/reports/shop/latest.html" in written
+    assert "src/dagster_project/defs/databases/.tsaudit/reports/shop/latest.html" in written
 
 
 def _ask(address: str, query: str) -> Any:
@@ -172,13 +173,14 @@ def test_component_is_found_beside_a_package_of_the_same_name(
         assert done.returncode == 0, f"{' '.join(command)}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
         return done.stdout
 
+    run("pip", "install", "-e", ".", "../tsaudit[ui]")
     found = json.loads(run("dg", "list", "components", "--json"))["items"]
     assert "dagster_tsaudit.AuditComponent" in [component["key"] for component in found]
     code = (
         "import dagster_project.definitions as d, dagster_tsaudit; print(d.__file__); print(dagster_tsaudit.__file__)"
     )
     assert run(sys.executable, "-c", code).split() == [
-        str(project / "dagster_project" / "definitions.py"),
+        str(project / "src" / "dagster_project" / "definitions.py"),
         str(installed / "dagster_tsaudit" / "__init__.py"),
     ]
 
