@@ -36,6 +36,7 @@ def test_compare_tells_new_gone_and_severity_apart() -> None:
     assert [c.finding.subject.measurement for c in changes.new] == ["disk"]
     assert [c.finding.subject.measurement for c in changes.gone] == ["mem"]
     assert [(c.before, c.finding.severity) for c in changes.severity] == [(Severity.WARNING, Severity.CRITICAL)]
+    assert (changes.raised, changes.lowered) == (changes.severity, ())
     assert (changes.verdict_before, changes.verdict) == (Verdict.WARNING, Verdict.CRITICAL)
     assert changes.any
 

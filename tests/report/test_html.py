@@ -346,6 +346,25 @@ def test_documents_are_counted_where_series_are_not() -> None:
     assert "eries" not in verdict(None)
 
 
+@pytest.mark.parametrize(
+    ("series", "days", "said"),
+    [
+        (3, 0, "Not enough history yet: a trend needs at least two days."),
+        (None, 9, "No trend: the series were not counted."),
+        (3, 9, "No trend: no figure was measured on at least two days."),
+    ],
+)
+def test_page_without_a_chart_says_why(series: int | None, days: int, said: str) -> None:
+    count = a_count(series) if series else None
+    gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
+    gaps = (gap,) if series is None else ()
+    profile = a_profile(replace(a_measurement("a"), series=count), gaps=gaps)
+    earlier = tuple(Point(DAY - timedelta(days=n), 70.0) for n in range(days, 0, -1))
+    timeline = Timeline(points={("rows", Subject("main", "a")): earlier} if days else {})
+    options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": None}
+    assert said in html.page(html.contents_of(a_result(), profile, timeline, **options))
+
+
 def test_measure_names_when_rows_were_not_counted() -> None:
     text = measure_names(MeasureName("metrics", "multi", ("host",)), rows=None)
     assert "metrics multi 1 \N{EN DASH} \N{EN DASH}" in text

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.builders import DAY, NOW, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tsaudit.model.finding import AuditResult, Severity
 from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Selection, Window
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
@@ -144,7 +145,7 @@ def test_total_change_is_the_sum_of_all_changes(rows: dict[str, tuple[int, int]]
 
 def section(before: Profile | None, now: Profile | None, **changes: Any) -> str:
     timeline = Timeline(previous=before and replace(before, day=DAY - timedelta(days=1)))
-    result = a_result(a_rule_result())
+    result = changes.pop("result", a_result(a_rule_result()))
     same = replace(result, day=DAY - timedelta(days=1))
     options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": same} | changes
     page = html.page(html.contents_of(result, now, timeline, **options))
@@ -164,10 +165,36 @@ def test_page_says_if_nothing_moved_and_what_was_compared() -> None:
     assert "Unchanged: series (3), rows (1,000), tag values (3), tables (1)." in text
 
 
+def test_page_does_not_take_the_series_of_some_tables_for_all() -> None:
+    uncounted = replace(table("disk", rows=70, volume=2), series=None)
+    gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
+    text = section(snapshot(table("cpu"), uncounted), snapshot(table("cpu"), uncounted))
+    assert "Nothing moved in what could be compared." in text
+    assert "Unchanged: series (3, without 1 table not comparable), rows (1,070), tag values (5)" in text
+    text = section(snapshot(table("cpu"), gaps=(gap,)), snapshot(table("cpu", 8), gaps=(gap,)))
+    assert "Series, compared tables +5 3 → 8, 167% more; of the tables compared" in text
+
+
+def test_page_says_in_which_direction_findings_changed() -> None:
+    subjects = [Subject("main", name) for name in ("cpu", "disk", "mem")]
+    severities = [Severity.WARNING, Severity.NOTE, Severity.CRITICAL]
+
+    def result(*found: Severity) -> AuditResult:
+        return a_result(a_rule_result(*(a_finding(*pair) for pair in zip(subjects, found, strict=True))))
+
+    before = replace(result(*severities), day=DAY - timedelta(days=1))
+    for now, said in (
+        ([Severity.CRITICAL, Severity.WARNING, Severity.CRITICAL], "Findings 2 raised "),
+        ([Severity.CRITICAL, Severity.NOTE, Severity.WARNING], "Findings 1 raised, 1 lowered "),
+    ):
+        text = section(snapshot(table("cpu")), snapshot(table("cpu")), previous=before, result=result(*now))
+        assert said in text
+
+
 def test_page_says_that_not_everything_could_be_compared() -> None:
     text = section(snapshot(replace(table("cpu"), rows=None)), snapshot(table("cpu")))
     assert "Nothing moved in what could be compared." in text
-    assert "Not compared, because the two days did not measure them in the same way: rows." in text
+    assert "Not compared, because they were sampled, or measured on one day only or in different ways: rows." in text
 
 
 def test_page_says_why_there_is_nothing_to_compare() -> None:

@@ -40,6 +40,16 @@ class RunChanges:
     severity: tuple[FindingChange, ...]
 
     @property
+    def raised(self) -> tuple[FindingChange, ...]:
+        """Those that are more severe now."""
+        return tuple(c for c in self.severity if c.before and c.finding.severity.rank > c.before.rank)
+
+    @property
+    def lowered(self) -> tuple[FindingChange, ...]:
+        """Those that are less severe now."""
+        return tuple(c for c in self.severity if c.before and c.finding.severity.rank < c.before.rank)
+
+    @property
     def any(self) -> bool:
         return bool(
             self.new or self.gone or self.not_evaluated or self.severity or self.verdict is not self.verdict_before

@@ -7,6 +7,7 @@ counts to zero, and what one of them could not see is counted as not compared.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
@@ -25,6 +26,7 @@ _OF_WINDOW: Final = frozenset({"rows"})
 """Figures that depend on the length of the window."""
 _PARTS: Final = ("series", "rows", "tag_values")
 """Figures that add up, in the order of the page."""
+_OF_TAGS: Final = frozenset({"tag_values"})
 _WHOLES: Final = ("measurements", "stored_bytes")
 """Figures of the whole target, whose parts are not listed."""
 
@@ -60,9 +62,11 @@ class Moved:
     """As in `Figure.name`."""
     total: Mover
     not_compared: int
-    """Measurements or tags that only one of the days measured, or that they measured differently; 0 if the total is
+    """Measurements or tags that at most one of the days measured, or that they measured differently; 0 if the total is
     the target's own figure.
     """
+    is_part: bool
+    """Whether the total is only of what was compared: the target has more, or its own figure was not measured."""
     movers: tuple[Mover, ...]
     """Where it moved most, at most MOST."""
     more: int
@@ -119,9 +123,12 @@ class _Pair:
         return bool(self._before.figures[name] or self._now.figures[name])
 
     def subjects(self, name: str) -> list[Subject]:
-        """The measurements and tags that have the figure on one of the days."""
-        both = self._before.figures[name] | self._now.figures[name]
-        return [subject for subject in both if subject.measurement]
+        """The measurements or tags of both days, whether they have the figure or not."""
+        return list(dict.fromkeys((*self._before.subjects(name), *self._now.subjects(name))))
+
+    def all_listed(self) -> bool:
+        """Whether both days list every measurement."""
+        return self._before.all_listed and self._now.all_listed
 
     def mover(self, name: str, subject: Subject) -> Mover | None:
         """The figure on both days; None if it cannot be compared."""
@@ -147,6 +154,15 @@ class _Side:
                 self.figures[one.name][one.subject] = one
         self._profile = profile
         self._measurements = {(m.database, m.name): m for m in profile.measurements}
+        self.all_listed = profile.all_listed()
+
+    def subjects(self, name: str) -> Iterator[Subject]:
+        """The measurements, or of a figure of tags, the tags."""
+        for m in self._measurements.values():
+            if name in _OF_TAGS:
+                yield from (Subject(m.database, m.name, tag.key) for tag in m.tags)
+            elif name != "series" or m.has_series:
+                yield Subject(m.database, m.name)
 
     def lacks(self, subject: Subject) -> bool:
         """Whether there is no such measurement or tag, and the snapshot would show it."""
@@ -173,15 +189,17 @@ def _parts(pair: _Pair, name: str) -> Moved | None:
     moved = sorted((one for one in found if one.has_moved), key=lambda one: (-abs(one.change), one.subject))
     total = pair.mover(name, Subject())
     not_compared = 0 if total else len(subjects) - len(found)
+    # The sum of the series is not the target's number even if all are compared: policies may share them.
+    is_part = total is None and (name == "series" or not_compared > 0 or not pair.all_listed())
     if total is None and found:
         before, now = math.fsum(one.before for one in found), math.fsum(one.now for one in found)
         estimated = any(one.is_estimate for one in found)
         total = Mover(Subject(), before, now, math.hypot(*(one.error for one in found)), estimated)
     if total is None:
         return None
-    return Moved(name, total, not_compared, tuple(moved[:MOST]), max(0, len(moved) - MOST))
+    return Moved(name, total, not_compared, is_part, tuple(moved[:MOST]), max(0, len(moved) - MOST))
 
 
 def _whole(pair: _Pair, name: str) -> Moved | None:
     total = pair.mover(name, Subject())
-    return Moved(name, total, 0, (), 0) if total else None
+    return Moved(name, total, 0, False, (), 0) if total else None
