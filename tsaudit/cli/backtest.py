@@ -35,7 +35,7 @@ def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str,
     Exits with 1 if the rule would have fired with a warning or critical, and with 3 if not a single day could be
     evaluated.
     """
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
     chosen = _rule(rule)
     with options.open_store(settings) as store:
         evaluated = _evaluated(chosen, settings, store, targets, days)

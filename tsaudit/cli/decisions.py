@@ -136,7 +136,7 @@ def baseline(
     from tsaudit.model.finding import Severity
 
     last = _last_day(period, until) or options.today() + timedelta(days=decisions.BASELINE_DAYS)
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
         selection = _selected(store, targets, rules)
         wanted = decisions.Mute(owner or _somebody(), reason, last, Severity(up_to), replace, selection)
@@ -174,7 +174,7 @@ def reopen(
         raise click.UsageError("name an incident by its fingerprint, or pass `--target`, `--rule`, or `--all`")
     if fingerprints and (everything or targets or rules):
         raise click.UsageError("a fingerprint names one incident; leave it out, or the other options")
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
 
     from tsaudit.history import decisions
 
@@ -216,7 +216,7 @@ def _decide(
     replace: bool,
 ) -> None:
     """Store one decision, and print it."""
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
 
     from tsaudit.history import decisions
 

@@ -48,7 +48,7 @@ def show(what: str, rule: str | None, config: str | None, day: date | None, form
     about it: figures, evidence, its incident, all steps of the plan, how it was measured, and the commands for it.
     A target alone is printed as `tsaudit audit --all` does.
     """
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
     full_values = settings.report.values == "full"
     with options.open_store(settings) as store:
         if what in store.targets():

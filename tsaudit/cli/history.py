@@ -38,7 +38,7 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
     """
     from tsaudit.history import clock
 
-    with options.open_store(options.load_settings(config)) as store:
+    with options.open_store(options.load_settings(config, "history")) as store:
         rows = [
             {"target": target, "day": day.isoformat()}
             | _outcome(store.result(target, day))
@@ -68,7 +68,7 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
     """
     from tsaudit.history import decision_log, incidents
 
-    with options.open_store(options.load_settings(config)) as store:
+    with options.open_store(options.load_settings(config, "history")) as store:
         chosen = set(_known(store, targets))
         known = {i.fingerprint: i for i in incidents.current(store) if i.target in chosen}
         made = decision_log.entries(store, known)
@@ -100,7 +100,7 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
 @options.config_option
 def compact(targets: tuple[str, ...], config: str | None) -> None:
     """Prune old days: every day is kept for 90 days, one a week up to a year, then one a month."""
-    with options.open_store(options.load_settings(config)) as store:
+    with options.open_store(options.load_settings(config, "history")) as store:
         from tsaudit.history.compaction import compact as prune
 
         for target in _known(store, targets):
@@ -124,7 +124,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
     It keeps messages that were sent, and people's decisions. It does not restore days that were
     pruned while the clock was wrong. Exits with 2 if the day was not audited, or if you do not confirm.
     """
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
         from tsaudit import report
         from tsaudit.history.removal import remove_day

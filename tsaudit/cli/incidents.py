@@ -27,7 +27,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     `tsaudit show FINGERPRINT` prints the whole finding, with what to do about it; `ack`, `mute`, and `reopen`
     take it, too.
     """
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
 
     from tsaudit.history.incidents import IncidentState, current
 

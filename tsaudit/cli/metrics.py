@@ -24,7 +24,7 @@ def metrics(targets: tuple[str, ...], config: str | None, output: Path | None) -
     They are read from the history: no database is queried. The text is in the format of Prometheus and OpenMetrics. A
     file is replaced atomically, and is world-readable, because node_exporter has a user of its own.
     """
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
     chosen = options.chosen(settings, targets)
     file = output and output.resolve()
     if file and file.exists() and not file.is_file():

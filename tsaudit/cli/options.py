@@ -107,11 +107,15 @@ def today() -> date:
     return utc_now().date()
 
 
-def load_settings(config: str | None) -> Settings:
-    """The configuration. Raises ConfigError."""
+def load_settings(config: str | None, *needs: str) -> Settings:
+    """The configuration. Raises ConfigError.
+
+    `needs`: the keys at its top whose secrets the command uses, such as `history`; none for all. A shell or a cron job
+    in which the others are not set can still run it.
+    """
     from tsaudit.config import file as config_file
 
-    return config_file.load(config_file.find(config))
+    return config_file.load(config_file.find(config), needs=needs or None)
 
 
 def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:

@@ -32,7 +32,7 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
     the same changes. It fits on a screen: what is wrong, what the changes achieve, and at most five steps. The plan of
     the worst finding is first. Findings without a plan come last, with what to do about them.
     """
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
         result = stored.result_of(store, target, day)
     chosen = [one for one in result.plans if measurement is None or measurement in _names(one)]

@@ -18,7 +18,7 @@ def report(target: str, config: str | None, day: date | None) -> None:
 
     For example, after you moved the report folder. Incidents are shown as they were on that day.
     """
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history", "report")
 
     from tsaudit import report as reports
 

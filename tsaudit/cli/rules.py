@@ -80,7 +80,7 @@ def _unactioned(form: str, target: str | None, days: int, config: str | None) ->
     from tsaudit.history.unactioned import unactioned
     from tsaudit.text import percent
 
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history")
     chosen = [one.name for one in options.chosen(settings, [target])] if target else []
     since = clock.today() - timedelta(days=days - 1)
     with options.open_store(settings) as store:

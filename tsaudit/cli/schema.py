@@ -120,7 +120,7 @@ def _enforced(ctx: click.Context, target: str, config: str | None) -> tuple[colu
 
 def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> Profile:
     """The target's schema now: the catalog, a sample of rows if roles are inferred, and further facts."""
-    chosen = options.chosen(options.load_settings(config), [name])[0]
+    chosen = options.chosen(options.load_settings(config, "targets"), [name])[0]
 
     from tsaudit.collect import collect
     from tsaudit.engines.opening import with_connection

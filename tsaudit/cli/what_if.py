@@ -68,7 +68,7 @@ def what_if(
         raise click.UsageError("say what to change: --drop TAG, --to-field TAG, or --bucket TAG:N")
     if len(set(tags)) < len(tags):
         raise click.UsageError("each tag can only be changed in one way")
-    settings = options.load_settings(config)
+    settings = options.load_settings(config, "history", "targets")
     chosen = options.chosen(settings, [target])[0]
 
     from tsaudit.analysis.cardinality.what_if import TagReduction

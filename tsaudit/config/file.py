@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import urlsplit
@@ -53,15 +53,24 @@ def find(path: str | Path | None = None) -> Path:
     return chosen
 
 
-def load(path: str | Path, *, resolve_env: bool = True, variables: Mapping[str, str] | None = None) -> Settings:
+def load(
+    path: str | Path,
+    *,
+    resolve_env: bool = True,
+    needs: Collection[str] | None = None,
+    variables: Mapping[str, str] | None = None,
+) -> Settings:
     """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
 
     `variables`: what `${NAME}` stands for; None for the environment. With `resolve_env` off, secrets keep their
     `${NAME}`, and so does other text whose variable is not set. That is enough to list targets, owners, and schedules,
     but not to connect. Values with a format (a number, a name, a schedule) need their variable even then.
+
+    `needs`: keys at the top of the file below which a variable that is not set is a problem; None for all. Elsewhere,
+    text keeps such a `${NAME}`.
     """
     file = Path(path)
-    return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables)
+    return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables, needs)
 
 
 def load_content(content: bytes, path: str | Path) -> Settings:
@@ -83,9 +92,14 @@ def load_mapping(
 
 
 def _settings(
-    document: Document, label: str, folder: Path, resolve_env: bool, variables: Mapping[str, str] | None = None
+    document: Document,
+    label: str,
+    folder: Path,
+    resolve_env: bool,
+    variables: Mapping[str, str] | None = None,
+    needs: Collection[str] | None = None,
 ) -> Settings:
-    reader = _Reader(label, document, resolve_env, variables)
+    reader = _Reader(label, document, resolve_env, variables, needs)
     settings = reader.settings()
     if reader.problems or settings is None:
         raise ConfigError(*reader.lines())
@@ -170,11 +184,17 @@ class _Reader:
     """Turns the document into settings and collects the problems."""
 
     def __init__(
-        self, label: str, document: Document, resolve_env: bool, variables: Mapping[str, str] | None = None
+        self,
+        label: str,
+        document: Document,
+        resolve_env: bool,
+        variables: Mapping[str, str] | None = None,
+        needs: Collection[str] | None = None,
     ) -> None:
         self._label = printable(label)
         self._document = document
         self._resolve_env = resolve_env
+        self._needs = needs
         self._variables = os.environ if variables is None else variables
         self._missing = problem_messages.unset if variables is None else problem_messages.not_passed
         self._unset: dict[Place, str] = {}
@@ -249,7 +269,7 @@ class _Reader:
                 values[name] = value
                 return value
             self._unset[place] = name
-            if self._resolve_env:
+            if self._resolve_env and (self._needs is None or place[0] in self._needs):
                 self._add(place, self._missing(name))
             return match[0]
 
