@@ -313,7 +313,7 @@ def test_audit_says_what_is_resolved(tsaudit: Tsaudit, folder: Path) -> None:
     assert set(waiting(folder)["shop"]) == {"not_sent"}
 
 
-def test_quiet_prints_only_what_is_not_ok(tsaudit: Tsaudit) -> None:
+def test_quiet_prints_only_what_sets_the_exit_code(tsaudit: Tsaudit, folder: Path) -> None:
     healthy = tsaudit("audit", "plant", *ON, "--quiet")
     assert (healthy.exit_code, healthy.stdout, healthy.stderr) == (Exit.OK, "", "")
     both = tsaudit("audit", *ON, "-q")
@@ -322,6 +322,22 @@ def test_quiet_prints_only_what_is_not_ok(tsaudit: Tsaudit) -> None:
     assert "plant" not in both.stdout
     assert tsaudit("audit", "plant", *ON, "-q", "--format", "json").stdout == "[]\n"
     assert tsaudit("audit", "plant", *ON, "-q", "--format", "markdown").stdout == ""
+    again = tsaudit("audit", "--day", (DAY + timedelta(1)).isoformat(), "--quiet", "--fail-on", "new")
+    assert (again.exit_code, again.stdout, again.stderr) == (Exit.OK, "", "")
+    assert tsaudit("audit", *ON, "--quiet", "--fail-on", "critical").stdout == ""
+    (folder / "plant.db").write_text("this is no database, and long enough to be looked at" * 20)
+    broken = tsaudit("audit", *ON, "--quiet", "--fail-on", "never")
+    assert broken.exit_code == Exit.NOT_AUDITED
+    assert broken.stdout.startswith("plant  unknown")
+    assert "shop" not in broken.stdout
+
+
+def test_quiet_prints_a_profile_only_if_it_sets_the_exit_code(tsaudit: Tsaudit) -> None:
+    tsaudit("collect", "shop", "-o", "shop.json")
+    found = tsaudit("audit", "--profile", "shop.json", "-q")
+    assert (found.exit_code, found.stdout[:10]) == (Exit.FINDINGS, "shop  warn")
+    accepted = tsaudit("audit", "--profile", "shop.json", "-q", "--fail-on", "critical")
+    assert (accepted.exit_code, accepted.stdout) == (Exit.OK, "")
 
 
 def test_markdown_of_the_command_has_a_heading_for_each_target(tsaudit: Tsaudit) -> None:

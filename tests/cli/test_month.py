@@ -1,4 +1,4 @@
-"""A month of mornings: what came of each day for whoever reads exit codes, mail, Dagster's checks, and Slack.
+"""A month of mornings: what came of each day for whoever reads exit codes, Dagster's checks, and Slack.
 
 docs/mornings.md has the table.
 """
@@ -44,10 +44,8 @@ targets:
 class Morning:
     """What is seen of one day."""
 
-    exits: tuple[int, int, int]
+    exits: tuple[int, ...]
     """By `--fail-on`: `warning`, the default; `new`; `critical`."""
-    mail: bool
-    """Whether `tsaudit audit --quiet` prints something, which cron sends."""
     checks: int
     """Checks of Dagster that do not pass."""
     messages: int
@@ -94,14 +92,14 @@ class Shop:
     def is_audited(self, day: date) -> Morning:
         self._is_written(datetime.combine(day, time(6), UTC))
         before = len(self._slack.messages)
-        done = self._tsaudit("audit", "--quiet")
+        done = [self._tsaudit("audit", "--quiet")]
         sent = self._slack.messages[before:]
-        others = [self._tsaudit("audit", "--fail-on", on).exit_code for on in ("new", "critical")]
+        done += [self._tsaudit("audit", "--quiet", "--fail-on", on) for on in ("new", "critical")]
         replies = sum(one.thread_ts is not None for one in sent)
         assert len(self._slack.messages) == before + len(sent), "the same day again sends nothing"
-        return Morning(
-            (done.exit_code, *others), bool(done.stdout), self._failing_checks(day), len(sent) - replies, replies
-        )
+        exits = tuple(one.exit_code for one in done)
+        assert [bool(one.stdout) for one in done] == [code != Exit.OK for code in exits], "cron mails what is printed"
+        return Morning(exits, self._failing_checks(day), len(sent) - replies, replies)
 
     def _is_written(self, until: datetime) -> None:
         path = self._folder / "shop.db"
@@ -136,11 +134,11 @@ def _nothing(_: Shop) -> None: ...
 
 
 OK, OPEN, NEW, UNKNOWN = (0, 0, 0), (1, 0, 0), (1, 1, 0), (3, 3, 3)
-QUIET = Morning(OK, mail=False, checks=0, messages=0, replies=0)
+QUIET = Morning(OK, checks=0, messages=0, replies=0)
 CLOSED = replace(QUIET, replies=1)
-STANDING = Morning(OPEN, mail=True, checks=1, messages=0, replies=0)
-NEWS = Morning(NEW, mail=True, checks=1, messages=1, replies=0)
-GONE = Morning(UNKNOWN, mail=True, checks=len(CHECK_NAMES), messages=1, replies=0)
+STANDING = Morning(OPEN, checks=1, messages=0, replies=0)
+NEWS = Morning(NEW, checks=1, messages=1, replies=0)
+GONE = Morning(UNKNOWN, checks=len(CHECK_NAMES), messages=1, replies=0)
 MONTH = (
     Event(1, "`cpu` keeps numbers as text", _nothing, NEWS),
     Event(2, "nobody acts", _nothing, STANDING),
@@ -171,8 +169,8 @@ FIRST = date(2026, 3, 1)
 
 def _table(mornings: Mapping[int, Morning]) -> str:
     lines = [
-        "| day | before the audit | exit code | mail | checks not passed | messages / replies |",
-        "|---|---|---|---|---|---|",
+        "| day | before the audit | exit code | checks not passed | messages / replies |",
+        "|---|---|---|---|---|",
     ]
     for event in MONTH:
         seen = mornings[event.day]
@@ -180,7 +178,6 @@ def _table(mornings: Mapping[int, Morning]) -> str:
             str(event.day),
             event.what or "nothing happens",
             " / ".join(map(str, seen.exits)),
-            "yes" if seen.mail else "-",
             "all" if seen.checks == len(CHECK_NAMES) else str(seen.checks or "-"),
             f"{seen.messages} / {seen.replies}" if seen.messages or seen.replies else "-",
         )

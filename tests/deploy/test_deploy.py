@@ -58,21 +58,33 @@ def run(
     return subprocess.run(command, env=dict(environment), cwd=cwd, capture_output=True, text=True, check=False)
 
 
-def test_crontab_when_cron_runs_its_line_audits(folder: Path, bin_folder: Path, tmp_path: Path) -> None:
+def documented_for_cron() -> list[str]:
+    """The lines for cron in docs/deploy.md."""
+    return re.findall(r"^0 6 \* .*", (ROOT / "docs/deploy.md").read_text(), re.MULTILINE)
+
+
+def test_crontab_has_the_documented_line() -> None:
     lines = [line for line in (DEPLOY / "cron/crontab").read_text().splitlines() if line and line[0] not in "#M"]
-    (line,) = lines
+    assert lines == documented_for_cron()[:1]
+
+
+@pytest.mark.parametrize("line", documented_for_cron(), ids=["alone", "and the other"])
+def test_crontab_when_cron_runs_a_line_audits(folder: Path, bin_folder: Path, tmp_path: Path, line: str) -> None:
     minute, hour, *rest, command = line.split(maxsplit=5)
     assert (int(minute), int(hour), rest) == (0, 6, ["*", "*", "*"])
     assert "%" not in command, "cron takes it for the end of the line"
     command = command.replace("/srv/audits", str(folder)).replace("/opt/tsaudit/bin", str(bin_folder))
+    command = command.replace("/var/lib/node_exporter/textfile", str(tmp_path))
+    has_metrics = "tsaudit metrics" in line
     # As cron of Debian does: a shell, and these four variables.
     home = {"HOME": str(tmp_path), "LOGNAME": "audits", "SHELL": "/bin/sh", "PATH": "/usr/bin:/bin"}
 
     done = run(["/bin/sh", "-c", command], home, tmp_path)
 
-    assert done.returncode == 1, done.stderr
+    assert done.returncode == (0 if has_metrics else 1), done.stderr
     assert done.stdout.startswith("metrics  warning  ")
     assert (folder / "history.db").is_file()
+    assert (tmp_path / "tsaudit.prom").is_file() == has_metrics
     (folder / "secrets.env").unlink()
     assert run(["/bin/sh", "-c", command], home, tmp_path).returncode not in (0, 1)
 

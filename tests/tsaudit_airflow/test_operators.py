@@ -122,7 +122,7 @@ def test_audit_when_it_is_to_fail_means_what_the_command_means(fail_on: Any, mon
         done = SimpleNamespace(run=lambda *_, one=one: Done({"metrics": one}, ()))
         monkeypatch.setattr(AuditOperator, "_open", lambda self, done=done: done)
         task = AuditOperator(task_id="audit", config="tsaudit.yaml", fail_on=fail_on)
-        fails = _exit_code([verdict], fail_on, has_new=bool(new)) != 0
+        fails = _exit_code(verdict, fail_on, has_new=bool(new)) != 0
         with pytest.raises(AirflowFailException) if fails else nullcontext():
             task.execute(context_of())
 

@@ -36,7 +36,9 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
 )
 @click.option("--no-notify", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
-@click.option("-q", "--quiet", is_flag=True, help="Print only targets that are not ok, and no progress.")
+@click.option(
+    "-q", "--quiet", is_flag=True, help="Print only targets that make the exit code other than 0, and no progress."
+)
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets to audit in parallel."
 )
@@ -74,13 +76,13 @@ def audit(
         if fail_on == "new":
             raise click.UsageError("a profile file has no history, which says what is new; pass another `--fail-on`")
         replayed, result = _replayed(profile, config)
-        printer = _Printer(form, config, progress.Progress(), everything=everything, quiet=quiet, stored=False)
-        printer.add(results.of_result(result, replayed))
-        printer.end([result.target])
-        code = _exit_code([result.verdict], fail_on, has_new=False)
+        printer = _Printer(form, config, progress.Progress(), everything=everything, stored=False)
+        code = Exit.NOT_AUDITED if result.not_audited else _exit_code(result.verdict, fail_on, has_new=False)
+        if code or not quiet:
+            printer.add(results.of_result(result, replayed))
+        printer.end([result.target], summary=False)
         if result.not_audited:
             say(f"{result.target}: {result.not_audited.reason}")
-            return Exit.NOT_AUDITED
         return code
 
     settings = options.load_settings(config)
@@ -91,16 +93,17 @@ def audit(
 
     with at_once_on_interrupt(), AuditSession.open(settings) as session:
         with progress.shown(total=len(chosen), quiet=quiet) as watched:
-            printer = _Printer(form, config, watched, everything=everything, quiet=quiet)
+            printer, code = _Printer(form, config, watched, everything=everything), int(Exit.OK)
             for one in session.run(
                 chosen, day=day or options.today(), workers=workers, run_url=run_url, progress=watched.say
             ):
                 watched.end(one.target)
-                printer.add(results.of_run(one))
+                own = _exit_code(one.verdict, fail_on, has_new=bool(one.new))
+                code = max(code, own)
+                if own or one.error or not quiet:
+                    printer.add(results.of_run(one))
             session.write_index()
-        printer.end([t.name for t in chosen])
-        has_new = any(one.new for one in session.runs)
-        code = _exit_code([one.verdict for one in session.runs], fail_on, has_new=has_new)
+        printer.end([t.name for t in chosen], summary=len(chosen) > 1 and not quiet)
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
         if no_notify:
             return code
@@ -122,16 +125,13 @@ class _Printer:
         watched: progress.Progress,
         *,
         everything: bool,
-        quiet: bool,
         stored: bool = True,
     ) -> None:
         self._form, self._config, self._watched = form, config, watched
-        self._everything, self._quiet, self._stored = everything, quiet, stored
+        self._everything, self._stored = everything, stored
         self._found: list[dict[str, Any]] = []
 
     def add(self, found: dict[str, Any]) -> None:
-        if self._quiet and found["verdict"] == "ok":
-            return
         self._found.append(found)
         if self._form == "text":
             with self._watched.aside():
@@ -139,8 +139,11 @@ class _Printer:
                     show.line()
                 block.print_block(found, everything=self._everything, stored=self._stored)
 
-    def end(self, names: Sequence[str]) -> None:
-        """`names`: of all targets, in the order in which they are printed where that is not when they end."""
+    def end(self, names: Sequence[str], *, summary: bool) -> None:
+        """`names`: of all targets, in the order in which they are printed where that is not when they end.
+
+        `summary`: whether text ends with the number of targets by verdict.
+        """
         self._found.sort(key=lambda one: names.index(one["target"]))
         if self._form == "json":
             show.as_json(self._found)
@@ -155,7 +158,7 @@ class _Printer:
             from tsaudit.cli import sarif
 
             show.as_json(sarif.log(self._found, *_configured(self._config)))
-        elif len(names) > 1 and not self._quiet:
+        elif summary:
             show.line()
             show.line(_summary(one["verdict"] for one in self._found))
 
@@ -225,19 +228,19 @@ def _summary(verdicts: Iterable[str]) -> str:
     return f"{many(counts.total(), 'target')}: {', '.join(of_severity(counts[v], v) for v in worst_first)}"
 
 
-def _exit_code(verdicts: Iterable[Verdict], fail_on: str, *, has_new: bool) -> int:
+def _exit_code(verdict: Verdict, fail_on: str, *, has_new: bool) -> int:
     """FINDINGS for warning and critical or for what is new, NOT_AUDITED for unknown, depending on `fail_on`."""
-    found = set(verdicts)
     if fail_on == "new":
         return Exit.FINDINGS if has_new else Exit.OK
+    if fail_on == "unknown" and verdict == "unknown":
+        return Exit.NOT_AUDITED
     bad = {
-        "warning": {"warning", "critical"},
-        "critical": {"critical"},
-        "unknown": {"warning", "critical"},
-        "never": set(),
+        "warning": ("warning", "critical"),
+        "critical": ("critical",),
+        "unknown": ("warning", "critical"),
+        "never": (),
     }
-    code = Exit.FINDINGS if found & bad[fail_on] else Exit.OK
-    return max(code, Exit.NOT_AUDITED) if fail_on == "unknown" and "unknown" in found else code
+    return Exit.FINDINGS if verdict in bad[fail_on] else Exit.OK
 
 
 def _said(problems: Sequence[str], code: int) -> int:
