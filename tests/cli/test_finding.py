@@ -30,8 +30,8 @@ def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
     assert lines[0] == f"warning  FLD002 mistyped-field  {mark[:8]}"
     assert lines[1] == f"shop  main/cpu.usage  {DAY}"
     assert "Field usage is stored as TEXT" in lines[2]
-    heads = ("state", "evidence", "plan", "how it was measured", "commands")
-    assert [line for line in lines if line in heads] == list(heads)
+    heads = ("state", "evidence", "plan", "how it was measured", "queries", "commands")
+    assert [line for line in lines if line in heads] == [head for head in heads if head != "queries"]
     assert f"  Open since {DAY}" in lines
     assert "  owner default" in lines
     assert "  values seen, redacted: " in done.stdout
@@ -39,6 +39,16 @@ def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
     assert all(f"  {number}. " in done.stdout for number in range(1, 5))
     assert f'  tsaudit mute {mark[:8]} --for 1w --reason "..."' in lines
     assert "  tsaudit explain FLD002" in lines
+
+
+def test_queries_of_a_finding_are_printed_only_on_request(tsaudit: Tsaudit, mark: str) -> None:
+    short = tsaudit("show", mark).stdout
+    assert f"  tsaudit show {mark[:8]} --queries\n" in short
+    assert "SELECT" not in short
+    whole = tsaudit("show", mark, "--queries").stdout
+    assert "\nqueries\n" in whole
+    assert "SELECT" in whole
+    assert "--queries" not in whole
 
 
 def test_finding_named_by_its_rule_is_the_same(tsaudit: Tsaudit, mark: str) -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Mapping
+from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import pytest
 
 from tests.builders import DAY, NOW
@@ -18,7 +20,7 @@ from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import MONGODB_URL
 from tsaudit import not_audited
 from tsaudit.collect import collect, probe
-from tsaudit.config.settings import Columns, MeasurementOverride
+from tsaudit.config.settings import Columns, MeasurementOverride, Target
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
@@ -307,7 +309,7 @@ def test_costs_and_statements_are_kept(written_table: Writer) -> None:
     assert "series_listing" in http.statements
     assert "http" in http.statements["row_sample"]
     assert "{{" not in "".join(http.statements.values())
-    assert "measurements" in profile.statements
+    assert "measurements" in profile.databases[0].statements
 
 
 def test_measurement_without_tags(written_table: Writer) -> None:
@@ -401,3 +403,18 @@ def test_settings_that_match_nothing_are_named_and_those_that_match_are_not(one_
         assert "did you mean http?" in found.pop(("columns", "htpt"))
         assert "did you mean region?" in found.pop(("columns.http.tags", "regoin"))
         assert found == {}
+
+
+def test_statements_about_each_database_are_kept_with_it(tmp_path: Path) -> None:
+    names = ("plant", "shop")
+    with closing(duckdb.connect(str(tmp_path / "m.db"))) as connection:
+        for name in names:
+            connection.execute(f"CREATE SCHEMA {name}; CREATE TABLE {name}.cpu (ts TIMESTAMP, v DOUBLE)")
+    profile = collected(Target(name="t", engine="duckdb", url=f"duckdb:///{tmp_path}/m.db", databases=names))
+    assert [database.name for database in profile.databases] == list(names)
+    for database in profile.databases:
+        (other,) = {*names} - {database.name}
+        assert f"'{database.name}'" in database.statements["columns"]
+        assert f"'{other}'" not in database.statements["columns"]
+    assert "databases" in profile.statements
+    assert "columns" not in profile.statements

@@ -12,6 +12,7 @@ from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.history.incidents import IncidentState
 from tsaudit.model.finding import Severity, fingerprint
+from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
 from tsaudit.report import findings
 
@@ -109,6 +110,17 @@ def test_statements_are_the_measurements_own_then_the_targets() -> None:
     assert findings.statements(item, None) == []
     other = replace(item, finding=replace(item.finding, facts=("measurements", "no_such_fact")))
     assert findings.statements(other, sample.the_profile()) == [("measurements", "SHOW MEASUREMENTS")]
+
+
+def test_statements_about_a_database_are_those_about_the_findings_own() -> None:
+    item = findings.items_of(sample.the_result(), sample.the_profile(), ())[0]
+    item = replace(item, finding=replace(item.finding, facts=("retention", "measurements")))
+    own = item.finding.subject.database
+    databases = [Database(name, statements={"retention": f"of {name}"}) for name in ("a", own, "z")]
+    profile = replace(sample.the_profile(), databases=tuple(databases))
+    assert findings.statements(item, profile) == [("retention", f"of {own}"), ("measurements", "SHOW MEASUREMENTS")]
+    elsewhere = replace(item, finding=replace(item.finding, subject=Subject()))
+    assert findings.statements(elsewhere, profile) == [("measurements", "SHOW MEASUREMENTS")]
 
 
 def commands(**changes: object) -> list[str]:

@@ -41,12 +41,13 @@ class Shown:
 @options.config_option
 @options.day_option("The audited day; default: the newest in the history.")
 @options.format_option("text", "json")
-def show(what: str, rule: str | None, config: str | None, day: date | None, form: str) -> None:
+@click.option("--queries", is_flag=True, help="Print the statements sent to the database, too; JSON always has them.")
+def show(what: str, rule: str | None, config: str | None, day: date | None, form: str, queries: bool) -> None:
     """Print a finding in full, or list all findings of a target.
 
-    A finding is named by its fingerprint, any unique prefix of it, or its target and its rule. This prints everything
-    about it: figures, evidence, its incident, all steps of the plan, how it was measured, and the commands for it.
-    A target alone is printed as `tsaudit audit --all` does.
+    A finding is named by its fingerprint, any unique prefix of it, or its target and its rule. This prints figures,
+    evidence, its incident, all steps of the plan, how it was measured, and the commands for it. A target alone is
+    printed as `tsaudit audit --all` does.
     """
     settings = options.load_settings(config, "history")
     full_values = settings.report.values == "full"
@@ -67,7 +68,7 @@ def show(what: str, rule: str | None, config: str | None, day: date | None, form
     for number, one in enumerate(found):
         if number:
             screen.line()
-        _print(one, full_values=full_values)
+        _print(one, full_values=full_values, queries=queries)
 
 
 def _print_target(store: Store, result: AuditResult, form: str) -> None:
@@ -178,7 +179,7 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
     }
 
 
-def _print(one: Shown, *, full_values: bool) -> None:
+def _print(one: Shown, *, full_values: bool, queries: bool) -> None:
     from tsaudit.summary import of_finding
 
     item, result = one.item, one.result
@@ -200,8 +201,10 @@ def _print(one: Shown, *, full_values: bool) -> None:
     elif finding.fix:
         screen.line("what to do")
         screen.paragraphs(finding.fix, "  ")
-    _print_measured(one)
-    _section("commands", _commands(one))
+    _section("how it was measured", _measured(one))
+    if queries:
+        _print_statements(one)
+    _section("commands", _commands(one, queries=queries))
 
 
 def _section(title: str, lines: Iterator[str]) -> None:
@@ -234,29 +237,35 @@ def _evidence(one: Shown, *, full_values: bool) -> Iterator[str]:
         yield f"values seen{'' if full_values else ', redacted'}: {', '.join(samples)}"
 
 
-def _print_measured(one: Shown) -> None:
-    from tsaudit.report.findings import statements
+def _measured(one: Shown) -> Iterator[str]:
     from tsaudit.text import instant, quantity
     from tsaudit.text.findings import origin, reason
 
     finding = one.item.finding
     source, limit = finding.source, finding.limit
-    screen.line("how it was measured")
     if source is not None:
         scope = f": {source.scope}" if source.scope else ""
-        screen.paragraph(f"{source.how}{scope}; measured {instant(source.as_of)} by {source.query}", "  ")
+        yield f"{source.how}{scope}; measured {instant(source.as_of)} by {source.query}"
     if limit is not None:
         value = quantity(limit.value, limit.unit)
         why = f": {reason(limit)}" if reason(limit) else ""
-        screen.paragraph(f"limit {limit.name} = {value}, {origin(limit)}{why}", "  ")
+        yield f"limit {limit.name} = {value}, {origin(limit)}{why}"
+    if source is None and limit is None and not finding.facts:
+        yield "no separate statement: computed from the figures above"
+
+
+def _print_statements(one: Shown) -> None:
+    from tsaudit.report.findings import statements
+
+    screen.line("queries")
     for fact, text in statements(one.item, one.profile):
         screen.line(f"  {fact}")
         screen.statement(text, "    ")
-    if source is None and limit is None and not finding.facts:
-        screen.line("  no separate statement: computed from the figures above")
 
 
-def _commands(one: Shown) -> Iterator[str]:
+def _commands(one: Shown, *, queries: bool) -> Iterator[str]:
+    from tsaudit.report.findings import statements
+
     item, target = one.item, one.result.target
     key = short_fingerprint(item.fingerprint)
     if item.incident is not None and not item.incident.resolved:
@@ -265,5 +274,7 @@ def _commands(one: Shown) -> Iterator[str]:
         else:
             yield f'tsaudit ack {key} --reason "..."'
             yield f'tsaudit mute {key} --for 1w --reason "..."'
+    if not queries and statements(item, one.profile):
+        yield f"tsaudit show {key} --queries"
     yield f"tsaudit explain {item.rule.code}"
     yield f"tsaudit backtest {item.rule.code} {target}"

@@ -81,9 +81,11 @@ def collect(
             parts = in_parts(changed, runner.rows_each) if keeps_rows else [changed]
             changed = [done for part in parts for done in _after(runner, together, part)]
 
+    found = catalog.profile_of(measuring, outline, [*reused, *changed], day, connection.server_version)
     profile = replace(
-        catalog.profile_of(measuring, outline, [*reused, *changed], day, connection.server_version),
-        statements=dict(sorted(runner.statements.items())),
+        found,
+        databases=tuple(replace(one, statements=runner.statements_about(one.name)) for one in found.databases),
+        statements=runner.statements_about(None),
         reused=len(reused),
         stored_queries=stored,
         storage=storage,

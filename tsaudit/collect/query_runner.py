@@ -320,7 +320,8 @@ class QueryRunner:
         """How many rows of each measurement are read for its sample."""
         self.window = window
         self.gaps: list[Gap] = []
-        self.statements: dict[str, str] = {}
+        self._statements: dict[str | None, dict[str, str]] = {}
+        """By database, None for the whole target: the statement of each fact."""
         """Fact to statement, for facts about a database or the target."""
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
@@ -367,6 +368,10 @@ class QueryRunner:
         """The source of a figure from this fact's query about the measurement or database."""
         query, own_scope = self._variants.get((fact, database, measurement), ("", ""))
         return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
+
+    def statements_about(self, database: str | None) -> dict[str, str]:
+        """The statement of each fact about a database, by name of the fact; None for facts about the target."""
+        return dict(sorted(self._statements.get(database, {}).items()))
 
     def at_most(self, fact: str, database: str, measurement: str) -> str:
         """Why the fact's response about the measurement may contain too much; empty if it does not."""
@@ -616,7 +621,7 @@ class QueryRunner:
             if rows.query or rows.scope:
                 self._variants[about] = (rows.query, rows.scope)
             if FACTS[fact].scope is not Scope.MEASUREMENT:
-                self.statements[fact] = rows.statement
+                self._statements.setdefault(given.subject[0], {})[fact] = rows.statement
         return rows.statement
 
     @contextmanager

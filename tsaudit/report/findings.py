@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import date
 from itertools import accumulate, groupby
@@ -269,14 +269,16 @@ def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None])
 
 
 def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
-    """Fact name and statement behind the finding; the measurement's own, or the target's."""
+    """Fact name and statement behind the finding; the measurement's own, its database's, or the target's."""
     if profile is None:
         return []
-    own: Mapping[str, str] = item.measurement.statements if item.measurement else {}
+    database = next((one for one in profile.databases if one.name == item.finding.subject.database), None)
+    own = {**profile.statements}
+    own |= database.statements if database else {}
+    own |= item.measurement.statements if item.measurement else {}
     facts = item.finding.facts
     names = dict.fromkeys(s for fact in facts for s in (sorted(sources_of(fact)) if fact in FACTS else [fact]))
-    found = ((name, own.get(name) or profile.statements.get(name)) for name in names)
-    return [(name, text) for name, text in found if text]
+    return [(name, own[name]) for name in names if own.get(name)]
 
 
 def _holding(incident: Incident | None, day: date) -> Decision | None:

@@ -305,7 +305,7 @@ def test_bytes_and_counters_are_the_server_s_whoever_asks(influxd_auth: Influxd)
     noted = collected(target)
     assert noted.gaps == ()
     assert noted.databases == admin.databases
-    assert '"_internal"' in noted.statements["database_bytes"]
+    assert '"_internal"' in noted.databases[0].statements["database_bytes"]
     assert noted.server is not None
     assert admin.server is not None
     assert noted.server.settings == {}

@@ -155,7 +155,7 @@ def test_series_are_counted_by_the_metrics_where_they_are_there(influxdb2: Conve
         ("influxdb2/database_series.flux", "tag sets of all time, counted by influxdb.cardinality"),
         ("influxdb2/database_series.json", "tag sets of all time, from /metrics"),
     ]
-    assert by_metrics.statements["database_series"] == "GET /metrics"
+    assert by_metrics.databases[0].statements["database_series"] == "GET /metrics"
 
 
 def test_bytes_are_those_of_the_files_as_metrics_tell_them(influxdb2: Conversation) -> None:
@@ -168,7 +168,7 @@ def test_bytes_are_those_of_the_files_as_metrics_tell_them(influxdb2: Conversati
     assert 40 < (database.storage.data_bytes or 0) < 10_000
     assert (database.storage.index_bytes, database.storage.disk_bytes) == (None, None)
     assert stored_bytes(profile) == database.storage.data_bytes
-    assert profile.statements["database_bytes"] == "GET /metrics"
+    assert database.statements["database_bytes"] == "GET /metrics"
     # One page tells bytes and series.
     assert [asked for asked in influxdb2.asked if asked.startswith("/metrics")] == ["/metrics\n"]
     assert _growing_storage(profile).outcome is Outcome.PASS
@@ -271,7 +271,7 @@ def test_bucket_has_a_name_of_its_own_in_influxql(influxdb2: Conversation) -> No
     profile = collected(target)
     assert profile.gaps == ()
     assert profile.measurements[0].statements["series_listing"] == 'SHOW SERIES ON "old \\"db\\"" FROM "1y"."cpu"'
-    assert profile.statements["tag_keys"] == 'SHOW TAG KEYS ON "old \\"db\\""'
+    assert profile.databases[0].statements["tag_keys"] == 'SHOW TAG KEYS ON "old \\"db\\""'
     assert profile.measurements[0].path == ('old "db"', "1y")
 
 
@@ -288,8 +288,8 @@ def test_bucket_is_not_the_default_of_its_database(influxdb2: Conversation) -> N
         ("plant/long", "long_only", ["host"], 6),
     ]
     assert [m.path for m in profile.measurements] == [("plant", "autogen"), ("plant", "long")]
-    assert "keys()" in profile.statements["tag_keys"]
-    assert "SHOW FIELD KEYS" in profile.statements["field_types"]
+    assert "keys()" in profile.databases[1].statements["tag_keys"]
+    assert all("SHOW FIELD KEYS" in database.statements["field_types"] for database in profile.databases)
 
 
 # Line protocol reads a backslash before a quote as an escape: such a name cannot be written.

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Final
 
 from tsaudit.model.profile.figures import Count
@@ -39,6 +40,8 @@ class Database:
     """None: not known."""
     policy_of: str = ""
     """The database of which this is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""
+    statements: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Fact name to statement, for facts about the database."""
 
     @property
     def server_name(self) -> str:

@@ -36,7 +36,7 @@ class Profile:
     gaps: tuple[Gap, ...]
     costs: tuple[Cost, ...]
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Fact name to statement, for facts about a database or the whole target."""
+    """Fact name to statement, for facts about the whole target."""
     reused: int = 0
     """Measurements whose expensive facts were reused from the previous snapshot."""
     selection: Selection = field(default_factory=Selection)
