@@ -16,15 +16,16 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
-from tests.builders import a_profile
+from tests.builders import a_measurement, a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
 from tsaudit.cli.errors import Exit
+from tsaudit.cli.roles import guessed
 from tsaudit.collect import Probed
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Gap, Profile, Reason
+from tsaudit.model.profile import Gap, Profile, Reason, TableKind
 from tsaudit.report.storage import LocalStorage
 
 
@@ -389,6 +390,17 @@ def test_roles_that_were_guessed_are_one_list_to_paste(folder: Path, tsaudit: Ts
     pasted = "columns: {readings: {kind: series, time: ts, tags: [site], fields: [celsius]}}"
     (folder / "tsaudit.yaml").write_text(f"{target}, {pasted}}}]\n")
     assert tsaudit("check", "--roles").output == "# shop: 0 roles guessed in 0 tables\n"
+
+
+def test_roles_of_a_table_whose_rows_were_not_read_are_not_asked_for() -> None:
+    """It has neither a kind nor tags to confirm; a table whose rows do not show what they are has."""
+    unread = a_measurement("unread", kind=None)
+    unclear = a_measurement("unclear", tags=(), kind=TableKind.OTHER, kind_reason="could not classify this table")
+    found = guessed(Probed(a_profile(), (unclear, unread), others=2))
+    (entry,) = found.entries
+    assert entry.startswith("unclear: {kind: other")
+    assert entry.endswith("set `kind` to attribute_value, entity, events, queue, reference, or series")
+    assert str(found) == "0 roles guessed in 1 table; 3 more tables empty or not read"
 
 
 def test_roles_of_a_target_that_cannot_be_reached(folder: Path, tsaudit: Tsaudit) -> None:

@@ -15,10 +15,12 @@ import duckdb
 import pytest
 from click.testing import Result
 
+from tests.builders import a_profile
 from tests.command import CliRunner
 from tsaudit.cli import discovery, main, roles
 from tsaudit.cli import init as module
 from tsaudit.cli.errors import Exit
+from tsaudit.collect import Probed
 from tsaudit.config.file import advice, load
 from tsaudit.config.settings import Columns, Settings, Target
 from tsaudit.engines.connection import ConnectorError
@@ -26,7 +28,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sqlite import Sqlite
 from tsaudit.model.profile import TableKind
 
-WITH_COLUMNS = module._with_columns
+TRIED = module._tried
 
 
 @pytest.fixture(autouse=True)
@@ -43,7 +45,7 @@ def listening(monkeypatch: pytest.MonkeyPatch, ports: Mapping[int, int]) -> None
     monkeypatch.setattr(discovery, "_address", lambda host, port: f"http://127.0.0.1:{ports.get(port, 1)}")
     monkeypatch.setattr(discovery, "_on", lambda host, url, port: url.replace("127.0.0.1", host))
     monkeypatch.setattr(discovery, "databases_of", lambda engine, url: ())
-    monkeypatch.setattr(module, "_with_columns", lambda one, folder: one)
+    monkeypatch.setattr(module, "_tried", lambda one, folder: one)
 
 
 def init(*arguments: str) -> Result:
@@ -550,7 +552,7 @@ def test_init_proposes_an_owner_and_a_schedule_that_are_right_by_default(empty_f
 
 def test_init_proposes_the_roles_that_it_would_guess(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As comments: what nobody has confirmed is no declaration."""
-    monkeypatch.setattr(module, "_with_columns", WITH_COLUMNS)
+    monkeypatch.setattr(module, "_tried", TRIED)
     with closing(sqlite3.connect(empty_folder / "shop.db")) as connection, connection:
         for table in ("readings", "keyed"):
             key = ", PRIMARY KEY (ts, site)" if table == "keyed" else ""
@@ -586,7 +588,7 @@ def test_roles_are_read_with_the_password_of_the_address(monkeypatch: pytest.Mon
         raise ConnectorError("there is no server")
 
     monkeypatch.setattr(roles, "probed", probed)
-    monkeypatch.setattr(module, "_with_columns", WITH_COLUMNS)
+    monkeypatch.setattr(module, "_tried", TRIED)
     assert init("--url", "postgresql://me:p%40ss-word@db7/plant").exit_code == Exit.OK
     assert init("--force", "--url", "influxdb1://db7").exit_code == Exit.USAGE
     monkeypatch.setattr(discovery, "_native", lambda address: "PostgreSQL")
@@ -598,6 +600,34 @@ def test_roles_are_read_with_the_password_of_the_address(monkeypatch: pytest.Mon
     monkeypatch.setenv("TSAUDIT_POSTGRESQL_PASSWORD", "s3cret-word")
     assert init("--force").exit_code == Exit.OK
     assert [t.name for t in asked] == ["plant", "postgresql"]
+
+
+def test_init_says_what_it_could_not_connect_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_tried", TRIED)
+    done = init("--engine", "influxdb1", "--url", "http://127.0.0.1:1", "--name", "metrics")
+    assert done.exit_code == Exit.OK
+    assert done.stderr.startswith("warning: metrics is in the file, but could not be connected to: ")
+    assert [t.name for t in written().targets] == ["metrics"]
+
+
+@pytest.mark.parametrize(("refuses", "password"), [(True, "${TSAUDIT_PLANT_PASSWORD}"), (False, None)])
+def test_init_asks_for_a_password_where_none_is_given_and_one_is_needed(
+    monkeypatch: pytest.MonkeyPatch, refuses: bool, password: str | None
+) -> None:
+    def probed(target: Target) -> Probed:
+        assert target.password is None
+        if refuses:
+            raise ConnectorError("db7: no password supplied")
+        return Probed(a_profile())
+
+    monkeypatch.setattr(roles, "probed", probed)
+    monkeypatch.setattr(module, "_tried", TRIED)
+    done = init("--url", "postgresql://auditor@db7/plant")
+    assert done.exit_code == Exit.OK
+    assert ("export TSAUDIT_PLANT_PASSWORD=..." in done.stdout) == refuses
+    assert ("no password supplied" in done.stderr) == refuses
+    (target,) = written().targets
+    assert (target.password and target.password.get_secret_value()) == password
 
 
 def test_init_replaces_nothing_by_what_the_configuration_rejects(empty_folder: Path) -> None:

@@ -14,6 +14,8 @@ def test_listed_when_short_or_long() -> None:
     assert listed(["a", "b"]) == "a and b"
     assert listed(["a", "b", "c"]) == "a, b, and c"
     assert listed(["a", "b", "c", "d"], most=3) == "a, b, and 2 more"
+    assert listed(["a", "b"], last="or") == "a or b"
+    assert listed(["a", "b", "c"], last="or") == "a, b, or c"
 
 
 @given(st.lists(st.sampled_from("abcdefgh"), min_size=1, max_size=40), st.integers(2, 12))

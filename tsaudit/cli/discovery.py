@@ -43,6 +43,8 @@ class FoundTarget:
     """What the variable is to contain, where an address had it; never written."""
     columns: tuple[str, ...] = ()
     """Entries for `columns:` with roles that were guessed."""
+    problem: str = ""
+    """Why it could not be connected to just now, in one line; empty if it could, or was not tried."""
 
 
 def databases(folder: Path, host: str | None, port: int | None = None) -> list[FoundTarget]:

@@ -93,30 +93,40 @@ def init(
         found = _chosen(found, before.names if before else ())
         if not found:
             raise click.UsageError("nothing to audit was chosen; nothing was written")
-    found = [_with_columns(one, file.parent) for one in found]
+    found = [_tried(one, file.parent) for one in found]
     if found:
         _write(file, before.with_entries(list(map(_target, found))) if before else _text(found))
     _say(file, found, config=config, added=add)
 
 
-def _with_columns(one: FoundTarget, folder: Path) -> FoundTarget:
-    """The same with the roles of columns that tsaudit would guess, where it can sign in with what is known now."""
+def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
+    """The same with the roles of columns that tsaudit would guess, or with why it could not be connected to.
+
+    Where its password is not known yet, nothing is tried.
+    """
     from tsaudit.config.file import ConfigError, load_mapping
     from tsaudit.engines.connection import ConnectorError
+    from tsaudit.engines.opening import with_connection
     from tsaudit.engines.registry import ENGINES
 
+    engine = ENGINES[one.engine]
     variables = {**os.environ, **({one.variable: one.password} if one.password else {})}
-    if not ENGINES[one.engine].infers_roles:
-        return one
-    password = {} if one.variable in one.url else {"password": f"${{{one.variable}}}"}
+    password = {"password": f"${{{one.variable}}}"} if one.variable and one.variable not in one.url else {}
     budget = {"statement_timeout_s": discovery.LOOK_S, "deadline_s": discovery.LOOK_S}
     target = {"name": one.name, "engine": one.engine, "url": one.url, "budget": budget, **password}
     try:
         settings = load_mapping({"targets": [target]}, label=one.name, folder=folder, variables=variables)
+        if not engine.infers_roles:
+            with_connection(settings.targets[0], lambda *_: None)
+            return one
         found = roles.guessed(roles.probed(settings.targets[0]))
-    except (ConfigError, ConnectorError):
-        # Its password is not known yet, or `tsaudit check` says why.
+    except ConfigError:
         return one
+    except ConnectorError as error:
+        # A server that lets its user in without a password does not get here.
+        needs = engine.reads_password_apart and not one.variable and "@" in one.url
+        variable = variable_of(one.name, "PASSWORD") if needs else one.variable
+        return dataclasses.replace(one, variable=variable, problem=str(error))
     return dataclasses.replace(one, columns=found.entries)
 
 
@@ -195,6 +205,8 @@ def _say(file: Path, found: list[FoundTarget], *, config: str | None, added: boo
         if one.variable:
             what = "a token that can read the databases" if one.has_token else "the password"
             show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
+        if one.problem:
+            show.warning(f"{one.name} is in the file, but could not be connected to: {one.problem}")
     if tables := sum(len(one.columns) for one in found):
         show.line(
             f"the roles of columns in {many(tables, 'table')} are a guess: confirm them below `columns` in {file}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.cli import progress
@@ -29,11 +30,11 @@ class GuessedRoles:
     """Below `columns:` of the target: one line for each table, with a comment about what is in doubt."""
     roles: int
     others: int
-    """Tables that were not checked."""
+    """Tables of which no row was read."""
 
     def __str__(self) -> str:
         """`3 roles guessed in 2 tables`."""
-        more = f"; {many(self.others, 'more table')} not checked" if self.others else ""
+        more = f"; {many(self.others, 'more table')} empty or not read" if self.others else ""
         return f"{many(self.roles, 'role')} guessed in {many(len(self.entries), 'table')}{more}"
 
 
@@ -51,20 +52,19 @@ def probed(target: Target, before: Profile | None = None) -> Probed:
 
 
 def guessed(found: Probed) -> GuessedRoles:
-    """The tables whose tags or kind rest on a guess."""
-    tags = {table.name: _guessed_tags(table) for table in found.tables}
-    asked = [table for table in found.tables if _is_unclassified(table) or tags[table.name]]
-    entries = tuple(_entry(table, tags[table.name]) for table in asked)
-    return GuessedRoles(entries, sum(map(len, tags.values())), found.others)
+    """The tables whose tags or kind rest on a guess. A table of which no row was read shows nothing to confirm."""
+    read = [(table, _guessed_tags(table)) for table in found.tables if table.kind is not None]
+    asked = [(table, tags) for table, tags in read if _is_unclassified(table) or tags]
+    roles = sum(len(tags) for _, tags in read)
+    return GuessedRoles(tuple(starmap(_entry, asked)), roles, found.others + len(found.tables) - len(read))
 
 
 def _entry(table: Measurement, tags: list[str]) -> str:
     from tsaudit.model.profile import CLASSIFIED
     from tsaudit.text.table_roles import override
 
-    doubt = (
-        f"guessed: {', '.join(tags)}" if tags else f"what are its rows? set `kind` to {listed(sorted(CLASSIFIED), 9)}"
-    )
+    kinds = listed(sorted(CLASSIFIED), len(CLASSIFIED), last="or")
+    doubt = f"guessed: {', '.join(tags)}" if tags else f"what are its rows? set `kind` to {kinds}"
     return f"{override(table)}  # {printable(doubt, _MOST_OF_COMMENT)}"
 
 

@@ -13,15 +13,18 @@ def short_fingerprint(fingerprint: str) -> str:
     return fingerprint[:8]
 
 
-def listed(words: Sequence[str], most: int = 8) -> str:
-    """`a and b`; `a, b, and c`; beyond `most`, the rest is counted: `a, b, and 7 more`."""
+def listed(words: Sequence[str], most: int = 8, last: str = "and") -> str:
+    """`a and b`; `a, b, and c`; beyond `most`, the rest is counted: `a, b, and 7 more`.
+
+    `last`: the word before the last one, such as `or`.
+    """
     if not words:
         return "none"
     if len(words) > most:
         words = [*words[: most - 1], f"{number(len(words) - most + 1)} more"]
     if len(words) <= 2:
-        return " and ".join(words)
-    return f"{', '.join(words[:-1])}, and {words[-1]}"
+        return f" {last} ".join(words)
+    return f"{', '.join(words[:-1])}, {last} {words[-1]}"
 
 
 def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:

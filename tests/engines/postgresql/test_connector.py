@@ -67,6 +67,11 @@ def test_login_or_database_is_wrong(postgresql: Postgresql) -> None:
     assert _message(nobody) == f'{where}/postgres: password authentication failed for user "nobody"'
 
 
+def test_password_that_is_missing_is_to_be_added(postgresql: Postgresql) -> None:
+    without = postgresql.audit_url.replace(f":{PASSWORD}", "")
+    assert "no password supplied: add `password: ${NAME}` to the target in tsaudit.yaml" in _message(without)
+
+
 @pytest.mark.parametrize("password", ["nearly-@-secret", "s@/e:cret", "a@b@c"])
 def test_password_that_takes_the_address_apart(password: str) -> None:
     message = _message(f"postgresql://tsaudit:{password}@127.0.0.1:1/postgres")

@@ -343,6 +343,8 @@ def _cannot_connect(url: sa.URL, error: Exception) -> str:
     text = str(getattr(error, "orig", None) or error).strip()
     refusal = next((line.partition("FATAL:")[2] for line in text.splitlines() if "FATAL:" in line), "")
     words = IN_CLEAR if wire.asks_in_clear(text) else (refusal or _first_line(error)).strip()
+    if "no password supplied" in text:
+        words = "no password supplied: add `password: ${NAME}` to the target in tsaudit.yaml, and export NAME"
     return f"cannot connect to {url.host or 'localhost'}:{url.port or 5432}/{url.database}: {words}"
 
 
