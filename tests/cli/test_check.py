@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 import pytest
 import yaml
 
+from tests.alerts import alertmanager_double, slack_double
 from tests.builders import a_measurement, a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
@@ -25,7 +26,7 @@ from tsaudit.collect import Probed
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Gap, Profile, Reason, TableKind
+from tsaudit.model.profile import Gap, Profile, Reason, TableKind, utc_now
 from tsaudit.report.storage import LocalStorage
 
 
@@ -198,7 +199,7 @@ def test_check_when_secrets_are_plain_text_advises(tsaudit: Tsaudit, folder: Pat
     done = tsaudit("check")
     assert done.exit_code == Exit.OK
     assert "tsaudit.yaml:1: slack.webhook: a secret in plain text" in done.stdout
-    assert "a webhook is set; only sending a message would show whether it works" in done.stdout
+    assert "a webhook is set; `tsaudit check --notify` shows whether it works" in done.stdout
 
 
 def test_check_when_the_report_folder_cannot_be_written_to(tsaudit: Tsaudit, folder: Path) -> None:
@@ -427,3 +428,48 @@ def test_names_of_columns_do_not_leave_the_comment(folder: Path, tsaudit: Tsaudi
     )
     found = yaml.safe_load(tsaudit("check", "--roles").output)
     assert found["columns"]["readings"]["tags"] == ["si\nte"]
+
+
+TWO_OWNERS = (
+    "slack: {{token: {token}, base_url: '{slack}'}}\n"
+    "notifiers: {{alertmanager: {{url: '{alertmanager}'}}}}\n"
+    "owners: {{default: {{channel: '#alerts'}}, web: {{channel: '{channel}'}}, plant: {{}}}}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("channel", "code", "said"),
+    [
+        ("#dba", Exit.OK, "slack          ok       accepted the test message to web in #dba"),
+        ("#nowhere", Exit.NOT_DELIVERED, "slack          failed   the test message to web in #nowhere: "),
+    ],
+)
+def test_notify_sends_each_owner_a_message(tsaudit: Tsaudit, folder: Path, channel: str, code: Exit, said: str) -> None:
+    with slack_double.running() as slack, alertmanager_double.running(utc_now) as alertmanager:
+        values = {"token": slack_double.TOKEN, "slack": slack.base_url, "alertmanager": alertmanager.url}
+        configure(folder, TWO_OWNERS.format(**values, channel=channel))
+        with (folder / "tsaudit.yaml").open("a") as file:
+            file.write("    password: ${TEST_NOT_NEEDED}\n")
+        done = tsaudit("check", "--notify")
+        assert (done.exit_code, done.stderr) == (code, "")
+        first, *lines = done.stdout.splitlines()
+        assert first == "slack          ok       accepted the test message to default and plant in #alerts"
+        assert lines[0].startswith(said)
+        assert [line.split("message to ")[1] for line in lines[1:]] == ["default", "web", "plant"]
+        assert len(slack.texts()) == 2 - (code != Exit.OK)
+        assert all(text.startswith("Test message from tsaudit. Findings for ") for text in slack.texts())
+        assert [alert["labels"]["owner"] for post in alertmanager.posts for alert in post] == [
+            "default",
+            "web",
+            "plant",
+        ]
+        assert alertmanager.firing(utc_now()) == [], "nobody is called"
+
+
+def test_notify_with_nobody_to_send_to(tsaudit: Tsaudit, folder: Path) -> None:
+    done = tsaudit("check", "--notify")
+    assert (done.exit_code, done.stdout) == (
+        Exit.OK,
+        "neither `slack` nor `notifiers` is set: messages are printed in the terminal\n",
+    )
+    assert tsaudit("check", "--notify", "shop").exit_code == Exit.USAGE

@@ -31,12 +31,12 @@ class Notice:
     kind: str
     """`alert`: the first notice about open incidents; `edit`: its present text; `reply`: something is new or worse;
     `resolve`: nothing is open any more; `confirm`: what a reaction did; `digest`: the day over all of the owner's
-    targets.
+    targets; `test`: a test message of `tsaudit check --notify`.
     """
     owner: str
     """A name under `owners:` in tsaudit.yaml."""
     target: str
-    """Empty for a digest."""
+    """Empty for a digest and a test message."""
     day: date
     """The audited day, in UTC."""
     title: str

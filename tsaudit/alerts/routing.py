@@ -57,6 +57,11 @@ def channel_of(settings: Settings, name: str) -> str:
     return settings_of(settings, name).channel or settings.owners[DEFAULT_OWNER].channel or ""
 
 
+def no_channel(owner: str) -> str:
+    """The problem of an owner who has none in Slack."""
+    return f"owner `{owner}` has no channel; set `owners.{owner}.channel` (or that of `default`)"
+
+
 def notifiers_of(settings: Settings) -> tuple[str, ...]:
     """Where owners are notified: in Slack, too, unless only others are configured: its messages go to a terminal."""
     others = tuple(sorted(settings.notifiers))

@@ -24,7 +24,7 @@ from tsaudit.alerts.errors import (
 from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
 from tsaudit.alerts.pace import SendingPace, TimeBudget
 from tsaudit.alerts.reported_incident import ReportedIncident
-from tsaudit.alerts.routing import Share, channel_of
+from tsaudit.alerts.routing import Share, channel_of, no_channel
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK, Delivery, DeliveryKind, DeliveryState
@@ -149,8 +149,8 @@ class _Sender:
         if place is None:
             self._record_result(delivery, DeliveryState.SUPERSEDED)
         elif name == SLACK and self.settings.slack.token and not place.channel:
-            line = f"owner `{owner}` has no channel; set `owners.{owner}.channel` (or that of `default`)"
-            self.postpone(delivery, owner, NotifyError(line), doubt=delivery.state is DeliveryState.SENDING)
+            problem = NotifyError(no_channel(owner))
+            self.postpone(delivery, owner, problem, doubt=delivery.state is DeliveryState.SENDING)
         else:
             _Attempt(self, notifier, delivery, owner, place).run()
 

@@ -35,29 +35,37 @@ _CALL_S = 10.0
 @click.command()
 @options.targets_argument
 @click.option("--roles", "only_roles", is_flag=True, help="Only print the roles that tsaudit guessed, to confirm them.")
+@click.option("--notify", is_flag=True, help="Only send a test message to each owner, and say what was accepted.")
 @options.config_option
-def check(targets: tuple[str, ...], only_roles: bool, config: str | None) -> int:
+def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str | None) -> int:
     """Test the setup, and show what is missing.
 
     Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
     audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also how the audit
-    reads each table, with the setting that changes it. Nothing is audited and nothing is sent.
+    reads each table, with the setting that changes it. Nothing is audited, and nothing is sent without --notify.
 
     --roles prints what tsaudit had to guess as a piece of tsaudit.yaml: correct it, and paste it. What rests on guesses
     is never more than a note.
+
+    --notify sends a short message to each owner through each notifier. An alert for Alertmanager has ended already, so
+    that it calls nobody. The exit code is 4 if one was not accepted.
     """
+    if notify and (targets or only_roles):
+        raise click.UsageError("`--notify` is about owners: pass neither targets nor `--roles`")
     from tsaudit.config import distributed_deployment, insecure_connections
     from tsaudit.config import file as config_file
     from tsaudit.config.unused_routes import unused_routes
     from tsaudit.policy import rule_policy
 
     file = config_file.find(config)
-    settings = config_file.load(file)
+    settings = config_file.load(file, needs=("history", "slack", "notifiers", "owners") if notify else None)
     chosen = options.chosen(settings, targets)
     if only_roles:
         return _roles(settings, chosen)
     names = [*(target.name for target in chosen), *settings.notifiers]
     click.get_current_context().meta[_WIDTH] = min(max(map(len, names), default=0), _WIDTHS[1])
+    if notify:
+        return _test_messages(settings)
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
         _line("", "warning", advice)
@@ -151,7 +159,7 @@ def _report(settings: Settings) -> bool:
 
 def _slack(slack: Slack) -> bool:
     if slack.webhook:
-        _line("slack", "ok", "a webhook is set; only sending a message would show whether it works")
+        _line("slack", "ok", "a webhook is set; `tsaudit check --notify` shows whether it works")
         return True
     if not slack.token:
         _line("slack", "ok", "no token and no webhook: messages are printed in the terminal")
@@ -189,8 +197,25 @@ def _notifiers(settings: Settings) -> bool:
             _line(name, "failed", str(error))
             well = False
         else:
-            _line(name, "ok", "the notifier is set up; only a message would show whether it works")
+            _line(name, "ok", "the notifier is set up; `tsaudit check --notify` shows whether it works")
     return well
+
+
+def _test_messages(settings: Settings) -> int:
+    from tsaudit.alerts.trial import send_test_messages
+
+    if not settings.notifies:
+        show.line("neither `slack` nor `notifiers` is set: messages are printed in the terminal")
+    code = Exit.OK
+    with options.open_store(settings) as store:
+        for one in send_test_messages(store, settings):
+            place = f" in {one.channel}" if one.channel else ""
+            if one.problem is None:
+                _line(one.notifier, "ok", f"accepted the test message to {listed(one.owners)}{place}")
+            else:
+                _line(one.notifier, "failed", f"the test message to {listed(one.owners)}{place}: {one.problem}")
+                code = Exit.NOT_DELIVERED
+    return code
 
 
 def _before(settings: Settings, target: Target) -> Profile | None:
