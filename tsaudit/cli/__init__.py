@@ -32,7 +32,7 @@ _COMMANDS: Final = {
     "backtest": ("backtest", "Show on which audited days a rule would have fired."),
     "what-if": ("what_if", "Show how many series would remain after dropping or bucketing tags."),
     "schema": ("schema", "Declare the schema in files, and compare the live one with them."),
-    "rules": ("rules", "List the rules: code, name, severity, and the problem each finds."),
+    "rules": ("rules", "List the rules: code, name, highest severity, and the problem each finds."),
     "explain": ("rules", "Print the page of a rule, or open it in the browser."),
     "guidelines": ("guidelines", "Print the guidelines, with the rules that check them."),
     "config": ("config", "Work with tsaudit.yaml itself."),

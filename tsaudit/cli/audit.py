@@ -51,7 +51,8 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
 @click.option(
     "--profile",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Audit a collected profile, without connecting, saving, or sending anything.",
+    help="Audit a collected profile, without connecting, saving, or sending anything. It has no history: nothing is "
+    "muted, and nothing compared with earlier days.",
 )
 def audit(
     targets: tuple[str, ...],

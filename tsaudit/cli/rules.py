@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -12,6 +12,8 @@ from tsaudit.text import in_full
 
 if TYPE_CHECKING:
     from tsaudit.cli.rule_texts import RuleText
+
+_AT_MOST: Final = "at most: the highest severity of a rule's findings. What a finding costs decides which one it has."
 
 
 @click.command()
@@ -26,7 +28,9 @@ if TYPE_CHECKING:
 )
 @options.config_option
 def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: int, config: str | None) -> None:
-    """List the rules: code, name, severity, and the problem each finds.
+    """List the rules: code, name, highest severity, and the problem each finds.
+
+    What a finding costs decides how severe it is; the list has the highest severity that is possible.
 
     With --unactioned, list the rules whose incidents opened in the period: how many were muted or closed by
     themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits`
@@ -48,9 +52,9 @@ def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: in
         return
     show.table(
         [(t.code, t.name, t.severity, t.title) for t in rule_texts()],
-        ("code", "name", "severity", "finds"),
+        ("code", "name", "at most", "finds"),
     )
-    click.echo("\n`tsaudit explain CODE` prints the page of a rule.")
+    click.echo(f"\n{_AT_MOST}\n`tsaudit explain CODE` prints the page of a rule.")
     _warn()
 
 
@@ -63,12 +67,12 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     settings = config_file.load(config_file.find(config), resolve_env=False)
     (target,) = options.chosen(settings, [name])
     switches = rule_policy(settings, target)
-    heads = ("code", "name", "severity", "why")
     rows = [(rule.code, rule.name, *severity_on(rule, target.engine, switches)) for rule in all_rules()]
     if form == "json":
-        show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
+        show.as_json([dict(zip(("code", "name", "severity", "why"), row, strict=True)) for row in rows])
         return
-    show.table([(code, name, severity, why) for code, name, severity, why in rows], heads)
+    show.table(rows, ("code", "name", "at most", "why"))
+    click.echo(f"\n{_AT_MOST}")
     _warn()
 
 
@@ -188,7 +192,9 @@ def _without_rule(code: str) -> tuple[str, ...]:
 def _lines(page: RuleText) -> Iterator[str]:
     yield click.style(f"{page.code}  {page.name}", bold=True)
     yield page.title
-    yield f"severity {page.severity}" + (f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else "")
+    yield f"severity at most {page.severity}" + (
+        f"; guidelines {', '.join(page.guidelines)}" if page.guidelines else ""
+    )
     yield f"engines {', '.join(sorted(page.engines))}"
     yield f"needs {', '.join(page.requires)}"
     yield f"\n{page.doc}"

@@ -11,7 +11,7 @@ from tsaudit.rule import Rule, RulePolicy
 
 
 def severity_on(rule: Rule, engine: str, switches: RulePolicy) -> tuple[str, str]:
-    """(the severity of most of its findings there, empty where it is not evaluated; why it is so, empty for no reason).
+    """(the highest severity of its findings there, empty where it is not evaluated; why it is so, empty for no reason).
 
     Products of one engine may differ in more; which one a server is, only an audit finds out.
     """
