@@ -304,6 +304,7 @@ def toward_limit(
     per_day: float | None = 0.0,
     days_left: float | None = None,
     is_enforced: bool | None = True,
+    is_owners: bool = False,
     how: str = "",
 ) -> Impact:
     """How near a limit is. `is_enforced`: None if it is not proven that this server rejects what goes beyond."""
@@ -314,19 +315,25 @@ def toward_limit(
         per_day=per_day,
         days_left=days_left,
         is_enforced=is_enforced,
+        is_owners=is_owners,
         unit=unit,
         how=how,
     )
 
 
-_SET_BY_OWNER: Final = ("plan ", "target", "all targets", "measurement ")
+_SET_BY_OWNER: Final = ("target", "all targets", "measurement ")
+
+
+def is_owners(limit: Limit) -> bool:
+    """Whether `tsaudit.yaml` sets the limit."""
+    return limit.origin.startswith(_SET_BY_OWNER)
 
 
 def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
     """Whether what goes beyond is rejected. A plan of a service and a limit of the owner hold; one of the server, as
     its engine says; a default of ours holds nowhere. None: not proven.
     """
-    if limit.origin.startswith(_SET_BY_OWNER):
+    if is_owners(limit) or limit.origin.startswith("plan "):
         return True
     # All editions of an engine agree on it.
     declared = next((one for one in case.engine.limits if one.name == limit.name and not one.plan), None)
@@ -363,6 +370,7 @@ def of_limit(case: Case, used: float, limit: Limit, *, per_day: float | None = 0
         per_day=per_day,
         days_left=max(limit.value - used, 0) / per_day if per_day else None,
         is_enforced=is_enforced(case, limit, used),
+        is_owners=is_owners(limit),
         how=how or limit.source,
     )
 

@@ -35,3 +35,16 @@ def test_a_mechanism_ends_or_has_ended(days_left: float | None, expected: str) -
 def test_a_limit_is_reached_now_or_later(days_left: float | None, reason: str, consequence: str) -> None:
     impact = Impact(Currency.LIMIT, 80, 100, days_left=days_left, unit="series")
     assert (impacts.reason(impact, 30), impacts.consequence(impact, 30)) == (reason, consequence)
+
+
+@pytest.mark.parametrize(
+    ("now", "days_left", "expected"),
+    [
+        (80, 3.0, "In about 3 days, it exceeds the limit of 100 series that was set here."),
+        (90, None, "Little is left of the limit of 100 series that was set here."),
+        (120, 0.0, "It stays beyond the limit of 100 series that was set here."),
+    ],
+)
+def test_a_limit_of_the_owner_rejects_nothing(now: float, days_left: float | None, expected: str) -> None:
+    impact = Impact(Currency.LIMIT, now, 100, days_left=days_left, unit="series", is_owners=True)
+    assert impacts.consequence(impact, 30) == expected

@@ -55,6 +55,8 @@ class Impact:
     """Whether the server rejects what goes beyond a limit, or rows that nothing catches; None: not proven, as it is not
     of overwritten rows that may have been the same.
     """
+    is_owners: bool = False
+    """Of a limit: whether somebody here set it, so that it holds, although the server may accept more."""
     goes_on: bool = False
     """It was so on the day before, too."""
     unit_bytes: float | None = None

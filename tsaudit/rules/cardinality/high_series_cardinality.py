@@ -212,7 +212,8 @@ def _impact(case: Case, scope: _Scope, series: int, limit: Limit) -> Impact | No
     enforced = costs.is_enforced(case, limit, series - scope.margin)
     # An estimate that may be near the limit was not shown to be far from it.
     used = series if series >= case.harm.limit_warning * limit.value else series + scope.margin
-    return costs.toward_limit(used, limit.value, limit.unit, is_enforced=enforced)
+    own = costs.is_owners(limit)
+    return costs.toward_limit(used, limit.value, limit.unit, is_enforced=enforced, is_owners=own)
 
 
 def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:

@@ -226,6 +226,7 @@ def _impact(
             per_day=course.added,
             days_left=forecast.days if forecast else None,
             is_enforced=enforced,
+            is_owners=costs.is_owners(limit),
         )
         if forecast is not None and forecast.days is not None and forecast.days <= case.harm.warning_days:
             return toward
