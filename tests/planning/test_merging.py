@@ -92,3 +92,12 @@ def test_no_plan_holds_two_changes_that_contradict_each_other(wanted: list[tuple
     said = {change for change, _ in kept} | {change for change, _ in left_out}
     for _, change in wanted:
         assert any(change.claims().items() <= one.claims().items() for one in said)
+
+
+def test_an_index_that_does_the_work_of_a_dropped_one_stays() -> None:
+    first = ("STO002", DropIndex(AT, "by_page", ("at",), "brin", instead="by_time"))
+    second = ("STO001", DropIndex(AT, "by_time", ("at", "host")))
+    for wanted in ((first, second), (second, first)):
+        kept, left_out = _merged(*wanted)
+        assert [rules for _, rules in kept] == [(wanted[0][0],)]
+        assert "the existence of by_time" in left_out[0][1]

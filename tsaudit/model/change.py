@@ -218,10 +218,15 @@ class DropIndex(Change):
     index: str
     columns: tuple[str, ...] = ()
     method: str = ""
+    instead: str = ""
+    """The index that does its work from then on, and so has to stay; empty where nothing has to."""
 
     def claims(self) -> Mapping[Claim, str]:
         # Of two indexes on the same columns, one can be dropped while the other stays.
-        return {_index(self.method, self.columns, self.index): "absent", ("index called", self.index): "absent"}
+        return {_index(self.method, self.columns, self.index): "absent", ("existence", self.index): "absent"}
+
+    def relies_on(self) -> Mapping[Claim, str]:
+        return {("existence", self.instead): "present"} if self.instead else {}
 
     def likeness(self) -> Hashable:
         # Names of indexes contain those of their tables.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
@@ -18,6 +19,7 @@ from tests.databases import Collection, Dataset, Greptime, times, write
 from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
+from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.plan import StepKind
@@ -530,7 +532,31 @@ def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:
     assert "wide" not in finding.fix
     unused = _profile(dataclasses.replace(narrow, scans=0), wide, engine="postgresql")
     (finding,) = run_rule(rule, unused, timeline=Timeline(previous=unused)).findings
-    assert finding.message == "2 indexes are not needed, 10 MB together: narrow and wide."
+    assert finding.message.endswith("; it takes 5 MB; wide may not be needed either.")
+    assert text_of(StepKind.SCHEMA, rule, unused) == 'DROP INDEX CONCURRENTLY "main"."narrow";'
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(range(4))))
+def test_what_a_chain_of_indexes_relies_on_stays(order: tuple[int, ...]) -> None:
+    seen = {"scans": 0, "counted_since": SINCE, "is_as_old": True, "size_bytes": 5_000_000}
+    chain = [
+        an_index("a", "host", **seen),
+        an_index("b", "host", "region", **seen),
+        an_index("b2", "host", "region", **seen),
+        an_index("c", "host", "region", "usage", **seen),
+    ]
+    profile = _profile(*(chain[n] for n in order), an_index("other", "usage", **seen), engine="postgresql")
+    (finding,) = run_rule(rule, profile).findings
+    dropped = {change.index: change.instead for change in finding.changes if isinstance(change, DropIndex)}
+    assert dropped == {"a": "c", "b": "c", "b2": "c", "other": ""}
+    assert finding.message.endswith("; c may not be needed either.")
+
+
+def test_one_of_several_unused_indexes_by_time_stays() -> None:
+    seen = {"scans": 0, "counted_since": SINCE, "is_as_old": True, "size_bytes": 5_000_000}
+    indexes = an_index("by_host", "time", "host", **seen), an_index("by_region", "time", "region", **seen)
+    (finding,) = run_rule(rule, _profile(*indexes, engine="postgresql")).findings
+    assert finding.message.startswith("Index by_region on (time, region) is not needed: not used once")
 
 
 def test_doubtful_ones_wait_for_the_sure_ones() -> None:

@@ -211,7 +211,7 @@ def _with_useless(case: Case, measurement: Measurement, useless: Sequence[Index]
     added = () if others else (AddIndex(at, (column,), "btree"),)
     return replace(
         _finding(measurement, message, column, _read(case, measurement, useless, 0.0)),
-        changes=(*added, *(_drop(measurement, one) for one in useless)),
+        changes=(*added, *(_drop(measurement, one, others[0].name if others else "") for one in useless)),
     )
 
 
@@ -245,6 +245,6 @@ def _finding(measurement: Measurement, message: str, column: str, read: _Read) -
     )
 
 
-def _drop(measurement: Measurement, index: Index) -> DropIndex:
+def _drop(measurement: Measurement, index: Index, instead: str = "") -> DropIndex:
     columns = tuple(c for c in index.columns if c is not None)
-    return DropIndex(subject_of(measurement), index.name, columns, index.kind)
+    return DropIndex(subject_of(measurement), index.name, columns, index.kind, instead)

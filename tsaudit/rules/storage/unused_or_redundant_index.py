@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit import costs
@@ -75,8 +75,9 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     is a mechanism that fails, whatever its bytes. Without a cost, and so a note, is what may have its use: an index on
     a tag with few values, because it may be there for the rare ones, and an unused index that may be new, because the
     previous audit did not see it, and PostgreSQL has not read its blocks as often as it wrote rows. The fix drops the
-    indexes that are certainly redundant, and the others only after those are gone. Tables that GreptimeDB creates
-    itself, for traces and metrics, have built-in indexes and are left out.
+    indexes that are certainly redundant, and the others only after those are gone; an index that does the work of one
+    that is dropped always waits, whether it is used or not. Tables that GreptimeDB creates itself, for traces and
+    metrics, have built-in indexes and are left out.
 
     ## Why it matters
 
@@ -107,7 +108,11 @@ def _found(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if case.engine.has_given_columns(measurement):
         return
     found = (_evaluate(case, measurement, index) for index in measurement.indexes or ())
-    if unneeded := [one for one in found if one]:
+    unneeded = [one for one in found if one]
+    needed = {one.instead for one in unneeded}
+    # What does the work of another one has to stay as long as the other one is to go.
+    unneeded = [replace(one, sure=one.sure and one.index.name not in needed) for one in unneeded]
+    if unneeded:
         yield _finding(case, measurement, unneeded)
 
 
@@ -119,6 +124,8 @@ class _Unneeded:
     """False if it may be useful: then it costs nothing that could be saved for certain."""
     share: float = 1.0
     """Of its entries, those that are not needed."""
+    instead: str = ""
+    """The index that does its work; empty where it has none."""
 
 
 def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
@@ -190,13 +197,15 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
 def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> _Unneeded | None:
     """What does the index's work without it; None if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
-    other = next((i for i in indexes if _replaces(i, index)), None)
-    if other is not None:
-        verb = "has" if other.columns == index.columns else "starts with"
-        same = f"{verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
-        return _Unneeded(index, f"{other.name} ({_columns(other)}) {same}")
     if why := engine.index_unused(index, on_time=on_time):
         return _Unneeded(index, why)
+    # One that nothing replaces in turn: whatever is dropped, it stays.
+    last = [i for i in indexes if _replaces(i, index) and not any(_replaces(other, i) for other in indexes)]
+    if last:
+        other = min(last, key=_by_need)
+        verb = "has" if other.columns == index.columns else "starts with"
+        same = f"{verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
+        return _Unneeded(index, f"{other.name} ({_columns(other)}) {same}", instead=other.name)
     if index.kind in _ON_DEMAND:
         if on_time:
             return _Unneeded(index, "rows are stored by time anyway")
@@ -217,6 +226,11 @@ def _replaces(other: Index, index: Index) -> bool:
     return index.kind in _ORDERED and leading == index.columns and not index.unique
 
 
+def _by_need(index: Index) -> tuple[bool, bool, bool, int, str]:
+    """Sort key of indexes that could each do the work of another one: first the one that stays in any case."""
+    return not index.constraint, not index.unique, index.scans == 0, len(index.columns), index.name
+
+
 def _stands_in(measurement: Measurement, index: Index) -> bool:
     """Whether queries of another index, which is redundant beside this one, will use this one."""
     others = (i for i in measurement.indexes or () if not i.constraint and i.scans != 0)
@@ -228,7 +242,9 @@ def _alone_finds_times(measurement: Measurement, index: Index) -> bool:
     time = measurement.time_column
     if time is None or not index.finds_ranges_of(time):
         return False
-    return not any(i.name != index.name and i.finds_ranges_of(time) for i in measurement.indexes or ())
+    # Of several that nothing uses, one stays.
+    others = (i for i in measurement.indexes or () if _by_need(i) < _by_need(index))
+    return not any(i.finds_ranges_of(time) for i in others)
 
 
 def _to_keep(index: Index) -> tuple[bool, bool, str]:
@@ -247,7 +263,7 @@ def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]
         impact=_impact(case, measurement, [n for n in reported if n.sure]),
         basis=Basis.DECLARED,
         message=f"{_summary(reported)}{waiting}.",
-        changes=tuple(_drop(measurement, n.index) for n in reported if n.share == 1),
+        changes=tuple(_drop(measurement, n.index, n.instead) for n in reported if n.share == 1),
         fix=" ".join(
             [*(_made_partial(case, measurement, n.index) for n in reported if n.share < 1)]
             + ["Drop them one at a time."] * (len(reported) > 1)
@@ -310,8 +326,8 @@ def _bytes(index: Index) -> str:
     return f"; it takes {size(index.size_bytes)}" if index.size_bytes is not None else ""
 
 
-def _drop(measurement: Measurement, index: Index) -> DropIndex:
+def _drop(measurement: Measurement, index: Index, instead: str) -> DropIndex:
     columns = tuple(c for c in index.columns if c is not None)
     whole = columns if len(columns) == len(index.columns) else ()
     # An index of the usual kind is asked for without naming it.
-    return DropIndex(subject_of(measurement), index.name, whole, "" if index.kind in _USUAL else index.kind)
+    return DropIndex(subject_of(measurement), index.name, whole, "" if index.kind in _USUAL else index.kind, instead)
