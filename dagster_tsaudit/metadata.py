@@ -14,7 +14,7 @@ from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import Metadata, numbers, series_limit
 from dagster_tsaudit.formatting import findings_list
 from tsaudit import summary
-from tsaudit.model.finding import AuditResult, Finding, Forecast, Severity, Verdict
+from tsaudit.model.finding import AuditResult, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, percent, size, sparkline
@@ -31,12 +31,6 @@ _PART = 24
 """Characters of a path that are kept together: as wide as the picture."""
 _PICTURE_WIDTH = 200
 """In pixels: a wider one widens Dagster's table, which cuts off the text beside it."""
-
-
-def soonest(result: AuditResult) -> tuple[Finding, Forecast] | None:
-    """The finding whose limit will be reached first, and when; None if no limit is in sight."""
-    dated = [(f, f.forecast) for _, f in result.findings() if f.forecast and f.forecast.days is not None]
-    return min(dated, key=lambda pair: pair[1].days or 0.0, default=None)
 
 
 def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
@@ -134,7 +128,7 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
     run = found.run
     findings = [f for _, f in run.unmuted.findings()] if run.unmuted else []
     limit = series_limit(result.results)
-    forecast = soonest(result)
+    left = [f.days_left for _, f in result.findings() if f.severity is not Severity.NOTE and f.days_left is not None]
     return numbers(
         series=profile.series,
         series_limit=limit.value if limit else None,
@@ -142,7 +136,7 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
         measurements=len(profile.measurements) if profile.all_listed() else None,
         seconds=round(run.seconds, 3),
         not_measured=len(profile.gaps),
-        days_to_limit=round(forecast[1].days, 1) if forecast and forecast[1].days is not None else None,
+        days_to_limit=round(min(left), 1) if left else None,
         findings_muted=len(list(result.findings())) - len(findings),
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )

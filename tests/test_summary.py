@@ -11,6 +11,7 @@ from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
 from tsaudit import summary
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 from tsaudit.summary import SummaryFigure
@@ -124,3 +125,10 @@ def test_day_is_that_of_the_audit() -> None:
     assert summary.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures == (
         SummaryFigure("Began", "2026-01-01"),
     )
+
+
+@pytest.mark.parametrize(("days_left", "text"), [(31.2, "31 days"), (0.4, "less than a day"), (-3.0, "none")])
+def test_time_left_is_that_of_what_ends_where_there_is_no_forecast(days_left: float, text: str) -> None:
+    impact = Impact(Currency.MECHANISM, days_left=days_left)
+    told = summary.of_finding(a_finding(TABLE, impact=impact), "X", (), "t", date(2026, 1, 1))
+    assert SummaryFigure("Time left", text) in told.figures

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -13,6 +14,7 @@ from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tsaudit.model.finding import (
     RULELESS_CODES,
     Finding,
+    Forecast,
     Limit,
     Outcome,
     RuleResult,
@@ -20,6 +22,7 @@ from tsaudit.model.finding import (
     ordered,
     worst_first,
 )
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
 
@@ -39,6 +42,33 @@ def test_findings_come_by_severity_then_series_then_excess_then_rule_and_subject
     ]
     for found in (expected, expected[::-1]):
         assert [finding for _, finding in ordered([a_rule_result(*found)])] == expected
+
+
+def _fills(name: str, days_left: float | None, severity: Severity = Severity.WARNING) -> Finding:
+    impact = Impact(Currency.LIMIT, now=1, whole=9, days_left=days_left)
+    return a_finding(Subject("main", name), severity, impact=impact)
+
+
+def test_findings_with_days_left_come_first_among_those_as_severe() -> None:
+    far, most = _fills("far", 61.0), a_finding(Subject("main", "most"), affected_series=10.0**6)
+    found = [most, far, _fills("soon", 31.0), _fills("ended", -2.0), _fills("note", 1.0, Severity.NOTE)]
+    names = [finding.subject.measurement for _, finding in ordered([a_rule_result(*found)])]
+    assert names == ["ended", "soon", "most", "far", "note"]
+
+
+@pytest.mark.parametrize(
+    ("finding", "left"),
+    [
+        (_fills("a", None), None),
+        (_fills("a", 31.0), 31.0),
+        (_fills("a", -2.0), 0.0),
+        (replace(_fills("a", 31.0), forecast=Forecast(10.0, 9.0, None, None, 0.1, None, "steady", False)), 9.0),
+        (replace(_fills("a", 31.0), observed=LIMIT.value, limit=LIMIT, unit=LIMIT.unit), 0.0),
+        (a_finding(), None),
+    ],
+)
+def test_days_left_are_those_of_whatever_ends_first(finding: Finding, left: float | None) -> None:
+    assert finding.days_left == left
 
 
 def test_severity_of_an_incident_goes_before_that_of_its_finding() -> None:

@@ -163,7 +163,7 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: b
         "severity_reason": finding.severity_reason,
         "if_nothing_is_done": finding.consequence,
         "since": finding.since and finding.since.isoformat(),
-        "days_to_limit": finding.forecast and finding.forecast.days,
+        "days_to_limit": finding.days_left,
     }
 
 

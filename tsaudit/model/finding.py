@@ -183,18 +183,32 @@ class Finding:
     affected_series: float | None = None
     """The series of its measurement, or of the target if it is about more, times `share`; None: not known."""
 
+    @property
+    def days_left(self) -> float | None:
+        """Until its limit is reached or its mechanism ends, from the audited day; 0 if that is so already, None if no
+        end is in sight. What metrics, JSON, the index, and the order of findings go by.
+        """
+        known = [self.forecast.days if self.forecast else None, self.impact.days_left if self.impact else None]
+        if self.observed is not None and self.limit is not None and self.unit == self.limit.unit == "series":
+            known.append(0.0 if self.observed >= self.limit.value > 0 else None)
+        return min((max(days, 0.0) for days in known if days is not None), default=None)
+
 
 def worst_first(code: str, finding: Finding, severity: Severity | None = None) -> tuple[object, ...]:
-    """Sort key of findings, the same in every output: by severity, by affected series, by how far the limit is
-    exceeded.
+    """Sort key of findings, the same in every output: by severity, by the days left, by affected series, by how far
+    the limit is exceeded.
 
-    Ties are sorted by rule and subject. `severity`: that of the incident, if it differs.
+    Days beyond `INTERVAL_DAYS` count as none, because forecasts are no more than a guess there. Ties are
+    sorted by rule and subject. `severity`: that of the incident, if it differs.
     """
     rank, excess = (severity or finding.severity).rank, 0.0
     if finding.observed is not None and finding.limit is not None and finding.limit.value > 0:
         excess = finding.observed / finding.limit.value
     over = 0.0 if math.isnan(excess) else excess
-    return (-rank, -(finding.affected_series or 0.0), -over, code, finding.subject)
+    left = finding.days_left
+    if finding.severity is Severity.NOTE or left is None or not left <= INTERVAL_DAYS:
+        left = math.inf
+    return (-rank, left, -(finding.affected_series or 0.0), -over, code, finding.subject)
 
 
 @dataclass(frozen=True, slots=True)

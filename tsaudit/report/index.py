@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.model.finding import Finding, Severity, Verdict
+from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.report import html, templates, trends, untrusted
 from tsaudit.report.publish import Folder, ReportError
@@ -84,7 +84,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.NOTE]
     deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
     owners = dict.fromkeys(item.incident.owner for item in actionable if item.incident)
-    left = [days for days in map(days_left, deciding) if days is not None]
+    left = [finding.days_left for finding in deciding if finding.days_left is not None]
     points = trends.whole(profile, contents.timeline)
     return IndexEntry(
         target=result.target,
@@ -101,15 +101,6 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
         days_left=min(left, default=None),
         affected=max((f.affected_series for f in deciding if f.affected_series is not None), default=None),
     )
-
-
-def days_left(finding: Finding) -> float | None:
-    """Until the limit is reached: 0 if the series have already reached theirs; None if no limit is in sight."""
-    observed, limit = finding.observed, finding.limit
-    counts_series = limit is not None and finding.unit == limit.unit == "series"
-    if counts_series and limit is not None and observed is not None and observed >= limit.value > 0:
-        return 0.0
-    return finding.forecast.days if finding.forecast else None
 
 
 def write_entry(folder: Folder, entry: IndexEntry) -> None:

@@ -15,7 +15,6 @@ from tsaudit import summary
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Outcome, Severity, Verdict, fingerprint
 from tsaudit.model.profile import Profile
 from tsaudit.report.coverage import query_cost
-from tsaudit.report.index import days_left
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -110,7 +109,7 @@ def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | N
 
 def _time_left(findings: Iterable[Finding]) -> float | None:
     """In seconds, of the finding whose limit is reached first; notes are no reason to hurry. None: none is in sight."""
-    left = (days_left(f) for f in findings if f.severity is not Severity.NOTE)
+    left = (f.days_left for f in findings if f.severity is not Severity.NOTE)
     return min((days * _DAY_S for days in left if days is not None), default=None)
 
 
