@@ -9,10 +9,30 @@ from tsaudit.text import impacts
 
 
 @pytest.mark.parametrize(
-    ("days_left", "expected"), [(None, "it does not work"), (0.4, "less than a day left"), (12.0, "12 days left")]
+    ("days_left", "expected"),
+    [
+        (None, "it does not work"),
+        (0.4, "less than a day left"),
+        (12.0, "12 days left"),
+        (-0.2, "ended less than a day ago"),
+        (-3.1, "ended 3 days ago"),
+    ],
 )
 def test_a_mechanism_ends_or_has_ended(days_left: float | None, expected: str) -> None:
     assert impacts.reason(Impact(Currency.MECHANISM, days_left=days_left), 30) == expected
+
+
+@pytest.mark.parametrize(
+    ("is_enforced", "expected"),
+    [
+        (True, "It ended 3 days ago: since then, rows have been rejected."),
+        (None, "It ended 3 days ago: since then, rows have been rejected, unless somebody made room for them."),
+        (False, "It ended 3 days ago: since then, rows have landed where they do not belong."),
+    ],
+)
+def test_what_has_ended_is_told_in_the_past(is_enforced: bool | None, expected: str) -> None:
+    impact = Impact(Currency.MECHANISM, days_left=-3.1, is_enforced=is_enforced)
+    assert impacts.consequence(impact, 30) == expected
 
 
 @pytest.mark.parametrize(

@@ -250,6 +250,17 @@ def _index(method: str, columns: tuple[str, ...], name: str) -> Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class AddPartitions(Change):
+    """Create the partitions of the next times, before rows come for which there is none."""
+
+    partitions: tuple[tuple[str, str], ...]
+    """The name of each, and its bounds in the engine's own words."""
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("partition", name): bounds for name, bounds in self.partitions}
+
+
+@dataclass(frozen=True, slots=True)
 class SetOption(Change):
     """Change the value of a storage option."""
 

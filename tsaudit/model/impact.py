@@ -50,7 +50,7 @@ class Impact:
     kept_days: float | None = None
     """After how many days what was added is removed again; None for never."""
     days_left: float | None = None
-    """Until a limit is reached, or a mechanism ends; None: not in sight, or not known."""
+    """Until a limit is reached, or a mechanism ends; negative if it ended so long ago. None: neither is in sight."""
     is_enforced: bool | None = True
     """Whether the server rejects what goes beyond a limit, or rows that nothing catches; None: not proven, as it is not
     of overwritten rows that may have been the same.

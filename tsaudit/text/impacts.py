@@ -12,7 +12,9 @@ def reason(impact: Impact, days: float) -> str:
         case Currency.LIMIT:
             return _limit(impact)
         case Currency.MECHANISM:
-            return f"{_in_days(impact.days_left)} left" if impact.days_left is not None else "it does not work"
+            if impact.days_left is None:
+                return "it does not work"
+            return f"{_in_days(impact.days_left)} left" if impact.days_left >= 0 else f"ended {_ago(impact.days_left)}"
         case Currency.ANSWERS:
             return "queries return wrong or incomplete answers"
         case Currency.READS:
@@ -61,6 +63,10 @@ def _in_days(days: float | None) -> str:
     if days == 365:
         return "a year"
     return many(whole, "day") if (whole := round(days or 0)) else "less than a day"
+
+
+def _ago(days_left: float) -> str:
+    return f"{_in_days(-days_left)} ago"
 
 
 def _about(days: float) -> str:
@@ -121,6 +127,10 @@ def _beyond_the_limit(impact: Impact) -> str:
 def _without_it(impact: Impact) -> str:
     if impact.days_left is None:
         return "It stays broken until somebody fixes it."
+    if impact.days_left < 0:
+        since = "have landed where they do not belong" if impact.is_enforced is False else "have been rejected"
+        unless = ", unless somebody made room for them" if impact.is_enforced is None else ""
+        return f"It ended {_ago(impact.days_left)}: since then, rows {since}{unless}."
     then = "rows land where they do not belong" if impact.is_enforced is False else "rows are rejected"
     unless = ", unless somebody makes room for them" if impact.is_enforced is None else ""
     return f"In {_in_days(impact.days_left)}, {then}{unless}."

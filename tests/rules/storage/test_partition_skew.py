@@ -14,11 +14,12 @@ from tests.builders import DAY, NOW, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime
 from tests.engines.greptimedb.test_small_partitions import CASES as SMALL
-from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table
+from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.impact import Currency
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Partition, Partitioning, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
@@ -184,8 +185,8 @@ def _ending(*days: int, default: bool = False, before: Profile | None = None, **
     ("left", "default", "severity"),
     [
         (15, False, ""),
-        (14, False, "warning"),
-        (0, False, "warning"),
+        (14, False, "critical"),
+        (0, False, "critical"),
         (-14, False, "warning"),
         (-15, False, ""),
         (15, True, ""),
@@ -198,7 +199,8 @@ def test_last_partition_that_ends(left: int, default: bool, severity: str) -> No
     assert (finding.severity if finding else "") == severity
     if finding:
         assert finding.impact is not None
-        assert (finding.impact.days_left, finding.impact.is_enforced) == (max(left, 0), False if default else None)
+        is_enforced = False if default else True if left >= 0 else None
+        assert (finding.impact.days_left, finding.impact.is_enforced) == (left, is_enforced)
 
 
 def test_what_the_finding_about_the_end_says() -> None:
@@ -208,7 +210,10 @@ def test_what_the_finding_about_the_end_says() -> None:
         "The last partition ends on 2026-04-10, and nothing takes later rows, unless the program makes one with its "
         "first row."
     )
-    assert finding.consequence == "In 10 days, rows are rejected, unless somebody makes room for them."
+    assert finding.consequence == "In 10 days, rows are rejected."
+    finding = _ending(-9, 1, 11)
+    assert finding is not None
+    assert finding.message == "The last partition ends on 2026-04-11, and nothing takes later rows."
     finding = _ending(-50, -20, -10, default=True)
     assert finding is not None
     assert finding.message == (
@@ -332,6 +337,11 @@ def test_rows_that_stopped_where_the_last_range_ended() -> None:
         made = a_measurement(partitioning=cut, last_time=ended - timedelta(hours=hours))
         findings = run_rule(rule, a_profile(made, engine="postgresql")).findings
         assert "".join(f.severity for f in findings) == severity
+        for finding in findings:
+            assert finding.message == (
+                f"The last partition ended on {ended:%F}, and since then rows are rejected: nothing takes them."
+            )
+            assert finding.consequence.endswith("days ago: since then, rows have been rejected.")
 
 
 def test_partitions_of_a_server(postgresql: Postgresql) -> None:
@@ -359,7 +369,13 @@ def test_partitions_of_a_server(postgresql: Postgresql) -> None:
     now = datetime.now(UTC)
     profile = collected(target, now=now, day=now.date())
     found = {f.subject.measurement: f.severity for f in run_rule(rule, profile).findings}
-    assert found == {"ends": "warning", "caught": "warning", "fills": "warning"}
+    assert found == {"ends": "critical", "caught": "warning", "fills": "warning"}
     # As the server says itself.
     with pytest.raises(psycopg.errors.CheckViolation):
         postgresql.execute(f"INSERT INTO {schema}.ends SELECT now() + INTERVAL '6 days', 'h', 1")
+    # The statements of the plan make room.
+    steps = [step for plan in plans(rule, profile) for step in plan.steps if step.kind is StepKind.SCHEMA]
+    assert len(steps) == 2, "ends and caught"
+    for statement in (line for step in steps for line in step.text.splitlines()):
+        postgresql.execute(statement)
+    postgresql.execute(f"INSERT INTO {schema}.ends SELECT now() + INTERVAL '6 days', 'h', 1")

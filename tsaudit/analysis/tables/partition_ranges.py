@@ -1,15 +1,24 @@
-"""When partitions by ranges of time end, from their bounds as PostgreSQL writes them."""
+"""When partitions by ranges of time end, and which come next, from their bounds as PostgreSQL writes them."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
+
+from tsaudit.model.profile import Partition
 
 _RANGE: Final = re.compile(r"FOR VALUES FROM \((?P<first>'[^']*'|[^,)]+)[^)]*\) TO \((?P<end>'[^']*'|[^,)]+)[^)]*\)")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3), (10**8, 1))
 """From which number on times are in so many parts of a second: all from 1973 to 5138."""
+_ONE_VALUE: Final = re.compile(r"FOR VALUES FROM \([^,()]+\) TO \([^,()]+\)")
+_DAY: Final = timedelta(days=1)
+_NAMED: Final = (("%Y_%m_%d", 0), ("%Y-%m-%d", 0), ("%Y%m%d", 0), ("%Gw%V", 0))
+_NAMED_BY_MONTH: Final = (("%Y_%m", 1), ("%Y-%m", 1), ("%Ym%m", 1), ("%Y%m", 1), ("%Y", 12))
+"""How names tell the day on which a partition begins, and the months that it has to span to be distinguished so."""
 
 
 def range_of(bounds: str) -> tuple[datetime | None, datetime] | None:
@@ -32,3 +41,71 @@ def _instant(value: str) -> datetime | None:
     except ValueError:
         return None
     return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+
+
+def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list[Partition]:
+    """The partitions that follow the last range of time, as long as that one: their names, made like its name, and
+    bounds. Empty if the bounds are of several columns, or ranges differ in length other than months do.
+    """
+    ranged = [(found, part) for part in partitions if (found := range_of(part.bounds)) is not None]
+    if not ranged:
+        return []
+    (first, end), last = max(ranged, key=lambda one: one[0][1])
+    before = next((begin for (begin, to), _ in ranged if to == first and begin is not None), None)
+    if first is None or not _ONE_VALUE.fullmatch(last.bounds):
+        return []
+    months = _months(first, end)
+    # Days or weeks, or, where there are two to compare, anything: months of another zone differ.
+    is_known = first - before == end - first if before is not None else not (end - first) % _DAY
+    if not months and not is_known:
+        return []
+    period = _Period(months, end - first)
+    made, begin = [], end
+    for _ in range(count):
+        to = period.after(begin)
+        bounds = f"FOR VALUES FROM ({_like(last.bounds, begin)}) TO ({_like(last.bounds, to)})"
+        made.append(Partition(period.name(table, last.name, first, begin), bounds, None, None))
+        begin = to
+    return made
+
+
+@dataclass(frozen=True, slots=True)
+class _Period:
+    months: int
+    """0: it is no number of months."""
+    length: timedelta
+
+    def after(self, begin: datetime) -> datetime:
+        if not self.months:
+            return begin + self.length
+        month = begin.month - 1 + self.months
+        return begin.replace(year=begin.year + month // 12, month=month % 12 + 1)
+
+    def name(self, table: str, last: str, first: datetime, begin: datetime) -> str:
+        """Like that of the last one, which begins at `first`; otherwise after the table."""
+        is_days = not self.length % _DAY
+        for form, months in (*_NAMED, *_NAMED_BY_MONTH) if is_days else ():
+            is_told = not months or (self.months and not self.months % months)
+            if is_told and last.count(f"{first:{form}}") == 1:
+                return last.replace(f"{first:{form}}", f"{begin:{form}}")
+        return f"{table}_{begin:{'%Y%m%d' if is_days else '%Y%m%d_%H%M'}}"
+
+
+def _months(first: datetime, end: datetime) -> int:
+    """How many whole months of UTC are between; 0 if it is no number of months."""
+    if any((at.day, at.hour, at.minute, at.second, at.microsecond) != (1, 0, 0, 0, 0) for at in (first, end)):
+        return 0
+    return (end.year - first.year) * 12 + end.month - first.month
+
+
+def _like(bounds: str, at: datetime) -> str:
+    """The time written as the bounds are."""
+    value = bounds.rpartition("(")[2].rstrip(")")
+    text, mark = value.strip("' "), "'" if value.startswith("'") else ""
+    if re.fullmatch(r"\d+", text):
+        parts = next(parts for least, parts in _UNITS if int(text) >= least)
+        return f"{mark}{(at - _EPOCH) // timedelta(microseconds=1) * parts // 10**6}{mark}"
+    written = at.astimezone(UTC).isoformat(" ").removesuffix("+00:00")
+    if len(text) == len("2026-04-01"):
+        return f"'{written[:10]}'"
+    return f"'{written}{'+00' if datetime.fromisoformat(text).tzinfo else ''}'"

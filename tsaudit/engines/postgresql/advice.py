@@ -12,9 +12,9 @@ from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.parts import Part, folded
-from tsaudit.model.change import AddIndex, ChangeType, LeaveOut, SetRetention
+from tsaudit.model.change import AddIndex, AddPartitions, ChangeType, LeaveOut, SetRetention
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import Index
+from tsaudit.model.profile import DEFAULT_PARTITION, Index
 from tsaudit.text import many
 
 _HYPERTABLE: Final = "timescaledb.compress"
@@ -28,7 +28,7 @@ _MOST_PARTITIONS: Final = 4
 class PostgresqlAdvice(SqlAdvice):
     """Indexes come and go beside writers; a table whose column is retyped is rewritten."""
 
-    handles = SqlAdvice.handles | {SetRetention}
+    handles = SqlAdvice.handles | {AddPartitions, SetRetention}
     folds_case = False
     drops_its_indexes = True
     alter_locks = _EXCLUSIVE
@@ -180,6 +180,8 @@ class PostgresqlAdvice(SqlAdvice):
 
     def own_statements(self) -> Iterator[Part]:
         for change in self.changes:
+            if isinstance(change, AddPartitions):
+                yield self._partitions(change)
             if isinstance(change, SetRetention) and change.policy:
                 text = quote_text("postgresql", self.place.table())
                 days, counts = _days(change), is_integer(self.place.here.time_type or "")
@@ -191,6 +193,18 @@ class PostgresqlAdvice(SqlAdvice):
                     (f"SELECT add_retention_policy({text}, drop_after => {age});",),
                     loses=f"all rows older than {many(days, 'day')}",
                 )
+
+    def _partitions(self, change: AddPartitions) -> Part:
+        here, statements = self.place.here, list[str]()
+        for name, bounds in change.partitions:
+            own = self.place.table(self.free_name(name))
+            statements.append(f"CREATE TABLE {own} PARTITION OF {self.place.table(self.table_name)} {bounds};")
+        parts = here.partitioning.partitions if here.partitioning else ()
+        rest = any(part.bounds == DEFAULT_PARTITION for part in parts)
+        words = f"Create the next {many(len(statements), 'partition')} of {here.name}, as long as the last one."
+        if rest:
+            words += " It fails if the default partition has rows of that time: move them first."
+        return Part(words, tuple(statements), _EXCLUSIVE, "reads the default partition" if rest else "")
 
     def own_stored(self) -> Iterator[Part]:
         for change in self.changes:
@@ -215,6 +229,8 @@ class PostgresqlAdvice(SqlAdvice):
 
     def own_figures(self) -> Iterator[str]:
         for change in self.changes:
+            if isinstance(change, AddPartitions):
+                yield "The next audit should find a later end. Make a job that does this on its own."
             if isinstance(change, SetRetention):
                 yield f"After 1 day, no row should be older than {many(_days(change), 'day')}."
 

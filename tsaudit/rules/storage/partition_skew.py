@@ -10,7 +10,8 @@ from statistics import median
 from typing import Final
 
 from tsaudit.analysis.significance import ENOUGH
-from tsaudit.model.change import SetKey
+from tsaudit.analysis.tables.partition_ranges import next_ranges, range_of
+from tsaudit.model.change import AddPartitions, SetKey
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
@@ -19,6 +20,8 @@ from tsaudit.text import listed, many, number, percent, size
 
 _ENDS_DAYS: Final = 14
 """How long before its last partition ends a table is reported."""
+_NEXT: Final = 3
+"""Partitions that the plan creates."""
 _QUIET_DAYS: Final = 7
 """After so long without a row, nobody needs a further partition."""
 _ONE_MACHINE: Final = 10_000_000_000
@@ -44,8 +47,8 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     What fails is a mechanism that the database declares, and costs more than a note:
 
     - The last range of time ends within 14 days, or has ended, and rows still come, or came until it did. Without a
-      default partition, later rows are rejected. That is critical once rows stopped where the range ended: before, the
-      program that writes may make the next partition with its first row, and nothing in the catalog tells. Where the
+      default partition, later rows are rejected, which is critical from `critical_days` before, and as long as rows
+      stopped where the range ended. Where they stopped earlier, nothing proves that any are rejected. Where the
       previous audit saw an earlier end, somebody makes partitions, and nothing is reported. Where two ranges fit into
       the 14 days, a job or a trigger has to make them: then it is reported when less than two are left, and an audit,
       longer ago than one takes, saw the same end.
@@ -99,6 +102,8 @@ class _Trouble:
     unit: str
     merges: bool = False
     """Whether it goes with the partitions."""
+    following: tuple[tuple[str, str], ...] = ()
+    """Partitions to create, by name and bounds."""
     fails: Impact | None = None
     """The mechanism that does not work; None for a note."""
 
@@ -147,21 +152,26 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         return
     if first is not None and _comes_often(case, end - first, end - now):
         return
-    ended = "ended" if left < 0 else "ends"
-    # The program that writes may make the next one with its first row: until rows stop where the last range ended,
-    # nothing shows that any is rejected.
-    stopped = _stopped(measurement, end) and left < 0
-    unless = "" if stopped else ", unless the program makes one with its first row"
-    later = f"later rows go to the default partition {rest.name}" if rest else f"nothing takes later rows{unless}"
-    fails = replace(
-        _FAILS, days_left=max(left, 0.0), is_enforced=None if rest is None and not stopped else rest is None
-    )
+    ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
+    stopped = left < 0 and _stopped(measurement, end)
+    # A program may make the partition of a time with its first row, but not where it makes them ahead.
+    is_ahead = first is not None and first > now
+    unless = "" if stopped or is_ahead else ", unless the program makes one with its first row"
+    if rest is not None:
+        words = f"{ended}, and later rows go to the default partition {rest.name}"
+    elif stopped:
+        words = f"{ended}, and since then rows are rejected: nothing takes them"
+    else:
+        words = f"{ended}, and nothing takes later rows{unless}"
+    is_rejected = rest is None and (stopped or left >= 0)
+    following = next_ranges(measurement.name, cut.partitions, _NEXT) if len(cut.key) == 1 else []
     yield _Trouble(
-        f"the last partition {ended} on {end.date()}, and {later}",
+        f"the last partition {words}",
         "Make partitions ahead of time, best by a job that runs long before the last one ends.",
         max(left, 0.0),
         "days",
-        fails=fails,
+        fails=replace(_FAILS, days_left=left, is_enforced=is_rejected or (None if rest is None else False)),
+        following=tuple((one.name, one.bounds) for one in following),
     )
 
 
@@ -176,8 +186,6 @@ def _comes_often(case: Case, length: timedelta, left: timedelta) -> bool:
 
 
 def _last_range(cut: Partitioning) -> tuple[datetime | None, datetime] | None:
-    from tsaudit.analysis.tables.partition_ranges import range_of
-
     ranges = [range_of(p.bounds) for p in cut.partitions if not _is_default(p)]
     known = [one for one in ranges if one is not None]
     # One without an end takes all that comes.
@@ -279,7 +287,10 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
         impact=worst.fails,
         basis=Basis.DECLARED,
         message=f"{words[0].upper()}{words[1:]}.",
-        changes=(SetKey(subject_of(measurement), partitions=1),) if any(t.merges for t in troubles) else (),
+        changes=(
+            *((SetKey(subject_of(measurement), partitions=1),) if any(t.merges for t in troubles) else ()),
+            *(AddPartitions(subject_of(measurement), t.following) for t in troubles if t.following),
+        ),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),
         observed=float(f"{worst.observed:.3g}"),
         unit=worst.unit,
