@@ -22,6 +22,7 @@ from tsaudit.history.decisions import Baseline, DecidedError, IncidentSelection,
 from tsaudit.history.incidents import Incident
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.subject import Subject
 
 NOW: Final = BEGUN
@@ -179,6 +180,44 @@ def test_a_mute_covers_what_is_not_much_worse(store: Store, before: Finding, aft
     (found,) = incidents.current(store)
     assert (found.decision is not None, found.exceeded is not None) == (applies, not applies)
     assert bool(decisions.outgrown(found)) == (not applies)
+
+
+def costing(currency: Currency, now: float, per_day: float = 0.0) -> Finding:
+    return replace(of_size(31, unit="distinct values"), impact=Impact(currency, now=now, per_day=per_day))
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "said"),
+    [
+        (costing(Currency.READS, 3e9), costing(Currency.READS, 4.4e9), ""),
+        (
+            costing(Currency.READS, 3e9),
+            costing(Currency.READS, 9e9),
+            "covers up to 4,500,000,000 rows read in vain a day, now 9,000,000,000 rows read in vain a day",
+        ),
+        # As fast as it was; then faster.
+        (costing(Currency.BYTES, 20e6, 1e6), costing(Currency.BYTES, 80e6, 1e6), ""),
+        (
+            costing(Currency.BYTES, 20e6, 1e6),
+            costing(Currency.BYTES, 21e6, 2e6),
+            "covers up to 578 MB that could be saved in a year, now 751 MB that could be saved in a year",
+        ),
+        # What cannot be counted is covered by what was observed.
+        (costing(Currency.ANSWERS, 0), costing(Currency.ANSWERS, 0), ""),
+        (
+            costing(Currency.ANSWERS, 0),
+            replace(costing(Currency.ANSWERS, 0), observed=90),
+            "covers up to 46.5",
+        ),
+    ],
+)
+def test_a_mute_covers_what_it_cost(store: Store, before: Finding, after: Finding, said: str) -> None:
+    with_findings(store, before, day=TODAY - timedelta(days=1))
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
+    with_findings(store, after)
+    (found,) = incidents.current(store)
+    assert bool(found.exceeded) == bool(said)
+    assert decisions.outgrown(found).startswith(said)
 
 
 def test_what_came_back_says_what_was_covered(store: Store) -> None:

@@ -18,6 +18,7 @@ from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, Incident
 from tsaudit.history.schema import decision
 from tsaudit.history.store import Store, naive
 from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.impact import Currency
 from tsaudit.model.profile import utc_now
 
 REOPEN: Final = "reopen"
@@ -32,6 +33,17 @@ GROWTH: Final = 1.5
 Counts of live databases vary by some percent from day to day, and a finding that doubles is another problem than the
 one that was muted.
 """
+
+_A_YEAR: Final = 365.0
+_AMOUNTS: Final = {
+    Currency.REJECTED: "points rejected or dropped",
+    Currency.OVERWRITTEN: "rows overwritten",
+    Currency.SERIES: "avoidable series",
+    Currency.BYTES: "bytes that could be saved in a year",
+    Currency.MONEY: "dollars a month that could be saved",
+    Currency.READS: "rows read in vain a day",
+}
+"""What can be compared of a cost, with its unit. The others are no amount, or that of the observed figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,9 +82,9 @@ def write(
             "until": until,
             "severity": str(incident.severity),
             "opened": incident.opened,
-            "observed": incident.finding.observed,
-            "bound": bound_of(incident.finding),
-            "unit": incident.finding.unit,
+            "observed": (figure := figure_of(incident.finding)).value,
+            "bound": bound_of(figure),
+            "unit": figure.unit,
             "reaction_id": reaction_id,
         }
         for incident in incidents
@@ -115,16 +127,46 @@ def entries(store: Store, fingerprints: Collection[str]) -> list[Entry]:
     ]
 
 
-def bound_of(finding: Finding) -> float | None:
-    """The figure up to which a decision about the finding applies; down to which, if the limit is a lower one.
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """By which figure a finding gets worse: what it costs; where that is no amount, what was observed."""
 
-    None if it has no figure that could grow.
+    value: float | None
+    """None if it has none."""
+    unit: str
+    is_low: bool = False
+    """Whether less is worse."""
+
+
+def figure_of(finding: Finding) -> Figure:
+    """The figure that a mute of the finding covers. What takes more space every day is compared as in a year, so that
+    neither growth that was known ends a mute, nor growth that became faster is covered.
     """
-    observed = finding.observed
-    if observed is None or not math.isfinite(observed) or observed <= 0:
+    impact = finding.impact
+    if impact is not None and impact.currency in _AMOUNTS:
+        value = impact.after(_A_YEAR) if impact.currency is Currency.BYTES else impact.now
+        if value > 0 and math.isfinite(value):
+            return Figure(value, _AMOUNTS[impact.currency])
+    observed, limit = finding.observed, finding.limit
+    return Figure(observed, finding.unit, observed is not None and limit is not None and observed < limit.value)
+
+
+def of_decision(decision: Decision, finding: Finding) -> Figure:
+    """The figure to compare with what the decision covers: that of its unit. Decisions up to version 0.1 are all about
+    what was observed.
+    """
+    figure = figure_of(finding)
+    return figure if figure.unit == decision.unit else Figure(finding.observed, finding.unit)
+
+
+def bound_of(figure: Figure) -> float | None:
+    """The figure up to which a decision applies; down to which, if less is worse. None if there is none that could
+    grow.
+    """
+    value = figure.value
+    if value is None or not math.isfinite(value) or value <= 0:
         return None
-    is_below = finding.limit is not None and observed < finding.limit.value
-    return observed / GROWTH if is_below else observed * GROWTH
+    return value / GROWTH if figure.is_low else value * GROWTH
 
 
 def _newest(connection: Connection, of: Collection[str] | None = None) -> dict[str, Row[Any]]:
@@ -166,7 +208,7 @@ def _is_worse(row: Row[Any], incident: Incident) -> bool:
     """More severe, or its figure is beyond the bound. Figures in different units cannot be compared."""
     if incident.severity.rank > Severity(row.severity).rank:
         return True
-    finding = incident.finding
-    if row.bound is None or finding.observed is None or finding.unit != row.unit:
+    figure = of_decision(_decision(row), incident.finding)
+    if row.bound is None or figure.value is None or figure.unit != row.unit:
         return False
-    return bool(finding.observed > row.bound if row.bound >= row.observed else finding.observed < row.bound)
+    return bool(figure.value > row.bound if row.bound >= row.observed else figure.value < row.bound)

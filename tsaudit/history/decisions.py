@@ -196,10 +196,11 @@ def outgrown(incident: Incident) -> str:
         return ""
     if incident.severity.rank > decision.severity.rank:
         return f"covers {decision.severity}, now {incident.severity}"
-    if decision.bound is None or finding.observed is None:
+    figure = decision_log.of_decision(decision, finding)
+    if decision.bound is None or figure.value is None:
         return ""
-    how = "up to" if finding.observed > decision.bound else "down to"
-    return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(finding.observed, finding.unit)}"
+    how = "up to" if figure.value > decision.bound else "down to"
+    return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(figure.value, figure.unit)}"
 
 
 def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
