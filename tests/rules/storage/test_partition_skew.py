@@ -185,8 +185,8 @@ def _ending(*days: int, default: bool = False, before: Profile | None = None, **
     ("left", "default", "severity"),
     [
         (15, False, ""),
-        (14, False, "critical"),
-        (0, False, "critical"),
+        (14, False, "warning"),
+        (0, False, "warning"),
         (-14, False, "warning"),
         (-15, False, ""),
         (15, True, ""),
@@ -199,7 +199,7 @@ def test_last_partition_that_ends(left: int, default: bool, severity: str) -> No
     assert (finding.severity if finding else "") == severity
     if finding:
         assert finding.impact is not None
-        is_enforced = False if default else True if left >= 0 else None
+        is_enforced = False if default else None
         assert (finding.impact.days_left, finding.impact.is_enforced) == (left, is_enforced)
 
 
@@ -210,9 +210,11 @@ def test_what_the_finding_about_the_end_says() -> None:
         "The last partition ends on 2026-04-10, and nothing takes later rows, unless the program makes one with its "
         "first row."
     )
-    assert finding.consequence == "In 10 days, rows are rejected."
+    assert finding.consequence == "In 10 days, rows are rejected, unless somebody makes room for them."
+    # Whoever makes partitions ahead of their time has not made the next one.
     finding = _ending(-9, 1, 11)
     assert finding is not None
+    assert (finding.severity, finding.consequence) == ("critical", "In 11 days, rows are rejected.")
     assert finding.message == "The last partition ends on 2026-04-11, and nothing takes later rows."
     finding = _ending(-50, -20, -10, default=True)
     assert finding is not None
@@ -369,7 +371,7 @@ def test_partitions_of_a_server(postgresql: Postgresql) -> None:
     now = datetime.now(UTC)
     profile = collected(target, now=now, day=now.date())
     found = {f.subject.measurement: f.severity for f in run_rule(rule, profile).findings}
-    assert found == {"ends": "critical", "caught": "warning", "fills": "warning"}
+    assert found == {"ends": "warning", "caught": "warning", "fills": "warning"}
     # As the server says itself.
     with pytest.raises(psycopg.errors.CheckViolation):
         postgresql.execute(f"INSERT INTO {schema}.ends SELECT now() + INTERVAL '6 days', 'h', 1")

@@ -47,8 +47,9 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     What fails is a mechanism that the database declares, and costs more than a note:
 
     - The last range of time ends within 14 days, or has ended, and rows still come, or came until it did. Without a
-      default partition, later rows are rejected, which is critical from `critical_days` before, and as long as rows
-      stopped where the range ended. Where they stopped earlier, nothing proves that any are rejected. Where the
+      default partition, later rows are rejected. That is critical from `critical_days` before where partitions are
+      made ahead, as the last one shows that has not begun, and as long as rows stopped where the range ended. Else the
+      program that writes may make the next one with its first row, and nothing in the catalog tells. Where the
       previous audit saw an earlier end, somebody makes partitions, and nothing is reported. Where two ranges fit into
       the 14 days, a job or a trigger has to make them: then it is reported when less than two are left, and an audit,
       longer ago than one takes, saw the same end.
@@ -163,7 +164,7 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         words = f"{ended}, and since then rows are rejected: nothing takes them"
     else:
         words = f"{ended}, and nothing takes later rows{unless}"
-    is_rejected = rest is None and (stopped or left >= 0)
+    is_rejected = rest is None and (stopped or is_ahead)
     following = next_ranges(measurement.name, cut.partitions, _NEXT) if len(cut.key) == 1 else []
     yield _Trouble(
         f"the last partition {words}",
