@@ -118,3 +118,31 @@ def test_what_to_do_about_findings_that_have_no_plan(tsaudit: Tsaudit, folder: P
     (folder / "tsaudit.yaml").write_text(CONFIG.replace("TAG002: warning", "TAG*: off, CAR*: off"))
     tsaudit("audit")
     assert tsaudit("plan", "shop").output == "Nothing to do: there is no warning or critical finding.\n"
+
+
+def test_what_is_muted_comes_last_and_is_part_of_no_other_plan(tsaudit: Tsaudit, folder: Path) -> None:
+    rows = [
+        Row(at, {"shop": f"s{i % 3}"}, {"total": f"{i * i / 7:.2f}", "weight": f"{i * i / 11:.2f}"})
+        for i, at in enumerate(times(200))
+    ]
+    write(
+        Dataset([Table("orders", ("shop",), {"total": "string", "weight": "string"}, rows)]),
+        "duckdb",
+        folder / "texts.duckdb",
+    )
+    (folder / "tsaudit.yaml").write_text(
+        "targets: [{name: shop, engine: duckdb, url: 'duckdb:///texts.duckdb', window: 9000d}]"
+    )
+    tsaudit("audit")
+    assert "Muted" not in tsaudit("plan", "shop").output
+    marks = [line.split()[1] for line in tsaudit("incidents").output.splitlines() if "FLD002" in line]
+    assert len(marks) == 2
+    assert tsaudit("mute", marks[0], "--for", "1w", "--reason", "later", "--owner", "ada").exit_code == 0
+    asked, _, muted = tsaudit("plan", "shop").output.partition("Muted: nobody is asked to do what follows.")
+    columns = {name for name in ("total", "weight") if f'COLUMN "{name}"' in asked}
+    assert len(columns) == 1
+    assert marks[0] in muted
+    assert marks[0] not in asked
+    assert not any(f'COLUMN "{name}"' in muted for name in columns)
+    plans = json.loads(tsaudit("plan", "shop", "--format", "json").output)
+    assert [plan["muted"] for plan in plans] == [False, True]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from dataclasses import replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -12,6 +14,7 @@ from tsaudit.cli import options, show, stored
 from tsaudit.text import listed, short_fingerprint
 
 if TYPE_CHECKING:
+    from tsaudit.history.store import Store
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
     from tsaudit.model.plan import Plan, Step
 
@@ -30,27 +33,65 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
 
     There is one plan for each measurement that warnings and critical findings ask to change, and one for all that need
     the same changes. It fits on a screen: what is wrong, what the changes achieve, and at most five steps. The plan of
-    the worst finding is first. Findings without a plan come last, with what to do about them.
+    the worst finding is first. Findings without a plan come after them, with what to do about them, and what is muted
+    comes last.
     """
     settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
         result = stored.result_of(store, target, day)
-    chosen = [one for one in result.plans if measurement is None or measurement in _names(one)]
-    others = [pair for pair in _without_plan(result) if measurement in (None, pair[1].subject.measurement)]
-    if measurement is not None and not chosen and not others:
+        result, muted = _apart(store, result)
+    chosen, muted_plans = (
+        [p for p in r.plans if measurement is None or measurement in _names(p)] for r in (result, muted)
+    )
+    others, muted_others = (
+        [pair for pair in _without_plan(one) if measurement in (None, pair[1].subject.measurement)]
+        for one in (result, muted)
+    )
+    is_found = chosen or others or muted_plans or muted_others
+    if measurement is not None and not is_found:
         from tsaudit.text import nearest
 
-        names = {name for one in result.plans for name in _names(one)}
-        names |= {finding.subject.measurement for _, finding in _without_plan(result)} - {""}
+        both = (result, muted)
+        names = {name for one in both for plan in one.plans for name in _names(plan)}
+        names |= {finding.subject.measurement for one in both for _, finding in _without_plan(one)} - {""}
         raise click.BadParameter(
             f"no finding asks to change `{measurement}`{nearest(measurement, names)}", param_hint="MEASUREMENT"
         )
     if form == "json":
         from tsaudit.model.jsonfile import to_json
 
-        show.as_json([json.loads(to_json(one)) for one in chosen])
+        each = [(one, False) for one in chosen] + [(one, True) for one in muted_plans]
+        show.as_json([{**json.loads(to_json(one)), "muted": is_muted} for one, is_muted in each])
         return
-    for one in chosen:
+    _print(chosen, others, result)
+    if muted_plans or muted_others:
+        show.line("Muted: nobody is asked to do what follows.")
+        show.line()
+        _print(muted_plans, muted_others, muted)
+    if not is_found:
+        show.line("Nothing to do: there is no warning or critical finding.")
+
+
+def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]:
+    """The result without what is muted, and with only that, each with its own plans: a step for what is muted is part
+    of no other plan.
+    """
+    from tsaudit.history import incidents
+    from tsaudit.model.finding import fingerprint
+    from tsaudit.planning.plans import plans_of
+
+    muted = incidents.muted(store, result.target, result.day)
+    profile = store.profile(result.target, result.day) if muted else None
+    if profile is None:
+        return result, replace(result, results=(), plans=())
+    all_others = {fingerprint(result.target, rule.code, f.subject) for rule, f in result.findings()} - muted
+    parts = (result.without(muted), result.without(all_others))
+    asked, silent = (replace(part, plans=plans_of(profile, part.results)) for part in parts)
+    return asked, silent
+
+
+def _print(plans: Sequence[Plan], others: Sequence[tuple[RuleResult, Finding]], result: AuditResult) -> None:
+    for one in plans:
         print_plan(one, result)
         show.line()
     for rule, finding in others:
@@ -58,8 +99,6 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
         _print_summary(rule, finding, result)
         show.paragraph(finding.fix, "  ", most=_COLUMNS)
         show.line()
-    if not chosen and not others:
-        show.line("Nothing to do: there is no warning or critical finding.")
 
 
 def _without_plan(result: AuditResult) -> list[tuple[RuleResult, Finding]]:
