@@ -150,6 +150,21 @@ def test_numbers_in_a_key_say_which_row_it_is(unique: bool) -> None:
         assert len(run_rule(rule, a_profile(measurement)).findings) == (not unique)
 
 
+@pytest.mark.parametrize(
+    ("key", "indexed", "severity"), [("load", False, "warning"), ("load", True, "note"), ("parent_fk", False, "")]
+)
+def test_numbers_by_which_rows_are_looked_up_do_no_harm(key: str, indexed: bool, severity: str) -> None:
+    index = an_index("by_load", "model", key)
+    measurement = a_measurement(
+        "versions",
+        fields=(_text(*(str(n**3) for n in range(200)), key=key),),
+        rows=a_count(1000),
+        indexes=(index,) if indexed else (),
+    )
+    found = run_rule(rule, a_profile(measurement, engine="duckdb")).findings
+    assert "".join(finding.severity for finding in found) == severity
+
+
 def test_silence_when_rows_are_few_or_not_counted() -> None:
     assert run_rule(rule, _profile(_text("1", "2"), 19)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(_text("1", "2"), 20)).outcome is Outcome.FAIL

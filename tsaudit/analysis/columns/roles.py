@@ -36,7 +36,7 @@ NOT_EVALUATED: Final = "without values to look at"
 """The end of the reason if the role of a column is a guess."""
 
 _ID_NAME: Final = re.compile(
-    r"(^|_)(id|uuid|guid|key|code|serial|no|nr|number|zip)$"
+    r"(^|_)(id|uuid|guid|key|pk|fk|code|serial|no|nr|number|zip)$"
     r"|(?<![a-z])(?!(?:humid|fluid|liquid|solid|valid|invalid|paid|unpaid|mid|grid|acid|void|avoid|rapid|hybrid|bid)$)"
     r"[a-z]+id$"
 )

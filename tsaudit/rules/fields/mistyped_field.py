@@ -42,15 +42,16 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
     This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
-    have a fraction, or they are whole, many, far apart, and in another order as text. It is a note where another
-    column holds the same as numbers, or, for a raw value, in another unit: then the text is kept as it came. Whole
-    numbers that follow each other and numbers of one length are notes, and so is everything else: as text it takes
-    hardly more bytes. Values of a float field that are whole today may have a fraction tomorrow; where such a field
-    has four bytes and values above 8,388,608, it has no room for fractions, and the finding says to what it rounds.
-    Not reported are numbers in a unique index, floats of SQLite, where only values have a type, text with leading
-    zeros, fields named like codes or devices, whole numbers of one length that come again, phone numbers, versions,
-    numbers with more than fifteen digits, and states such as `on` and `off`. A text field with numbers for some
-    attributes and texts for others is reported if a tag names the attribute, and each source has several.
+    have a fraction, or they are whole, many, far apart, and in another order as text. It is a note where another column
+    holds the same as numbers, or, for a raw value, in another unit: then the text is kept as it came. Whole numbers
+    that follow each other and numbers of one length are notes, and so is everything else: as text it takes hardly more
+    bytes, and whole numbers in an index are looked up, not added up. Values of a float field that are whole today may
+    have a fraction tomorrow; where such a field has four bytes and values above 8,388,608, it has no room for
+    fractions, and the finding says to what it rounds. Not reported are numbers in a unique index, floats of SQLite,
+    where only values have a type, text with leading zeros, fields named like codes or devices, whole numbers of one
+    length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
+    `off`. A text field with numbers for some attributes and texts for others is reported if a tag names the attribute,
+    and each source has several.
 
     ## Why it matters
 
@@ -187,8 +188,12 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
     )
 
 
-def _impact(field: Field, kind: str) -> Impact | None:
-    """Queries for sums and ranges of measured numbers get wrong answers, or none, unless they find them elsewhere."""
+def _impact(measurement: Measurement, field: Field, kind: str) -> Impact | None:
+    """Queries for sums and ranges of measured numbers get wrong answers, or none, unless they find them elsewhere.
+    Whole numbers with an index are looked up, one at a time.
+    """
+    if kind == "integer" and any(field.key in index.columns for index in measurement.indexes or ()):
+        return None
     if kind not in ("integer", "float") or not all(map(is_text, field.types)) or field.also_in:
         return None
     distinct = field.distinct.value if field.distinct else len(field.sample)
@@ -199,7 +204,7 @@ def _finding(measurement: Measurement, field: Field, kind: str) -> Finding:
     stored = " and ".join(field.types)
     return Finding(
         subject=subject_of(measurement, field.key),
-        impact=_impact(field, kind),
+        impact=_impact(measurement, field, kind),
         message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
         changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
         main_contributor=field.key,
