@@ -54,7 +54,8 @@ GROWING = a_finding(
 def with_plan(*findings: Finding, **changes: Any) -> AuditResult:
     steps = (Step(StepKind.FIND, "See which values the tag has.", STATEMENT), Step(StepKind.STORED, "Copy the rows."))
     plan = Plan(TABLE, (Requested(MakeField(TABLE, "request_id"), ("CAR004",)),), steps)
-    return a_result(a_rule_result(*findings, code="CAR004"), plans=(plan,), **changes)
+    rule = a_rule_result(*findings, code="CAR004", name="runaway-cardinality")
+    return a_result(rule, plans=(plan,), **changes)
 
 
 def others(count: int, severity: Severity = Severity.WARNING) -> list[Finding]:
@@ -86,7 +87,7 @@ def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None
         "  Step 1 of 2: See which values the tag has.",
         f"    {STATEMENT}",
         f"  warning   CAR004  {small}  main/t000: Tag host has too many values",
-        f"  more    tsaudit show {mark}  (CAR004 high-series-cardinality, critical)",
+        f"  more    tsaudit show {mark}  (CAR004 runaway-cardinality, critical)",
         "  plan    tsaudit plan demo http_requests",
     ]
 
@@ -118,7 +119,8 @@ def test_notes_alone_are_counted_without_a_conjunction() -> None:
 
 def test_documentation_shows_a_block_as_it_is() -> None:
     spaced = a_finding(Subject("main", "mqtt", "Room No"), message="The name of tag Room No needs quotes.")
-    result = with_plan(GROWING, spaced, *others(5, Severity.NOTE))
+    result = with_plan(GROWING, *others(5, Severity.NOTE))
+    result = replace(result, results=(*result.results, a_rule_result(spaced, code="NAM001")))
     profile = a_profile(a_measurement(series=36_193))
     lines = block.lines(results.of_result(result, profile), everything=False)
     page = (Path(__file__).parents[2] / "docs" / "cli.md").read_text(encoding="utf-8")

@@ -37,7 +37,8 @@ class ReadColumn:
     """A column of the rows read."""
 
     def __init__(self, values: pa.ChunkedArray) -> None:
-        self.values = values
+        # An enumeration comes with codes of its own, also for values that no row has.
+        self.values = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
 
     def __len__(self) -> int:
         return len(self.values)

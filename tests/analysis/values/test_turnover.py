@@ -149,4 +149,4 @@ def test_leak_that_began_an_hour_ago_goes_on() -> None:
     assert seen is not None
     assert (seen.new, seen.going_on) == (15, 15)
     assert ongoing(a_tag("x", 500, turnover=seen)) == 1.0
-    assert ongoing(a_tag("x", 500)) == 1.0
+    assert ongoing(a_tag("x", 500)) is None

@@ -148,7 +148,7 @@ BROKEN = [
         40,
     ),
     # E8: one index too many, and none on the time.
-    *_table("indexed", CPU, "'h' || s / 2, 'r' || s % 2, s + r / 7.0", 12),
+    *_table("indexed", CPU, "'h' || s / 2, 'r' || s % 2, s + r / 7.0", 12, 500),
     "CREATE INDEX indexed_host ON indexed (host)",
     "CREATE INDEX indexed_host_ts ON indexed (host, ts)",
     "CREATE TABLE unindexed (ts TIMESTAMPTZ, host TEXT, usage FLOAT)",

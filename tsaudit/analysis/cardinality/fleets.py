@@ -125,7 +125,7 @@ def names_call(tag: Tag) -> bool:
 
 def adds_up(tag: Tag) -> bool:
     """Whether new values are added to those that go on, which would double in a month, as in a registry that repeats
-    whatever it has seen. False for what somebody installs, or machines run: there is no room for ever more.
+    whatever it has seen. False for what somebody installs, or machines run: there is no room for more and more.
     """
     seen = tag.turnover
     if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:

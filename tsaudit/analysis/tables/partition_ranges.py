@@ -85,8 +85,8 @@ class _Period:
         """Like that of the last one, which begins at `first`; otherwise after the table."""
         is_days = not self.length % _DAY
         for form, months in (*_NAMED, *_NAMED_BY_MONTH) if is_days else ():
-            is_told = not months or (self.months and not self.months % months)
-            if is_told and last.count(f"{first:{form}}") == 1:
+            is_known = not months or (self.months and not self.months % months)
+            if is_known and last.count(f"{first:{form}}") == 1:
                 return last.replace(f"{first:{form}}", f"{begin:{form}}")
         return f"{table}_{begin:{'%Y%m%d' if is_days else '%Y%m%d_%H%M'}}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tsaudit import costs
 from tsaudit.model.change import Diagnose
@@ -178,7 +178,9 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
     if added < max(_MIN_ADDED, _RISE * before.value):
         return None
     how = f"series since {case.timeline.previous.day}" if case.timeline.previous else ""
-    return costs.of_count(case, measurement, added, how=how)
+    priced = costs.of_count(case, measurement, added, how=how)
+    # A day with the new tag does not show whether more come.
+    return None if priced is None else replace(priced, per_day=None)
 
 
 def _good_news(
