@@ -124,7 +124,7 @@ def test_series_that_come_with_a_new_tag(before: int, now: int, severity: str) -
     assert finding.severity == severity
     if severity == "warning":
         assert finding.impact is not None
-        assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (now - before, now, 0)
+        assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (now - before, now, None)
     # It is news of the day; and where series cost nothing, no more than that.
     assert _judged(new, new).findings == ()
     (finding,) = _judged(*(dataclasses.replace(one, engine="duckdb") for one in (old, new))).findings
