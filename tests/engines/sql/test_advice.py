@@ -388,6 +388,15 @@ def test_the_source_that_writes_most_values_comes_first(place: Callable[[Dataset
     assert found[0][2] == 40
 
 
+def test_the_tables_of_a_database_are_listed(place: Callable[[Dataset], Where]) -> None:
+    rows = [Row(time, {"host": "a"}, {"v": 1.5}) for time in times(5)]
+    where = place(Dataset([Table(name, ("host",), {"v": "float"}, rows) for name in ("one", "two")]))
+    plan = plan_of(where.profile(), None, Diagnose(Subject(where.profile().databases[0].name), "measurements"))
+    (step,) = plan.steps
+    assert step.words.startswith("List the tables of ")
+    assert sorted(where.server.rows(step.text)) == [("one",), ("two",)]
+
+
 def _writers(*tags: Tag) -> tuple[str, ...]:
     here = a_measurement(tags=(a_tag("id", values=200), *tags))
     return a_place(a_profile(here), "main", here).writers_of("id")
