@@ -422,6 +422,7 @@ def test_arguments_that_drivers_refuse_leak_nothing(leaks: Leaks, shift: int) ->
     TOTAL[f"bad argument, {shift}"] = leaks.runs
 
 
+@pytest.mark.full
 def test_a_real_postgresql_that_refuses_the_password_leaks_nothing(leaks: Leaks, postgresql: Postgresql) -> None:
     address = re.sub(r"//[^@]*@", "//", postgresql.address("public"))
     audit_all(leaks, [("postgresql", {"url": address, "username": "tester", "password": "RAW"})], {}, 0)

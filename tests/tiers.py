@@ -5,6 +5,7 @@ A test belongs in the first tier if it is the cheapest one that notices its kind
 - what waits for other processes (`waits`), gives something a fraction of a second (`wall_clock`), or starts a browser
   (`ui`): the first tier neither sleeps nor depends on the speed of the machine;
 - of a test that runs on several engines of one family: all but one engine;
+- of a rule's case that runs on several families: those of the families that are slow to write it, if two others run it;
 - three in four layouts; what stays covers every rule that a layout is to break;
 - what is marked as `full` itself.
 """
@@ -38,11 +39,14 @@ def families() -> Iterator[list[str]]:
 _FAMILY_OF: Final = {engine: family[0] for family in families() for engine in family}
 _RANK: Final = {engine: family.index(engine) for family in families() for engine in family}
 _SLOW: Final = ("waits", "wall_clock", "ui")
+_COSTLY: Final = ("influxdb3", "timestream")
+"""Families on which a case takes ten times as long as on the others."""
+_OTHERS: Final = 2
 
 
 def mark(items: Sequence[pytest.Item]) -> None:
     """Add the marker `full` to what only `make test-all` runs."""
-    for item in (*_slow(items), *_repeated(items), *_further_layouts(items)):
+    for item in (*_slow(items), *_repeated(items), *_costly_cases(items), *_further_layouts(items)):
         item.add_marker(pytest.mark.full)
 
 
@@ -61,6 +65,19 @@ def _repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     for same in alike.values():
         lowest = min(rank for rank, _ in same)
         yield from (item for rank, item in same if rank > lowest)
+
+
+def _costly_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Cases of rules on a costly family that enough other families run, too."""
+    alike: dict[tuple[str, str, str], list[tuple[str, pytest.Item]]] = defaultdict(list)
+    for item in items:
+        engine = _engine_of(item)
+        if isinstance(item, pytest.Function) and engine and "case" in item.callspec.params:
+            case = item.callspec.id.removesuffix(engine)
+            alike[str(item.path), item.originalname, case].append((_FAMILY_OF[engine], item))
+    for same in alike.values():
+        others = {family for family, _ in same if family not in _COSTLY}
+        yield from (item for family, item in same if family in _COSTLY and len(others) >= _OTHERS)
 
 
 def _engine_of(item: pytest.Item) -> str:

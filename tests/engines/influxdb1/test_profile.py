@@ -65,6 +65,7 @@ def test_series_are_counted_once_though_the_server_counts_shards(crowded_profile
     assert answer["results"][0]["series"][0]["values"] == [[CROWDED_SERIES * CROWDED_WEEKS]]
 
 
+@pytest.mark.full
 def test_main_contributor_of_many_series(crowded_profile: Profile) -> None:
     assert crowded_profile.gaps == ()
     (hits,) = crowded_profile.measurements
@@ -84,6 +85,7 @@ def _with_default_limits(profile: Profile) -> Profile:
     return dataclasses.replace(profile, server=ServerStatus(limits))
 
 
+@pytest.mark.full
 def test_audit_of_many_series_names_the_main_contributor_and_those_that_depend_on_it(crowded_profile: Profile) -> None:
     result = evaluate(_with_default_limits(crowded_profile))
     (found,) = (finding for rule, finding in result.findings() if rule.code == "TAG002")
@@ -112,6 +114,7 @@ def test_audit_of_a_sample_of_the_series_blames_the_same_tag(crowded: Target) ->
     assert "checked" in {e.label for e in found["TAG002"].evidence}
 
 
+@pytest.mark.full
 def test_rows_of_many_series_are_sampled(crowded_profile: Profile) -> None:
     (hits,) = crowded_profile.measurements
     assert hits.rows is not None
