@@ -152,8 +152,8 @@ def figure_of(finding: Finding) -> Figure:
 
 
 def of_decision(decision: Decision, finding: Finding) -> Figure:
-    """The figure to compare with what the decision covers: that of its unit. Decisions up to version 0.1 are all about
-    what was observed.
+    """The figure to compare with what the decision covers: that of its unit. Where what it costs was not known on the
+    day of the decision, that is what was observed.
     """
     figure = figure_of(finding)
     return figure if figure.unit == decision.unit else Figure(finding.observed, finding.unit)

@@ -155,7 +155,8 @@ def levels_off(tag: Tag) -> bool:
     seen = tag.turnover
     if seen is None or seen.new > _FEW_NEW * seen.first:
         return False
-    return not adds_up(tag)  # few of those of many days may be many a day
+    # A small share of what came in many days may still be many a day.
+    return not adds_up(tag)
 
 
 def keeps_coming(tag: Tag) -> bool:
