@@ -62,7 +62,8 @@ def test_a_limit_is_reached_now_or_later(days_left: float | None, reason: str, c
     [
         (80, 3.0, "In about 3 days, it exceeds the limit of 100 series that was set here."),
         (90, None, "Little is left of the limit of 100 series that was set here."),
-        (120, 0.0, "It stays beyond the limit of 100 series that was set here."),
+        (120, 0.0, "It stays at or above the limit of 100 series that was set here."),
+        (100, 0.0, "It stays at or above the limit of 100 series that was set here."),
     ],
 )
 def test_a_limit_of_the_owner_rejects_nothing(now: float, days_left: float | None, expected: str) -> None:

@@ -32,7 +32,7 @@ class Harm(Model):
     min_series: _Amount = 10_000
     """Avoidable series at the horizon: fewer take less than 10 MB of memory, and some 50 ms of a query of all."""
     min_unmeasured_series: _Amount = 1_000
-    """Avoidable series today, as long as nobody knows how many are added: a leak is young only once."""
+    """Avoidable series today, as long as their rate is not known: a leak should be seen while it is small."""
     min_series_share: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Of the series of the database: less than that is not what makes it slow."""
     min_names: _Amount = 1_000

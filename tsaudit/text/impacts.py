@@ -117,7 +117,7 @@ def _beyond_the_limit(impact: Impact) -> str:
     when = f"In {_about(impact.days_left)}, " if impact.days_left else ""
     if impact.is_owners and impact.whole:
         limit = f"the limit of {quantity(impact.whole, impact.unit)} that was set here"
-        stays = f"It stays beyond {limit}." if impact.now > impact.whole else f"Little is left of {limit}."
+        stays = f"It stays at or above {limit}." if impact.now >= impact.whole else f"Little is left of {limit}."
         return f"{when}it exceeds {limit}." if when else stays
     unless = "" if impact.is_enforced else ", if this server enforces the limit"
     unknown = " When it is reached is not known yet." if impact.per_day is None and not when else ""
