@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
-from tsaudit.collect.past_days import is_for_a_past_day
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     RULELESS_CODES,
@@ -22,7 +21,7 @@ from tsaudit.model.finding import (
     RuleResult,
     Severity,
 )
-from tsaudit.model.profile import Gap
+from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.text import many
 
@@ -68,7 +67,9 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
             continue
         if rule.outcome in (Outcome.PASS, Outcome.FAIL):
             evaluated.add(rule.code)
-        elif rule.outcome is Outcome.ERROR or any(not is_for_a_past_day(gap) for gap in _gaps_outside(rule, missed)):
+        elif rule.outcome is Outcome.ERROR or any(
+            gap.reason is not Reason.PAST_DAY for gap in _gaps_outside(rule, missed)
+        ):
             unknown.add(rule.code)
     return RuleOutcomes(result.day, frozenset(evaluated), frozenset(unknown))
 

@@ -62,3 +62,18 @@ def test_a_file_that_names_no_rule_loads_none(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert [name for name in done.stdout.split() if name.startswith("tsaudit.rules.") and name.count(".") > 2] == []
+
+
+def test_what_reads_the_history_loads_nothing_that_measures(tmp_path: Path) -> None:
+    (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "incidents"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
+    assert "sqlalchemy" in loaded
+    assert loaded & HEAVY <= {"sqlalchemy", "pydantic"}

@@ -27,10 +27,9 @@ import yaml
 from tests.engines.influxdb2.conversations import is_kept_back
 from tests.faults.engine import Engine, Scene, Stage, stage_of
 from tests.faults.expectations import Fault, Outcome
-from tsaudit.collect.past_days import is_for_a_past_day
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
-from tsaudit.model.profile import How, Profile
+from tsaudit.model.profile import How, Profile, Reason
 
 DEADLINES_S: Final = {True: (4.0, 1.5), False: (120.0, 60.0)}
 """Whether the peer keeps the audit waiting to the budget's deadline and the limit of a statement. Where it does not, a
@@ -224,7 +223,9 @@ def _outcome(
         with store.reading() as connection:
             queued = connection.exec_driver_sql("SELECT payload FROM delivery WHERE state = 'queued'").scalars().all()
     said = [one["message"] for one in found["findings"] if one["code"] == "TGT001"]
-    gaps = [gap for gap in profile.gaps if not is_kept_back(gap) and not is_for_a_past_day(gap)] if profile else []
+    gaps = (
+        [gap for gap in profile.gaps if not is_kept_back(gap) and gap.reason is not Reason.PAST_DAY] if profile else []
+    )
     judged = [one for one in found["rules"] if one["code"] != "TGT001" and one["outcome"] in ("pass", "fail")]
     if not said:
         cause = next((gap.detail for gap in gaps), "")

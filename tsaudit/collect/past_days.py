@@ -16,11 +16,6 @@ _LISTED: Final = "the index lists the series of today, and not those of a past d
 _READ: Final = "rows are read whatever their time, and not those of a past day"
 
 
-def is_for_a_past_day(gap: Gap) -> bool:
-    """Whether the gap says only that the audit is of a past day."""
-    return gap.detail in (_LISTED, _READ)
-
-
 def of_its_day(profile: Profile) -> Profile:
     """The profile without what its engine cannot say of a past day, if it is of one.
 
@@ -31,14 +26,14 @@ def of_its_day(profile: Profile) -> Profile:
     language = ENGINES[profile.engine].language
     databases, gaps = profile.databases, list(profile.gaps)
     if language is Language.INFLUXQL:
-        gaps += [Gap(fact, Reason.UNSUPPORTED, _LISTED, one.name) for one in databases for fact in _OF_INDEX]
+        gaps += [Gap(fact, Reason.PAST_DAY, _LISTED, one.name) for one in databases for fact in _OF_INDEX]
         databases = tuple(replace(one, series=None, own_series=None) for one in databases)
     measurements = []
     for one in profile.measurements:
         is_bounded = one.time_column is not None and language is not Language.MONGOSH
         if not is_bounded:
             facts = [fact for fact in _OF_ROWS if fact in profile.facts]
-            gaps += [Gap(fact, Reason.UNSUPPORTED, _READ, one.database, one.name) for fact in facts]
+            gaps += [Gap(fact, Reason.PAST_DAY, _READ, one.database, one.name) for fact in facts]
             one = _without_rows(one)
         measurements.append(_without_series(one) if language is Language.INFLUXQL or not is_bounded else one)
     return replace(profile, databases=databases, measurements=tuple(measurements), gaps=tuple(gaps))

@@ -22,6 +22,8 @@ class Reason(enum.StrEnum):
     FAILED = "failed"
     NOTHING_THERE = "nothing there"
     """The server responded, but contains nothing, or nothing that the configuration selects."""
+    PAST_DAY = "past day"
+    """Only the present can be measured, and the audit is of a past day."""
     INCONSISTENT = "inconsistent"
     """It was measured, but another figure contradicts it."""
 
