@@ -12,7 +12,7 @@ from tsaudit import summary
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.plan import Plan, Requested, Step, StepKind
+from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 from tsaudit.summary import SummaryFigure
 
@@ -87,6 +87,34 @@ def test_first_step_is_that_of_the_plan_and_otherwise_the_first_sentence_of_the_
     assert (told.statement, told.rest) == ("SELECT 1", "tsaudit plan demo requests")
     without = summary.of_finding(finding, "TAG002", (), "demo", DAY)
     assert (without.first_step, without.statement, without.rest) == ("Do a.", "", "")
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (Effect(36_096, 768), [SummaryFigure("After the plan", "768 series", "98% fewer")]),
+        (Effect(36_096, 768, is_exact=False), [SummaryFigure("After the plan", "at most 768 series", "98% fewer")]),
+        (
+            Effect(40_000, 30_000, scope="of the last day", next_tag="path"),
+            [
+                SummaryFigure(
+                    "After the plan", "30,000 series", "25% fewer, of the last day, still too many: change path, too"
+                )
+            ],
+        ),
+        (Effect(768, 768), []),
+        (Effect(768, None), []),
+        (Effect(), []),
+    ],
+)
+def test_what_the_plan_achieves_is_a_figure_where_it_is_known_and_removes_series(
+    effect: Effect, expected: list[SummaryFigure]
+) -> None:
+    change = MakeField(TABLE, "request_id")
+    step = Step(StepKind.FIND, "Find the writer.", "SELECT 1", "sql")
+    plan = Plan(TABLE, (Requested(change, ("CAR004",)),), (step,), effect)
+    found = summary.of_finding(replace(GROWING, changes=(change,)), "CAR004", (plan,), "demo", DAY).figures
+    assert [figure for figure in found if figure.label == "After the plan"] == expected
 
 
 def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() -> None:

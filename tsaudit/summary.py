@@ -34,7 +34,9 @@ class SummaryFigure:
     """One of the figures below a headline."""
 
     label: str
-    """`Why critical` or `Limit`, `If nothing is done`, `Now`, `Time left`, `Growing since` or `Began`."""
+    """`Why critical` or `Limit`, `If nothing is done`, `Now`, `Time left` or `Growing since` or `Began`, and
+    `After the plan`.
+    """
     value: str
     note: str = ""
     """What else to know about it, in a few words; may be empty."""
@@ -52,8 +54,8 @@ class Summary:
     headline: str
     """What, cause, and when; at most 25 words."""
     figures: tuple[SummaryFigure, ...] = ()
-    """What it costs, or the limit; what happens if nothing is done; now and growth; the time left, or since when. Those
-    that are known.
+    """What it costs, or the limit; what happens if nothing is done; now and growth; the time left, or since when; what
+    the plan achieves. Those that are known.
     """
     first_step: str = ""
     """What to do first, in words; empty where nothing is to be done."""
@@ -93,6 +95,7 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     figures = (
         *((*cost, _now(finding)) if finding.impact is not None else (_now(finding), *cost)),
         _time(finding, day),
+        _afterward(plan) if plan and finding.unit == "series" else None,
     )
     return Summary(
         headline(finding),
@@ -223,6 +226,20 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
     days = (day - since).days
     label = "Growing since" if is_growing(finding) else "Began"
     return SummaryFigure(label, formatted_day(since), f"{many(days, 'day')} ago" if days > 0 else "")
+
+
+def _afterward(plan: Plan) -> SummaryFigure | None:
+    """What the plan achieves; None if the series that it leaves are not known, or as many as before."""
+    effect = plan.effect
+    if effect.series_now is None or effect.series_after is None or effect.series_after >= effect.series_now:
+        return None
+    at_most = "" if effect.is_exact or effect.scope else "at most "
+    notes = [f"{percent(1 - effect.series_after / effect.series_now)} fewer"]
+    if effect.scope:
+        notes.append(effect.scope)
+    if effect.next_tag:
+        notes.append(f"still too many: change {effect.next_tag}, too")
+    return SummaryFigure("After the plan", f"{at_most}{quantity(effect.series_after, 'series')}", ", ".join(notes))
 
 
 def _first_sentence(fix: str) -> str:

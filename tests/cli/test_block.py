@@ -27,7 +27,8 @@ from tsaudit.history import deliveries
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
-from tsaudit.model.plan import Plan, Requested, Step, StepKind
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Gap, Measurement, Reason, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.text import printable
@@ -38,22 +39,24 @@ STATEMENT = "SHOW TAG VALUES FROM http_requests WITH KEY = request_id WHERE time
 GROWING = a_finding(
     TABLE,
     Severity.CRITICAL,
-    headline="Series grew from 768 to 36,096 since 2026-03-20: all from new values of request_id",
+    headline="Series grew from 768 to 36,096 since 2026-03-20, all from new values of request_id",
     message="Series of main/http_requests grew.",
     observed=36_096.0,
     baseline=768.0,
     unit="series",
     per_day=3_072.0,
-    limit=Limit("x.max_series", 100_000, "series", "our default", "default"),
-    forecast=Forecast(100_000, 21.3, 18.0, 27.0, 0.09, DAY - timedelta(11), "speeding up", False, "series", DAY),
-    severity_reason="47 times the series before",
+    limit=Limit("x.max_series", 60_000, "series", "our default", "target"),
+    forecast=Forecast(60_000, 7.8, 5.0, 16.0, 0.09, DAY - timedelta(11), "linear", False, "series", DAY),
+    impact=Impact(Currency.LIMIT, 36_096.0, 60_000.0, days_left=7.8),
+    severity_reason="60% of the limit, reached in about 8 days",
+    consequence="In about 8 days, it exceeds the limit of 60,000 series that was set here.",
     changes=(MakeField(TABLE, "request_id"),),
 )
 
 
 def with_plan(*findings: Finding, **changes: Any) -> AuditResult:
     steps = (Step(StepKind.FIND, "See which values the tag has.", STATEMENT), Step(StepKind.STORED, "Copy the rows."))
-    plan = Plan(TABLE, (Requested(MakeField(TABLE, "request_id"), ("CAR004",)),), steps)
+    plan = Plan(TABLE, (Requested(MakeField(TABLE, "request_id"), ("CAR004",)),), steps, Effect(36_096, 768))
     rule = a_rule_result(*findings, code="CAR004", name="runaway-cardinality")
     return a_result(rule, plans=(plan,), **changes)
 
@@ -80,10 +83,12 @@ def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None
     small = fingerprint("demo", "CAR004", other.subject)[:8]
     assert text(with_plan(GROWING, other)) == [
         f"demo  critical  duckdb 1.0  {DAY}  3 series  1 critical, 1 warning",
-        "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20: all from new values of request_id",
-        "    Now            36,096 series (in http_requests, 768 before, 3,072 more a day, speeding up)",
-        "    Why critical   47 times the series before (limit 100,000 series, 36% of it reached)",
-        "    Time left      about 21 days (80% range 18 to 27)",
+        "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20, all from new values of request_id",
+        "    Why critical        60% of the limit, reached in about 8 days (limit 60,000 series)",
+        "    If nothing is done  In about 8 days, it exceeds the limit of 60,000 series that was set here.",
+        "    Now                 36,096 series (in http_requests, 768 before, 3,072 more a day)",
+        "    Time left           about 8 days (80% range 5 to 16)",
+        "    After the plan      768 series (98% fewer)",
         "  Step 1 of 2: See which values the tag has.",
         f"    {STATEMENT}",
         f"  warning   CAR004  {small}  main/t000: Tag host has too many values",
@@ -130,8 +135,8 @@ def test_documentation_shows_a_block_as_it_is() -> None:
 def test_figures_that_do_not_fit_a_line_go_on_below_their_text(terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "60")
     lines = text(with_plan(GROWING))
-    at = lines.index("    Now            36,096 series (in http_requests, 768")
-    assert lines[at + 1] == "                   before, 3,072 more a day, speeding up)"
+    at = lines.index("    Now                 36,096 series (in http_requests,")
+    assert lines[at + 1] == "                        768 before, 3,072 more a day)"
     assert all(len(line) <= 60 for line in lines if STATEMENT not in line)
 
 
@@ -139,7 +144,7 @@ def test_figures_that_do_not_fit_a_line_go_on_below_their_text(terminal: None, m
 def test_block_fits_a_screen_whatever_the_number_of_findings(terminal: None, count: int) -> None:
     lines = text(with_plan(GROWING, *others(count), *others(count, Severity.NOTE)))
     rows = sum(-(-len(line) // 80) for line in lines)
-    assert rows <= 20
+    assert rows <= block.MOST_LINES
     listed = sum(line.startswith("  warning  ") for line in lines)
     hidden = re.search(r"and ([\d,]+) more", "\n".join(lines))
     assert listed + (int(hidden[1].replace(",", "")) if hidden else 0) == count
@@ -171,7 +176,7 @@ def test_block_on_the_first_day_lists_notes_below_the_others_as_far_as_they_fit(
     assert kinds[0] == "warning"
     assert set(kinds[1:]) == {"note"}
     assert f"  and {20 - len(kinds[1:])} notes, 1 muted: `tsaudit show demo` lists all" in first
-    assert len(first) < 20
+    assert len(first) <= block.MOST_LINES
 
 
 def test_block_with_all_findings_lists_each_once() -> None:
@@ -251,7 +256,7 @@ def test_markdown_says_what_the_text_says() -> None:
     for part in (
         "## demo: critical",
         f"\n\n`{STATEMENT}`\n",
-        "\n- Time left: about 21 days \\(80% range 18 to 27\\)\n",
+        "\n- Time left: about 8 days \\(80% range 5 to 16\\)\n",
     ):
         assert part in page
     assert "**main/http\\_requests: Series grew" in page

@@ -16,7 +16,7 @@ from tsaudit.text.findings import tally
 if TYPE_CHECKING:
     from tsaudit.summary import Summary
 
-MOST_LINES: Final = 20
+MOST_LINES: Final = 21
 """Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
 _FEWEST_OTHERS: Final = 3
 """Findings below the worst one that are listed however long its summary is."""

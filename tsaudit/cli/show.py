@@ -140,7 +140,10 @@ def table(
 
 def figures(pairs: Iterable[tuple[str, str]], indent: str, most: int | None = None) -> list[str]:
     """The figures of a summary as lines: label and text of each. `most`: see `wrapped`."""
-    return [line for label, text in pairs for line in wrapped(f"{label:13}  {text}", indent, " " * 15, most)]
+    rows = list(pairs)
+    width = max((len(label) for label, _ in rows), default=0)
+    hanging = " " * (width + 2)
+    return [line for label, text in rows for line in wrapped(f"{label:{width}}  {text}", indent, hanging, most)]
 
 
 def as_json(value: Any) -> None:
