@@ -355,8 +355,9 @@ def test_the_setting_is_shown_and_its_loss_counted_with_what_is_milder(engine: s
     found = advice(_kept(engine, "cpu"), [MakeField(Subject("main", "cpu"), "id")], OVERWRITTEN)
     writer = needed(found.writer())
     assert writer.words.startswith("Write id as a field of cpu, not as a tag.")
-    assert "If that loses too much, keep it as a tag, with fewer or coarser values." in writer.words
     row = "row" if engine == "influxdb3" else "point"
+    assert f"To lose none, write {row}s that share a time with times that differ" in writer.words
+    assert "or keep it as a tag, with fewer or coarser values." in writer.words
     assert writer.loses == (
         f"719 of the 9,000 {row}s compared (10 minutes on 2026-03-31): they end up with the tags and time of others"
     )

@@ -69,7 +69,7 @@ def step(
         words.append(f"Write to {new_name}, which replaces {place.here.name}{others}.")
     lost = loss(place.effect, terms.row)
     if lost:
-        words.append(milder(place, changes))
+        words.append(milder(place, changes, terms))
     if not found.program.has_fields and (gone := [c.column for c in changes if isinstance(c, LeaveOut)]):
         lost = "; ".join(filter(None, [lost, f"from then on, the values of {_all(gone)}"]))
     words.append(found.words)
@@ -126,16 +126,19 @@ def loss(effect: Effect, row: str = "point") -> str:
     return f"{at_least}{number(found.rows)} of {among}: they end up with the tags and time of others"
 
 
-def milder(place: Place, changes: Sequence[Change]) -> str:
-    """What to do instead if queries need a tag that goes: a sentence; empty where no tag goes."""
+def milder(place: Place, changes: Sequence[Change], terms: Terms = Terms()) -> str:
+    """How to lose no row although a tag goes, or what to do instead: a sentence; empty where no tag goes."""
     gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
     tags = [tag for name in gone if (tag := place.here.tag(name)) is not None]
     if not tags:
         return ""
     if any(value.startswith("/") for tag in tags for value in tag.sample):
-        return "If that loses too much, keep it, with a placeholder for each id in its values (/users/<id>)."
-    kept = "it as a tag, with" if len(tags) == 1 else "them as tags, with"
-    return f"If that loses too much, keep {kept} fewer or coarser values."
+        return "To lose none, keep it instead, with a placeholder for each id in its values (/users/<id>)."
+    kept = f"it as a {terms.tag}" if len(tags) == 1 else f"them as {terms.tag}s"
+    return (
+        f"To lose none, write {terms.row}s that share a time with times that differ, by a nanosecond for example; or "
+        f"keep {kept}, with fewer or coarser values."
+    )
 
 
 def _all(names: Sequence[str]) -> str:
