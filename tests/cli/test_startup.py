@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -77,3 +79,17 @@ def test_what_reads_the_history_loads_nothing_that_measures(tmp_path: Path) -> N
     loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
     assert "sqlalchemy" in loaded
     assert loaded & HEAVY <= {"sqlalchemy", "pydantic"}
+
+
+def test_an_audit_loads_nothing_for_what_it_does_not_use(tmp_path: Path) -> None:
+    """It has no Slack, and a folder of its own for reports."""
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+        database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, paid TEXT)")
+    (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM, "audit"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
+    assert "jinja2" in loaded
+    assert loaded & {"slack_sdk", "fsspec", "urllib3", "duckdb", "dagster", "boto3"} == set()
