@@ -31,7 +31,7 @@ _KEYS: Final = ("url", "expires_after")
 _EXPIRES_AFTER: Final = "49h"
 """Two daily audits and an hour: one may fail."""
 _PART: Final = 0.9
-"""Of the time for a call, after which no answer is expected anymore: there has to be time to say so."""
+"""Share of a call's time limit that may be spent on HTTP; the rest is left for reporting that no answer came."""
 
 
 class Alertmanager(Notifier):
@@ -66,11 +66,11 @@ class Alertmanager(Notifier):
         return MessagePlace(message_id=notice.id)
 
     def edit(self, notice: Notice, timeout_s: float) -> None:
-        """Send them again, as they are now."""
+        """Send the incidents' alerts again, in their current state."""
         self._send(notice, timeout_s)
 
     def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- nothing to look up
-        """None: an alert that is sent again is still the same one."""
+        """Always None: nothing has to be looked up, because Alertmanager treats a repeated alert as the same alert."""
         return None
 
     def _send(self, notice: Notice, timeout_s: float) -> None:
@@ -82,13 +82,15 @@ class Alertmanager(Notifier):
             answer = post(f"{self._where}{_PATH}", json.dumps(alerts).encode(), self._headers, timeout_s * _PART)
         except NoAnswerError as error:
             line = f"no answer from {self._where}: {error}"
-            # Whether it arrived does not matter: an alert that is sent again is still the same one.
+            # It does not matter whether the request arrived: Alertmanager treats a repeated alert as the same alert.
             raise CallFailedError(line, stored=False, everywhere=True, late=error.late) from error
         _check(answer, self._where)
 
 
 def _alert(notice: Notice, incident: ReportedIncident, now: datetime, expires_after: timedelta) -> dict[str, Any]:
-    """The alert. Its labels are what makes it the same one tomorrow, so no figure is among them."""
+    """The incident as an alert for Alertmanager's API. Alertmanager identifies an alert by its labels, so the labels
+    contain no figure, which would change from day to day.
+    """
     ends = now + expires_after if incident.is_open else now
     begins = min(datetime.combine(incident.opened, time(), UTC), now)
     annotations = {"summary": incident.headline, "impact": incident.figures, "report": incident.link}
@@ -110,7 +112,9 @@ def _alert(notice: Notice, incident: ReportedIncident, now: datetime, expires_af
 
 
 def _check(answer: HttpAnswer, where: str) -> None:
-    """Alertmanager answers with 200 and nothing else; what it refuses, it says in JSON."""
+    """Raise NotifyError unless Alertmanager accepted the alerts: 200 with an empty body. It explains a rejection in
+    JSON.
+    """
     body = answer.body.decode(errors="replace").strip()
     if answer.status == HTTPStatus.OK and not body:
         return

@@ -22,16 +22,16 @@ from tsaudit.net import addresses
 from tsaudit.text import printable
 
 DEFAULT: Final = "default"
-"""The owner whose address others have, too, unless they have one of their own."""
+"""The key of the address that owners share who have no address of their own."""
 _LIVE: Final = re.compile(r"@|<(?=[!#])|\](?=\()")
-"""What lets a name from a database notify people or become a link: `@all`, `<!channel>`, `[text](address)`. Some
+"""Parts of a database name that could notify people or become a link: `@all`, `<!channel>`, `[text](address)`. Some
 services render Markdown in plain text, which Apprise then does not escape.
 """
 _ZERO_WIDTH_SPACE: Final = "\u200b"
 _LEAST_SECRET: Final = 3
-"""Characters of a part of an address that is kept out of reasons."""
+"""Shortest part of an address, in characters, that is removed from error reasons."""
 _lines_of_calls: Final[dict[int, list[str]]] = {}
-"""What was logged during each call that goes on, by identity."""
+"""Log lines of each call in progress, by the identity of the call's list."""
 
 
 class Apprise(Notifier):
@@ -54,12 +54,12 @@ class Apprise(Notifier):
             if service is None:
                 raise SetupError(f"the address for `{printable(owner, 60)}` is not an Apprise URL")
             if "overflow=" not in address:
-                # A part of a long message is better than none. Two messages would be sent again if one fails.
+                # Truncating a long message is better than splitting it: if one part failed, both would be sent again.
                 service.overflow_mode = apprise.OverflowMode.TRUNCATE
             self._services[owner] = service
 
     def notify(self, notice: Notice, timeout_s: float) -> None:  # noqa: ARG002 -- Apprise has limits of its own
-        """Send it to the owner's address."""
+        """Send the notice to the owner's address."""
         owner = notice.owner if notice.owner in self._services else DEFAULT
         service = self._services[owner]
         sender = self._apprise.Apprise()
@@ -69,7 +69,7 @@ class Apprise(Notifier):
                 title=_quiet(notice.title),
                 body=_quiet(notice.text.partition("\n")[2].strip("\n") or notice.title),
                 notify_type=self._apprise.NotifyType(_type(notice)),
-                # Apprise escapes it where it sends HTML or Markdown.
+                # Apprise itself escapes the text where it sends HTML or Markdown.
                 body_format=self._apprise.NotifyFormat.TEXT,
             )
         if not is_sent:
@@ -91,7 +91,9 @@ def _quiet(text: str) -> str:
 
 @contextmanager
 def _logged() -> Iterator[list[str]]:
-    """What Apprise logs meanwhile, in threads of its own, from warnings on; none of it goes anywhere else."""
+    """Collects what Apprise logs during the call at level warning or above, also from its own threads, and keeps it out
+    of all other logs.
+    """
     logging.getLogger("apprise").addFilter(_keep)
     lines: list[str] = []
     _lines_of_calls[id(lines)] = lines
@@ -102,7 +104,9 @@ def _logged() -> Iterator[list[str]]:
 
 
 def _keep(record: logging.LogRecord) -> bool:
-    """One filter for all calls: with one for each, a call that hangs would take the lines of the next ones."""
+    """Logging filter shared by all calls: with one filter for each call, a hanging call would take the lines of later
+    ones.
+    """
     calls = list(_lines_of_calls.values())
     if record.levelno >= logging.WARNING:
         for lines in calls:
@@ -111,7 +115,7 @@ def _keep(record: logging.LogRecord) -> bool:
 
 
 def _without(all_addresses: Iterable[str], line: str) -> str:
-    """The line without any part of the addresses but their schemes: in some, even the host is a token."""
+    """The log line without any part of the addresses except their schemes: in some addresses, even the host is a token."""
     parts: set[str] = set()
     for rest in (address.partition("://")[2] for address in all_addresses):
         whole = re.split(r"[/?#@:&=,]+", rest)

@@ -16,9 +16,13 @@ MAX_BLOCKS: Final = 50
 """https://docs.slack.dev/reference/block-kit/blocks"""
 MAX_HEADER: Final = 150
 MAX_TEXT: Final = 1_500
-"""Of the notification text. Slack accepts more (4,000 in an edit), but counts it together with the blocks."""
+"""Maximum length of the notification text. Slack accepts more (4,000 in an edit), but counts it together with the
+blocks.
+"""
 MAX_TOTAL: Final = 10_000
-"""All blocks together. Undocumented: Slack rejects about 13,200 (github.com/slackapi/bolt-js/issues/2509)."""
+"""Maximum characters of all blocks together. Undocumented: Slack rejects about 13,200
+(github.com/slackapi/bolt-js/issues/2509).
+"""
 
 _MARKUP: Final = re.compile(r"<(?P<url>https?://[^|>]*)\|(?P<label>[^>]*)>|`(?P<code>[^`]*)`|\*(?P<bold>\w+)\*")
 
@@ -28,31 +32,31 @@ class Message:
     """One message for Slack, and the incidents it covers."""
 
     text: str
-    """For notifications, for clients without blocks, and as the whole message if Slack rejects the blocks."""
+    """Shown in notifications and in clients without blocks; the whole message if Slack rejects the blocks."""
     blocks: tuple[Block, ...]
     about: Mapping[str, str] = field(default_factory=dict)
-    """Fingerprint of each incident in the message to its severity; not sent, but stored with the message."""
+    """Fingerprint of each incident in the message to its severity. It is not sent, but stored with the message."""
     incidents: tuple[Mapping[str, Any], ...] = ()
-    """Each incident of the owner's that is open, or was before, as JSON values (`reported_incident`); for notifiers
-    that keep track of each.
+    """The owner's incidents that are open now or were open in an earlier message, as JSON values (`reported_incident`),
+    for notifiers that track each incident.
     """
     hint: Block | None = None
-    """What reactions on the message do, if they can be read where it is sent; shown before the last block."""
+    """Explains what reactions on the message do; shown before the last block wherever reactions can be read."""
 
     def to_payload(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The message as JSON values."""
         stored: dict[str, Any] = {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
         stored |= {"incidents": list(self.incidents)} if self.incidents else {}
         return stored | ({"hint": self.hint} if self.hint else {})
 
     def with_hint(self) -> tuple[Block, ...]:
-        """The blocks for where reactions can be read."""
+        """The blocks including the hint, for places where reactions can be read."""
         return (*self.blocks[:-1], self.hint, *self.blocks[-1:]) if self.hint else self.blocks
 
     def readable(self) -> str:
         """The whole message as plain text, for use without Slack.
 
-        It has no control characters: untrusted text lost them when the message was created.
+        The text has no control characters: untrusted text lost them when the message was created.
         """
         lines = []
         for block in self.blocks:
@@ -94,15 +98,18 @@ def small(text: str) -> Block:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A piece of text in one style. It is shown as it is: rich text has no markup."""
+    """A piece of text in one style. It is shown literally: rich text has no markup."""
 
     text: str
     style: Literal["", "bold", "person", "emoji"] = ""
-    """`person`: the text is the Slack ID of a user, whose name Slack shows. `emoji`: it is the name of one."""
+    """`person`: the text is the Slack ID of a user, whose name Slack shows. `emoji`: the text is the name of an emoji.
+    """
 
 
 def rich(runs: Iterable[Run], preformatted: str = "") -> Block:
-    """A paragraph, and below it a code block if there is one. The texts are cleaned, not escaped, and not empty."""
+    """A paragraph, followed by a code block if `preformatted` is not empty. The texts must be cleaned, not escaped, and
+    not empty.
+    """
     elements = [{"type": "rich_text_section", "elements": [_rich_run(run) for run in runs]}]
     if preformatted:
         elements.append({"type": "rich_text_preformatted", "elements": [_rich_run(Run(preformatted))]})
@@ -130,12 +137,12 @@ def _text(run: Block) -> str:
 
 
 def characters(blocks: Iterable[Block]) -> int:
-    """The sum that counts toward Slack's undocumented limit."""
+    """The number of characters that counts toward Slack's undocumented limit (`MAX_TOTAL`)."""
     return sum(size(text) for block in blocks for text in texts(block))
 
 
 def fitting(groups: Iterable[list[Block]], blocks_left: int, characters_left: int) -> list[list[Block]]:
-    """The leading groups that fit, each complete."""
+    """The leading groups that fit within both limits; a group is never split."""
     taken = []
     for group in groups:
         blocks_left -= len(group)

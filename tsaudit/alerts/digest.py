@@ -1,6 +1,6 @@
-"""The digest: what is still open, and what was resolved lately, over all targets of an owner.
+"""The digest: an owner's open and recently resolved incidents on all targets.
 
-It leaves out what the day's other messages report; if nothing is left, there is none.
+It leaves out what the day's other messages report. If nothing is left, no digest is sent.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ _SHOWN: Final = 5
 """Open incidents named per target."""
 _WEEK: Final = timedelta(days=7)
 _LATE: Final = timedelta(days=1)
-"""How long after a day its digest may be queued: some audit each day after midnight."""
+"""How long after a day its digest may still be queued; daily audits run shortly after midnight."""
 _WEEKDAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 
 
 def queue_due_digest(store: Store, settings: Settings) -> None:
-    """Queue the digest of the newest audited day, if it is a day for one and not over for long, once all targets due on
-    it are audited.
+    """Queue the digest of the newest audited day once all targets that are due on it are audited. Does nothing if the
+    day has no digest, or is more than a day past.
     """
     if settings.slack.digest_weekday == "never" or not settings.notifies:
         return
@@ -107,12 +107,12 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Said:
-    """What the day's messages report."""
+    """What the day's other messages to an owner report."""
 
     incidents: frozenset[str]
-    """Fingerprints of what is new or worse."""
+    """Fingerprints of new or worse incidents."""
     ended: frozenset[str]
-    """Targets on which nothing is open any more."""
+    """Targets that have no open incident anymore."""
 
 
 def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, notifier: str) -> _Said:
@@ -122,15 +122,17 @@ def _said(connection: Connection, owner: str, targets: Iterable[str], day: date,
 
 
 def _is_said(incident: Incident, said: _Said, day: date, *, edits: bool) -> bool:
-    """`edits`: whether messages are edited, so that a message also shows what has ended while others are open."""
+    """Whether the day's messages already report the incident. `edits`: whether the notifier edits messages; an edited
+    alert also shows incidents that ended while others stay open.
+    """
     if incident.resolved is not None:
         return incident.resolved == day and (edits or incident.target in said.ended)
     return incident.fingerprint in said.incidents
 
 
 def digest(day: date, found: Sequence[Incident], reports: dict[str, str], reported: int = 0) -> Message:
-    """The message for one owner. `reports`: target to the address of its newest report. `reported`: incidents that are
-    left out because other messages of the day report them.
+    """The digest for one owner. `reports`: target to the address of its newest report. `reported`: number of incidents
+    that are left out because other messages of the day report them.
     """
     still = [i for i in found if is_active(i)]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))

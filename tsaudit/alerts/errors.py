@@ -6,12 +6,12 @@ from tsaudit.errors import TsauditError
 
 
 class NotifyError(TsauditError):
-    """The notice was not delivered, and the next run tries again. One line, with what to do."""
+    """The notice was not delivered, and the next run tries again. The error's text is one line that says what to do."""
 
     def __init__(self, line: str, *, everywhere: bool = False) -> None:
         super().__init__(line)
         self.everywhere = everywhere
-        """Whether this notifier can deliver no other notice either, for now."""
+        """Whether this notifier cannot deliver any other notice at the moment, either."""
 
 
 class NoticeRefusedError(NotifyError):
@@ -23,7 +23,7 @@ class MessageGoneError(NotifyError):
 
 
 class BusyError(NotifyError):
-    """Too many calls; nothing was stored."""
+    """The service received too many calls; it did not store the notice."""
 
     def __init__(self, line: str, wait_s: float) -> None:
         super().__init__(line)
@@ -31,14 +31,14 @@ class BusyError(NotifyError):
 
 
 class CallFailedError(NotifyError):
-    """There was no answer, or none that the service sends: the call has to be repeated."""
+    """The service did not answer, or sent an answer that it never sends itself: the call has to be repeated."""
 
     def __init__(self, line: str, *, stored: bool, everywhere: bool = False, late: bool = False) -> None:
         super().__init__(line, everywhere=everywhere)
         self.stored = stored
-        """Whether the message may have arrived all the same."""
+        """Whether the message may have arrived anyway."""
         self.late = late
-        """It used up the time of a call: a few more would use up the time of the others."""
+        """Whether the call used up its full time: repeating it would take time from other channels."""
 
 
 class DeadlineError(NotifyError):
@@ -51,7 +51,7 @@ class SetupError(NotifyError):
     def __init__(self, line: str, *, code: str = "", everywhere: bool = True) -> None:
         super().__init__(f"{line} ({code})" if code else line, everywhere=everywhere)
         self.code = code
-        """The service's own word for it, and the permission that it asks for; empty if it names none."""
+        """The service's error code, followed by the permission that it asks for; empty if it names none."""
 
 
 class LookUpError(NotifyError):

@@ -17,17 +17,17 @@ ELLIPSIS: Final = "…"
 _ENTITIES: Final = {"&": "&amp;", "<": "&lt;", ">": "&gt;"}
 _LOOK_ALIKES: Final = str.maketrans({"*": "\u2217", "~": "\u223c", "`": "\u02cb"})
 _WORD_JOINER: Final = "\u2060"
-"""Invisible and zero-width; between `@` and a word, inside `://`, or in the name of an emoji, it keeps Slack from
-recognizing it.
+"""An invisible zero-width character. Placed after `@`, inside `://`, or in the name of an emoji, it keeps Slack from
+recognizing a mention, a link, or an emoji.
 """
 
 _EMOJI: Final = re.compile(r":(?=[a-z0-9_+'-]+:)")
-# Slack treats `_` as markup only at the edge of a word, so names such as user_id stay as they are.
+# Slack treats `_` as markup only at the edge of a word, so names such as user_id need no escaping.
 _EDGE_UNDERSCORE: Final = re.compile(r"(?<![^\W_])_|_(?![^\W_])")
 
 
 def size(text: str) -> int:
-    """Length as Slack may count it: in UTF-16 units, the larger of the usual counts."""
+    """Length of the text as Slack may count it: in characters or UTF-16 units, whichever is larger."""
     return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
@@ -44,23 +44,23 @@ def clean(text: str) -> str:
 
 
 def cut(text: str, limit: int) -> str:
-    """For rich text, which has no markup: cleaned, at most `limit` long, and never empty."""
+    """`text` for rich text, which has no markup: cleaned, at most `limit` long, and never empty."""
     return _cut(clean(text), limit) or " "
 
 
 def plain(text: str, limit: int) -> str:
-    """For `plain_text` objects: cleaned, entities escaped, at most `limit` long."""
+    """`text` for `plain_text` objects: cleaned, entities escaped, at most `limit` long."""
     return _escaped(clean(text), limit)
 
 
 def code(text: str, limit: int) -> str:
-    """For `mrkdwn` objects: as inline code, in which only the backquote is special."""
+    """`text` for `mrkdwn` objects: as inline code, in which only the backquote is special."""
     inner = _escaped(clean(text).replace("`", "\u02cb"), limit - 2)
     return f"`{inner or ' '}`"
 
 
 def inert(text: str, limit: int) -> str:
-    """For the text of a notification, which Slack always reads as markup. At most `limit` long."""
+    """`text` for the notification text, which Slack always reads as markup. At most `limit` long."""
     harmless = clean(text).translate(_LOOK_ALIKES)
     harmless = _EDGE_UNDERSCORE.sub("\uff3f", harmless)
     harmless = _EMOJI.sub(":" + _WORD_JOINER, harmless)
@@ -69,7 +69,7 @@ def inert(text: str, limit: int) -> str:
 
 
 def link(url: str, label: str) -> str:
-    """A link with our own label; an address that people cannot open, such as a file path, is shown as code."""
+    """A link to `url` with the given label; an address that people cannot open, such as a file path, is shown as code."""
     if re.match(r"https?://", url, re.IGNORECASE):
         # Percent-encoded first, because `|` and `>` would end the link early.
         address = quote(clean(url), safe="/:?#[]@!$&'()*+,;=%~-._")
@@ -78,7 +78,7 @@ def link(url: str, label: str) -> str:
 
 
 def _escaped(text: str, limit: int) -> str:
-    """Entities escaped; cut between characters, never within an entity."""
+    """The text with its entities escaped, at most `limit` long; it is cut between characters, never within an entity."""
     return _cut((_ENTITIES.get(character, character) for character in text), limit)
 
 

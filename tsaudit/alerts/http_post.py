@@ -20,28 +20,30 @@ from urllib.error import URLError
 from tsaudit.errors import TsauditError
 
 MOST_BYTES: Final = 8 << 20
-"""Of a response. A page of 200 messages with all their blocks is smaller, and its parsed JSON fits in memory."""
+"""Maximum size of a response. A page of 200 messages with all their blocks is smaller, and its parsed JSON fits in
+memory.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class HttpAnswer:
-    """The response, whatever its status."""
+    """The HTTP response, whatever its status."""
 
     status: int
     headers: Mapping[str, str]
-    """By lower-case name."""
+    """Header values by lower-case name."""
     body: bytes
 
 
 class NoAnswerError(TsauditError):
-    """No complete response arrived. One line."""
+    """No complete response arrived. The error's text is one line."""
 
     def __init__(self, line: str, *, sent: bool, late: bool = False) -> None:
         super().__init__(line)
         self.sent = sent
         """Whether the request may have arrived; False if no connection was made."""
         self.late = late
-        """It was abandoned because its time was up."""
+        """Whether the call was abandoned because its time was up."""
 
 
 def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None = None) -> HttpAnswer:
@@ -79,7 +81,7 @@ class _Exchange:
         try:
             self._answer = self._run()
         except Exception as error:
-            # Passed to the caller: whatever a server makes the HTTP client raise is a failed call.
+            # Handed to the caller: any exception of the HTTP client, whatever the server sent, is a failed call.
             self._error = error
         finally:
             self.hang_up()
@@ -94,7 +96,7 @@ class _Exchange:
         raise NoAnswerError(words, sent=self._connected, late=isinstance(cause, TimeoutError))
 
     def give_up(self) -> bool:
-        """Disconnect, and send nothing from now on; returns whether the request may already have arrived."""
+        """Disconnect, and keep the request from being sent from now on; returns whether it may already have arrived."""
         with self._lock:
             self._given_up = True
         self.hang_up()
@@ -110,7 +112,7 @@ class _Exchange:
                     socket.socket.shutdown(open_socket, socket.SHUT_RDWR)
 
     def _run(self) -> HttpAnswer:
-        # Only what a POST over HTTP needs: an opener without error handlers returns every status as it is.
+        # Only the handlers that a POST over HTTP needs: an opener without error handlers returns every status as it is.
         opener = urllib.request.OpenerDirector()
         opener.addheaders = []
         proxies = {"http": self._proxy, "https": self._proxy} if self._proxy else {}
@@ -123,11 +125,11 @@ class _Exchange:
         return HttpAnswer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
 
     def made(self, connection: http.client.HTTPConnection) -> None:
-        """Remember what to close: urllib hands over its connection before the response is read."""
+        """Store the connection, so that it can be closed: urllib hands over its connection before the response is read."""
         self._connection = connection
 
     def open(self, connected: socket.socket) -> None:
-        """From now on the request may arrive. TimeoutError if it must not any more."""
+        """Mark the request as possibly delivered from now on. Raises TimeoutError if it was given up before."""
         with self._lock:
             if self._given_up:
                 connected.close()

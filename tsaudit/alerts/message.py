@@ -1,4 +1,4 @@
-"""What owners read: the alert, its replies, and the all-clear. Pure: incidents in, messages out."""
+"""The messages for owners: the alert, its replies, and the all-clear. Pure functions: incidents in, messages out."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ from tsaudit.text.headline import headline
 
 SIGNS: Final = {"critical": "🔴", "warning": "🟠", "unknown": "⚪", "ok": "🟢", "note": "🔵"}
 _FOOTER_CHARACTERS: Final = 2_200
-"""Reserved for what follows the incidents."""
+"""Characters reserved for the blocks after the incidents."""
 _FOOTER_BLOCKS: Final = 5
 _SHOWN: Final = 10
-"""Incidents that are named where there is no room for more about them."""
+"""Most incidents listed by name only, where there is no room for their figures."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,16 +53,16 @@ class RunContext:
     run_url: str | None
     plans: tuple[Plan, ...] = ()
     reactions: Reactions | None = None
-    """What reactions on the messages do; None if they do nothing there."""
+    """What reactions on the messages do; None if reactions are not read there."""
 
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """An incident that the message no longer covers, and why."""
+    """An incident that the message no longer covers, with the reason."""
 
     incident: Incident
     how: str
-    """`resolved`, `muted until <day>`, `now with <owner>`."""
+    """The reason: `resolved`, `muted until <day>`, or `now with <owner>`."""
 
 
 def alert(
@@ -73,10 +73,10 @@ def alert(
     full_values: bool = False,
     mention: str | None = None,
 ) -> Message:
-    """The current state of a target for one owner: the open incidents, worst first, those that the audit did not find,
-    and what has ended.
+    """The current state of a target for one owner: the open incidents, worst first, those that this audit did not find,
+    and those that ended.
 
-    If no incident is left, it says so. `mention` is a configured Slack ID; everything else is untrusted text.
+    If no incident is left, the message says so. `mention` is a configured Slack ID; everything else is untrusted text.
     """
     ranked = sorted((one for one in incidents if not one.is_absent), key=by_badness)
     absent = sorted((one for one in incidents if one.is_absent), key=by_badness)
@@ -101,7 +101,7 @@ def news(
 ) -> Message:
     """The reply that notifies: incidents that are new or got worse (`raised`: their fingerprints).
 
-    Complete in itself, because a webhook can only post it as a separate message.
+    Complete without the alert, because a webhook can only post it as a separate message.
     """
     ranked = sorted(incidents, key=by_badness)
     worse = sum(i.fingerprint in raised for i in ranked)
@@ -111,12 +111,14 @@ def news(
 
 
 def over(context: RunContext, closed: Sequence[Closed]) -> Message:
-    """The notice that nothing in an alert is open anymore."""
+    """The notice that no incident of an alert is open anymore."""
     return _message(context, _end(context, closed), (), closed)
 
 
 def _end(context: RunContext, closed: Sequence[Closed]) -> str:
-    """Green only if it is over, not if nobody wants to hear of it: the target may be as bad as before."""
+    """The title of a message without open incidents. It has a green mark only if incidents are resolved, not if they
+    were muted: the target may be as bad as before.
+    """
     if all(c.how == "resolved" for c in closed):
         return f"{SIGNS['ok']} {context.target}: all resolved"
     sign = SIGNS["unknown" if context.verdict is Verdict.UNKNOWN else "note"]
@@ -124,7 +126,7 @@ def _end(context: RunContext, closed: Sequence[Closed]) -> str:
 
 
 def moved(context: RunContext, channel: str) -> Message:
-    """What remains of an alert whose owner now has another channel."""
+    """The final text of an alert whose owner now has another channel."""
     title = f"{context.target}: continued in {channel}"
     return Message(notification(title, (), 0), (header(plain(title, MAX_HEADER)),))
 
@@ -173,7 +175,7 @@ def address(mention: str) -> str:
 
 
 def _hint(reactions: Reactions | None) -> Block | None:
-    """Which reaction does what: the names are configured, and checked there."""
+    """A line that explains which reaction does what. The names are checked where they are configured."""
     if reactions is None or not reactions.kinds:
         return None
     does = {"ack": "acknowledges", "mute": f"mutes for {many(reactions.mute_days, 'day')}"}
@@ -192,7 +194,7 @@ def _circumstances(context: RunContext) -> str:
 
 
 def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: bool) -> Iterator[list[Block]]:
-    """The blocks of each incident. The first step of a plan stands below the first incident that it is about."""
+    """The blocks of each incident. The first step of a plan is shown with the first incident that it covers."""
     begun: set[str] = set()
     for incident in ranked:
         summary = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
@@ -206,7 +208,9 @@ def _groups(context: RunContext, ranked: Sequence[Incident], *, full_values: boo
 
 
 def _references(incident: Incident, summary: Summary, context: RunContext, plan: Plan | None) -> str:
-    """How to name the incident, and where the rest of it is. `plan`: None if there is none, or if it is named above."""
+    """The line that names the incident's ID and says where to read more. `plan`: the plan for the incident; None if
+    there is none, or if another incident above already names it.
+    """
     parts = [f"{incident.code} {inert(incident.rule, 100)}", code(short_fingerprint(incident.fingerprint), 40)]
     page = context.report_url if context.report_url and context.report_url.lower().startswith("http") else ""
     if page:

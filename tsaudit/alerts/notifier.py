@@ -1,4 +1,4 @@
-"""The interface of everything that notifies owners. Slack is one implementation; other packages bring more."""
+"""The interface of everything that notifies owners. Slack is one implementation; other packages can add more."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tsaudit.alerts.reported_incident import ReportedIncident
 
 @dataclass(frozen=True, slots=True)
 class MessagePlace:
-    """Where a message goes, or is."""
+    """The channel that a message goes to, and its ID once it is known."""
 
     channel: str = ""
     """Empty for a notifier without channels."""
     message_id: str | None = None
-    """Of the message itself, or of the message whose thread it goes to; Slack's `ts`, for example."""
+    """ID of the message, or of the message whose thread it goes to; for example Slack's `ts`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +29,9 @@ class Notice:
     id: str
     """Stays the same if the notice is sent again, so that a receiver can drop duplicates."""
     kind: str
-    """`alert`: the first notice about open incidents; `edit`: its present text; `reply`: something is new or worse;
-    `resolve`: nothing is open any more; `confirm`: what a reaction did; `digest`: the day over all of the owner's
-    targets; `test`: a test message of `tsaudit check --notify`.
+    """`alert`: the first notice about open incidents; `edit`: its current text; `reply`: an incident is new or worse;
+    `resolve`: nothing is open anymore; `confirm`: the effect of a reaction; `digest`: the day's summary of all the
+    owner's targets; `test`: a test message of `tsaudit check --notify`.
     """
     owner: str
     """A name under `owners:` in tsaudit.yaml."""
@@ -46,14 +46,14 @@ class Notice:
     severities: Mapping[str, str]
     """Fingerprint of each incident in the notice to its severity, `warning` or `critical`."""
     incidents: tuple[ReportedIncident, ...] = ()
-    """The owner's incidents on the target: those that are open, and those that were when a notice was last sent. Empty
-    for a digest, and for a notice that an earlier version has queued.
+    """The owner's incidents on the target: those open now, and those that were open when a notice was last sent. Empty
+    for a digest, and for a notice that an earlier version queued.
     """
     queued_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     place: MessagePlace = MessagePlace()
-    """The owner's channel, and the message to reply to if it names one. For `edit`, the message to replace."""
+    """The owner's channel, and the ID of the message to reply to, if any. For `edit`, the message to replace."""
     message: Message = field(default_factory=lambda: Message("", ()))
-    """The notice in Slack's Block Kit; without blocks if these were refused."""
+    """The notice in Slack's Block Kit; it has no blocks if Slack rejected them."""
 
 
 class Notifier(ABC):
@@ -64,21 +64,24 @@ class Notifier(ABC):
     """
 
     edits: bool = False
-    """Whether it replaces messages and replies to them. Then `notify` returns where a message is, and `edit` works."""
+    """Whether this notifier can replace messages and reply to them. Then `notify` returns where a message is, and
+    `edit` works.
+    """
     shows_blocks: bool = False
-    """Whether it sends `Notice.message`."""
+    """Whether this notifier sends `Notice.message`, which has blocks, instead of plain text."""
 
     @abstractmethod
     def notify(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
-        """Deliver the notice. Returns where it is now; None if it cannot be named."""
+        """Deliver the notice. Returns where the message is; None if the service does not report that."""
 
     def edit(self, notice: Notice, timeout_s: float) -> None:  # noqa: ARG002 -- for those that edit
-        """Replace the message at `notice.place`, whose ID is `notice.id`."""
+        """Replace the message at `notice.place` with the notice."""
         raise MessageGoneError("messages of this notifier cannot be edited")
 
     def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- for those that can
-        """Where the notice is, if it has arrived at `notice.place`; None if not. Asked after a crash, and only then.
+        """Where the notice is if it has arrived at `notice.place`; None if it has not. Called only after a crash.
 
-        LookUpError if that cannot be known: the notice is then sent again, because twice is better than never.
+        Raises LookUpError if that cannot be determined: the notice is then sent again, because twice is better than
+        never.
         """
         raise LookUpError("messages of this notifier cannot be read back")

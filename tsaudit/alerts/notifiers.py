@@ -1,4 +1,4 @@
-"""The configured notifiers: Slack, and those under `notifiers:`, whether tsaudit or another package brings them."""
+"""The configured notifiers: Slack, and those under `notifiers:`, which may be part of tsaudit or of another package."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _LONGEST_S: Final = 10.0
-"""Time limit of one call of such a notifier: the other notifiers wait meanwhile."""
+"""Time limit of one call of a notifier under `notifiers:`, in seconds; the other notifiers wait for it."""
 
 
 def notifier(name: str, store: Store, settings: Settings) -> Notifier | None:
@@ -50,7 +50,8 @@ def slack(store: Store, settings: Settings) -> BotToken | Webhook | None:
 
 
 def plug_in(name: str, settings: Mapping[str, SecretStr]) -> Notifier:
-    """The notifier with that name under `notifiers:`. `use:` says which one it is, if not the one of that name.
+    """The notifier configured under `notifiers:` with that name. `use:` selects the implementation; without it, the
+    name does.
 
     Raises SetupError, one line, if it cannot be used.
     """
@@ -77,7 +78,9 @@ def plug_in(name: str, settings: Mapping[str, SecretStr]) -> Notifier:
 
 
 class _Bounded(Notifier):
-    """A notifier under `notifiers:`, whose calls end in time, and whose errors are NotifyErrors that name it."""
+    """Wraps a notifier under `notifiers:`: its calls are limited in time, and its errors become NotifyErrors that name
+    it.
+    """
 
     def __init__(self, name: str, inner: Notifier) -> None:
         self._name = name
@@ -87,7 +90,7 @@ class _Bounded(Notifier):
 
     def notify(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
         found = self._called(timeout_s, lambda limit: self._inner.notify(notice, limit))
-        # It has been delivered, whatever an untyped plug-in returns.
+        # The notice counts as delivered, whatever an untyped plug-in returns.
         return found if isinstance(found, MessagePlace) else None
 
     def edit(self, notice: Notice, timeout_s: float) -> None:

@@ -1,8 +1,8 @@
-"""Decides what to send, and stores it before anything is sent.
+"""Decides which messages to send, and stores them before anything is sent.
 
 It compares the incidents open now with what an owner was sent before, not only with the changes of this run. So a
-second audit of the same day repeats nothing, and an incident that was muted, or had another owner, is reported in
-time.
+second audit of the same day repeats nothing, and an incident that was muted or had another owner is reported once that
+changes.
 """
 
 from __future__ import annotations
@@ -29,21 +29,21 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
 
 _WAIT_S: Final = 5.0
-"""For another process that sends."""
+"""How long to wait for another process that is sending, in seconds."""
 
 
 def queue(store: Store, settings: Settings, changes: Sequence[IncidentChange], context: RunContext) -> list[str]:
     """Queue the messages to the owners of a target after an audit; returns their IDs.
 
     One message per owner, edited while any of its incidents is open. New and worse incidents notify with a reply in its
-    thread, and the end of the last one closes it. For a day before the newest audited one, nothing is queued: it is not
-    news. Future days, left by a wrong clock, silence nothing.
+    thread, and the end of the last one closes it. For a day before the newest audited one, nothing is queued, because
+    it is no longer news. Audited days in the future, caused by a wrong clock, do not prevent messages.
     """
     if clock.is_closed(store.days(context.target), context.day):
         return []
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
-        # Read here, because another audit of the day may have found more while this one waited for the lock.
+        # Read only now, because another audit of the day may have found more while this one waited for the lock.
         standing = incidents.standing(connection, context.target, context.day)
         known = {i.fingerprint: i for i in standing}
         for change in changes:
@@ -67,7 +67,7 @@ class _Thread:
     known: dict[str, Incident]
     notifier: str
     sent_to_others: Collection[str] | None = None
-    """None: not looked up yet."""
+    """Fingerprints of incidents that other owners were notified about; None: not looked up yet."""
 
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
@@ -87,9 +87,10 @@ class _Thread:
         return self._go_on(alert)
 
     def _move(self, alert: Delivery) -> list[str]:
-        """The owner's channel was changed in the configuration: start a new message there, and say so in the old one.
+        """The owner's channel was changed in the configuration: start a new message there, and report that in the old
+        one.
 
-        If there is nothing to notify about, it continues where it is, so that its end is reported there.
+        If there is nothing to notify about, the thread continues where it is, so that its end is reported there.
         """
         fresh = self._news({}) or self._news(self._notified(deliveries.family(self.connection, alert.id)))
         if not fresh:
@@ -97,7 +98,7 @@ class _Thread:
         return [self._add(DeliveryKind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
 
     def _live_alert(self) -> Delivery | None:
-        """The thread's alert that has not been closed, as far as its owner can have seen it."""
+        """The thread's alert that has not been closed, if its owner can have seen it; None if there is none."""
         alert = deliveries.newest(self.connection, self.thread, DeliveryKind.ALERT, self.notifier)
         if alert is None or not self._was_notified(alert):
             return None
@@ -105,7 +106,9 @@ class _Thread:
         return None if closing is not None and closing.parent_id == alert.id else alert
 
     def _was_notified(self, delivery: Delivery) -> bool:
-        """Sent or still to be sent; printed in a terminal counts only as long as there is no Slack."""
+        """Whether its owner was or will be notified. A message printed in a terminal counts only while Slack is not
+        configured.
+        """
         slack = self.settings.slack.token or self.settings.slack.webhook
         is_set_up = self.notifier != SLACK or slack
         return delivery.state is not DeliveryState.FAILED and not (
@@ -113,13 +116,15 @@ class _Thread:
         )
 
     def _notified(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
-        """What the messages of a thread have notified about, if its owner can have seen them."""
+        """Fingerprint to severity of what the thread's messages notified about, if its owner can have seen them."""
         return notified_by(
             row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT) or self._was_notified(row)
         )
 
     def _back(self, rows: Sequence[Delivery]) -> frozenset[str]:
-        """Incidents that outgrew a decision: that is news, whatever was sent before somebody made it."""
+        """Fingerprints of incidents that got worse than what was muted or acknowledged: they are news, whatever was
+        sent before the decision.
+        """
         return frozenset(
             i.fingerprint
             for i in self.open
@@ -157,14 +162,15 @@ class _Thread:
         return queued
 
     def _prune(self, shown: Sequence[Delivery]) -> None:
-        """A message that is edited every day for years must not fill the history with its old texts."""
+        """Delete the texts of older edits: a message that is edited every day for years must not fill the history."""
         for row in shown:
             if row.payload["blocks"]:
                 deliveries.drop_content(self.connection, row)
 
     def _news(self, notified: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
-        """What needs a notification: new, or worse than reported. An acknowledged incident only if it is worse, or if
-        another owner was sent it; none that the audit did not find.
+        """The incidents that need a notification: new, or worse than reported. An acknowledged incident needs one only
+        if it is worse, or if another owner was notified about it before; an incident that the audit did not find needs
+        none.
         """
         fresh = []
         for incident in (one for one in self.open if not one.is_absent):
@@ -177,7 +183,7 @@ class _Thread:
         return fresh
 
     def _sent_to_others(self) -> Collection[str]:
-        """What other owners of incidents of the target have been notified about."""
+        """Fingerprints of this target's incidents that other owners have been notified about."""
         if self.sent_to_others is None:
             others = set(deliveries.threads_about(self.connection, self.context.target, self.notifier)) - {self.thread}
             alerts = [deliveries.newest(self.connection, one, DeliveryKind.ALERT, self.notifier) for one in others]
@@ -186,9 +192,9 @@ class _Thread:
         return self.sent_to_others
 
     def _with_incidents(self, text: Message, shown: Sequence[Delivery]) -> Message:
-        """The message with all incidents one by one: those that are open, and what was shown of others, or of the same
-        at another severity, since the last message before this day that was sent. Slack shows what is in the message,
-        and needs no more.
+        """The message with its list of incidents: those that are open, and those that earlier messages since the last
+        one sent before this day showed, at a severity that no longer applies. For notifiers that track each incident;
+        Slack needs only the text.
         """
         if self.notifier == SLACK:
             return text
@@ -205,7 +211,9 @@ class _Thread:
         return replace(text, incidents=tuple(one.to_payload() for one in one_by_one))
 
     def _closed(self, shown: Sequence[Delivery]) -> list[Closed]:
-        """What the message covered before this day and is no longer open; the same however often a day is audited."""
+        """Incidents that the message covered before this day and that are no longer open. The same for every audit of a
+        day.
+        """
         base = [row for row in shown if row.day < self.context.day] or shown[:1]
         still = {i.fingerprint for i in self.open}
         gone = [self.known[f] for f in base[-1].payload["about"] if f not in still and f in self.known]
@@ -226,9 +234,10 @@ class _Thread:
 
 
 def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
-    """Which incidents, at which severity, a message and its replies have notified about, in the order they were queued.
+    """Fingerprint to severity of what a message and its replies have notified about.
 
-    An edit notifies nobody, but an incident that it shows as milder or closed may notify again.
+    Rows are read in the order they were queued. An edit notifies nobody, but an incident that it shows as milder or
+    closed may notify again.
     """
     notified: dict[str, Severity] = {}
     for row in rows:
@@ -256,9 +265,10 @@ def _how(incident: Incident, owner: str) -> str:
 
 
 def record_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
-    """Without Slack: close the queued messages about these targets and days, as if they had been printed.
+    """Without Slack: close the queued messages about these targets and days, because they were just printed.
 
-    `shown`: target to its audited day. With Slack, or while somebody else sends, nothing changes. Returns how many.
+    `shown`: target to its audited day. Does nothing if Slack is configured, or while another process is sending.
+    Returns how many messages were closed.
     """
     if settings.slack.token or settings.slack.webhook:
         return 0

@@ -1,4 +1,4 @@
-"""How fast messages are sent, and how long a run may spend on it."""
+"""The pace at which messages are sent, and the time that a run may spend on it."""
 
 from __future__ import annotations
 
@@ -18,22 +18,24 @@ class SendingPace:
     """Rates and timeouts, in seconds."""
 
     message_s: float = 1.0
-    """Between two calls for one channel; Slack allows one message a second."""
+    """Time between two calls for one channel; Slack allows one message a second."""
     tries: int = 4
     backoff_s: float = 2.0
-    """Before the second attempt; doubled for each further one."""
+    """Wait before the second attempt; doubled for each further attempt."""
     longest_wait_s: float = 120.0
-    """If Slack asks for more, the next run sends the rest."""
+    """Longest wait that Slack may ask for; if it asks for more, the next run sends the rest."""
     call_s: float = 30.0
     """The longest that one call may take, from the DNS lookup to the last byte of the response."""
     least_call_s: float = 5.0
     """Minimum for the last call of a run, however little time is left: cutting it short leaves its message in doubt."""
     blocks_s: float = 3600.0
-    """How long a message is tried with its blocks, at least: during an outage, many attempts fail within a minute."""
+    """How long sending a message with its blocks is retried, at least: during an outage, many attempts fail within a
+    minute.
+    """
     doubt_s: float = 5.0
-    """How long after a broken call its message may still appear."""
+    """How long after a failed call its message may still appear."""
     lock_wait_s: float = 300.0
-    """How long another sender, which sends our messages too, may make no progress."""
+    """How long to wait for another process that sends our messages and makes no progress."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
 
@@ -43,7 +45,9 @@ _LONGEST_S: Final[ContextVar[float]] = ContextVar("tsaudit_longest_s", default=m
 
 @contextmanager
 def at_most(seconds: float) -> Iterator[None]:
-    """Limits sending during the context, whatever the configuration allows: the caller has no more time."""
+    """Limits the time for sending inside the `with` block, whatever the configuration allows: the caller has no more
+    time.
+    """
     before = _LONGEST_S.set(seconds)
     try:
         yield
@@ -53,26 +57,26 @@ def at_most(seconds: float) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class TimeBudget:
-    """The time that a run spends on sending, however Slack behaves and however many channels there are."""
+    """The time that a run may spend on sending, however slowly Slack answers and however many channels there are."""
 
     seconds: float
     pace: SendingPace
     ends: float
-    """A reading of `pace.now`."""
+    """When the budget ends, as a reading of `pace.now`."""
 
     @classmethod
     def of(cls, seconds: float, pace: SendingPace) -> TimeBudget:
-        """From now on. Shorter inside `at_most`."""
+        """A budget of this many seconds from now; shorter inside `at_most`."""
         chosen = min(seconds, _LONGEST_S.get())
         return cls(chosen, pace, pace.now() + chosen)
 
     @property
     def left_s(self) -> float:
-        """Negative once it is used up."""
+        """Seconds left; negative once the budget is used up."""
         return self.ends - self.pace.now()
 
     def call_s(self) -> float:
-        """How long the next call may take. DeadlineError if no call may be made any more."""
+        """Seconds that the next call may take. Raises DeadlineError if no further call may be made."""
         if self.left_s <= 0:
             raise self.used_up()
         return min(self.pace.call_s, max(self.left_s, self.pace.least_call_s))

@@ -1,7 +1,7 @@
 """Reads the reactions on messages in Slack, and acts on them: acknowledge, mute, and undo.
 
-What a reaction does, and the reply that confirms it, are stored in one transaction. So a process that dies in between
-leaves a reaction that the next one reads, or a decision with its reply still to be sent.
+The decision made by a reaction and the reply that confirms it are stored in one transaction. So if the process dies,
+the next one either reads the reaction again or finds the decision with its reply still queued.
 """
 
 from __future__ import annotations
@@ -41,44 +41,44 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
 
 _LONGEST_S: Final = 30.0
-"""Most seconds for all messages: the next audit asks for the rest."""
+"""Most seconds for reading the reactions on all messages; the next audit reads the rest."""
 _SHARE: Final = 1 / 8
-"""Of the time that sending may take, because a sensor reads and sends within a minute."""
+"""Share of the sending time that reading may take: a sensor reads and sends within one minute."""
 _ALONE_S: Final = 2.0
-"""How long to wait for another process, which then asks Slack for us."""
+"""Seconds to wait for another process, which then reads the reactions instead."""
 _CLOSED_FOR: Final = timedelta(days=14)
-"""How long after its last incident a message is still asked about, to say that nothing is left to do."""
+"""How long after its last incident ended a message is still read, in order to reply that nothing is left to do."""
 _NAMED: Final = 5
 _OTHERS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class ReactionReport:
-    """What was read, and what came of it."""
+    """The outcome of reading reactions."""
 
     asked: int = 0
-    """Messages."""
+    """Messages whose reactions were read."""
     decided: int = 0
     """Incidents that were acknowledged or muted."""
     undone: int = 0
     """Incidents whose decision was undone."""
     problems: tuple[str, ...] = ()
-    """One line each, with what to do. Nobody's message is lost: reactions stay in Slack until they can be read."""
+    """One line each, with what to do. No reaction is lost: it stays in Slack until it can be read."""
 
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """A message in Slack, and the incidents that it showed when it last showed any."""
+    """A message in Slack, and the incidents in the newest version of it that showed any."""
 
     message: Delivery
     fingerprints: tuple[str, ...]
 
 
 def read_reactions(store: Store, settings: Settings, pace: SendingPace | None = None) -> ReactionReport:
-    """Read the reactions on all messages with open incidents, decide accordingly, and queue replies that confirm it.
+    """Read the reactions on all messages with open incidents, store the decisions, and queue replies that confirm them.
 
-    Takes at most half a minute, and asks about at most `slack.reactions.most_asked` messages; if there are more, it
-    chooses some of them. Does nothing without a bot token. Problems with Slack raise nothing; they are in the report.
+    Takes at most half a minute, and reads at most `slack.reactions.most_asked` messages, chosen at random if there are
+    more. Does nothing without a bot token. Problems with Slack raise nothing; they are in the report.
     """
     wanted = settings.slack.reactions
     if settings.slack.token is None or not wanted.read or not wanted.kinds:
@@ -88,7 +88,7 @@ def read_reactions(store: Store, settings: Settings, pace: SendingPace | None = 
     if not found:
         return ReactionReport()
     if len(found) > wanted.most_asked:
-        # Not always the same ones: the others would never be asked about.
+        # Chosen at random: otherwise the same messages would be left out every time.
         found = random.sample(found, wanted.most_asked)
     with deliveries.sole_sender(store.engine, _ALONE_S) as alone:
         return _read(store, settings, found, pace or SendingPace()) if alone else ReactionReport()
@@ -107,7 +107,7 @@ def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: Send
             continue
         except SetupError as error:
             if not error.everywhere:
-                # The channel was archived, for example. Whoever sends there next reports it.
+                # The channel was archived, for example. The next message sent there reports it.
                 continue
             problems.append(_explained(error))
             break
@@ -144,7 +144,9 @@ def _act(store: Store, settings: Settings, one: Covered, seen: Mapping[str, tupl
 
 
 def _messages(connection: Connection) -> list[Covered]:
-    """The messages to ask about: an incident is open or ended recently, or a reaction still decides something."""
+    """The messages to read: an incident of theirs is open or ended recently, or a reaction on them still decides
+    something.
+    """
     current = {i.fingerprint: i for i in incidents.standing(connection, None, clock.today())}
     counted = {r.delivery_id for r in reaction_log.present(connection)}
     chosen = []
@@ -162,7 +164,7 @@ def _matters(incident: Incident) -> bool:
 
 
 def _covered(rows: Iterable[Delivery]) -> list[Covered]:
-    """Alerts and replies, each with what it covers: of an alert, whatever its newest edit shows that shows anything."""
+    """Alerts and replies, each with the incidents it covers: for an alert, those in its newest edit that shows any."""
     messages: dict[str, Covered] = {}
     for row in rows:
         identity = row.parent_id if row.kind is DeliveryKind.EDIT and row.parent_id else row.id
@@ -176,20 +178,20 @@ def _covered(rows: Iterable[Delivery]) -> list[Covered]:
 
 @dataclass(frozen=True, slots=True)
 class ReactionOutcome:
-    """What a reaction does to each incident of its message."""
+    """What a reaction does to each incident of its message, by case."""
 
     decided: list[Incident] = field(default_factory=list)
     same: list[Incident] = field(default_factory=list)
-    """The same was already decided."""
+    """The same decision already applies."""
     other: list[Incident] = field(default_factory=list)
-    """Somebody decided something else with a command."""
+    """Somebody made a different decision with a command."""
     over: list[Incident] = field(default_factory=list)
     """No longer open."""
 
 
 @dataclass(frozen=True, slots=True)
 class Reacted:
-    """Numbers of incidents."""
+    """How many incidents were decided, and how many decisions undone."""
 
     decided: int = 0
     undone: int = 0
@@ -206,13 +208,14 @@ class Reacting:
     settings: Settings
     message: Delivery
     known: dict[str, Incident]
-    """The incidents that the message covers, with the decisions that apply today."""
+    """Fingerprint to incident, for those that the message covers, with the decisions that apply today."""
 
     def act(self, before: Sequence[StoredReaction], people: Mapping[str, Sequence[str]]) -> Reacted:
-        """`before`: those that were acted upon. `people`: what is there now: kind of decision to Slack IDs, not empty.
+        """`before`: the reactions that were already processed. `people`: the reactions there now, as kind of decision
+        to the Slack IDs of who left it, never empty.
 
-        What is gone is undone first, so that what remains applies again. Of several new ones, the last of ack and mute
-        applies.
+        Removed reactions are undone first, so that the remaining ones apply again. Of several new ones, the last of ack
+        and mute applies.
         """
         gone = [one for one in before if one.kind not in people]
         there = {one.kind: one for one in before if one.kind in people}
@@ -232,11 +235,11 @@ class Reacting:
         return done
 
     def _go_on(self, one: StoredReaction, people: Sequence[str], freed: Sequence[Incident]) -> Reacted:
-        """A reaction that is still there applies again to what another one no longer covers."""
+        """Apply a reaction that is still there to incidents that a removed reaction no longer decides."""
         if one.person not in people:
             reaction_log.hand_over(self.connection, one, people[0])
             one = StoredReaction(one.id, one.delivery_id, one.kind, people[0])
-            # What got worse since has come back: the reaction is about what it was before.
+            # An incident that got worse since then is reported again: the reaction was about its earlier state.
             still = [incident for incident in self._made_by(one) if incident.decision]
             return self._decide(one, [*still, *freed], again=True)
         return self._decide(one, freed) if freed else Reacted()
@@ -245,7 +248,9 @@ class Reacting:
         return sorted(self.known.values(), key=by_badness)
 
     def _made_by(self, one: StoredReaction) -> list[Incident]:
-        """The incidents whose newest decision is the reaction's, and has not ended; also those that got worse since."""
+        """The incidents whose newest decision was made by this reaction and has not ended, including those that got
+        worse since.
+        """
         behind = decision_log.reactions_behind(self.connection)
         return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.exceeded)]
 
@@ -259,7 +264,7 @@ class Reacting:
         return [self.known[i.fingerprint] for i in undone]
 
     def _decide(self, one: StoredReaction, some: Iterable[Incident], *, again: bool = False) -> Reacted:
-        """`again`: decisions of the same reaction are made once more, in the name of another person."""
+        """`again`: repeat decisions of the same reaction in the name of another person."""
         outcome, until = ReactionOutcome(), self._until(one.kind)
         behind = decision_log.reactions_behind(self.connection)
         for incident in some:
@@ -289,7 +294,8 @@ class Reacting:
         if made is not None and not (again and behind == one.id):
             if made.kind == one.kind:
                 return outcome.same
-            # What somebody decided with a command and a reason stays; an ack only says that somebody is working on it.
+            # A decision that somebody made with a command and a reason stays; an ack only says that somebody is working
+            # on it.
             if behind is None and made.kind is not DecisionKind.ACK:
                 return outcome.other
         return outcome.decided
@@ -300,7 +306,7 @@ class Reacting:
         return clock.today() + timedelta(days=self.settings.slack.reactions.mute_days)
 
     def _name(self, kind: str) -> str:
-        """The reaction that does it now; the configuration may have changed since."""
+        """The name of the reaction that now makes this decision; the configuration may have changed since."""
         return next((name for name, does in self.settings.slack.reactions.kinds.items() if does == kind), kind)
 
     def _refresh(self, some: Sequence[Incident]) -> None:
@@ -309,7 +315,7 @@ class Reacting:
             self.known[incident.fingerprint] = incident
 
     def _reply(self, text: Message) -> None:
-        """In the thread of the alert, as Slack has no threads within threads."""
+        """Queue a reply in the thread of the alert, because Slack has no threads within threads."""
         alert = self.message.parent_id or self.message.id
         channel = self.message.sent_channel or self.message.channel
         draft = MessageDraft(
@@ -321,7 +327,7 @@ class Reacting:
 def confirm_decided(
     reaction: StoredReaction, name: str, outcome: ReactionOutcome, until: date | None
 ) -> Message | None:
-    """The reply to a new reaction; None if there is nothing to say because the same was already decided."""
+    """The reply to a new reaction; None if the same decision already applied to all incidents."""
     groups: list[list[str]] = []
     if outcome.decided:
         it = plural(len(outcome.decided), "it is", "they are"), plural(len(outcome.decided), "it gets", "they get")
@@ -343,14 +349,14 @@ def confirm_decided(
 
 
 def confirm_undone(reaction: StoredReaction, name: str, some: Sequence[Incident]) -> Message:
-    """The reply to a reaction that was taken back."""
+    """The reply when a reaction was removed."""
     title = f":{name}: was taken back. No longer {decisions.DONE[reaction.kind]}: {many(len(some), 'incident')}."
     return _in_paragraphs([[title, *_listed(some)]])
 
 
 def _in_paragraphs(groups: Sequence[Sequence[str]]) -> Message:
     paragraphs = ["\n".join(lines) for lines in groups]
-    # Without `about`: it notifies about nothing that anybody has to see.
+    # Without `about`: the reply notifies about no incident.
     return Message("\n".join(paragraphs), tuple(map(markup, paragraphs)))
 
 

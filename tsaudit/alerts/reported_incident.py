@@ -1,4 +1,4 @@
-"""The incidents of a message one by one, for notifiers that keep track of each, such as Alertmanager."""
+"""The incidents of a message one by one, for notifiers that track each incident, such as Alertmanager."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportedIncident:
-    """An incident of a notice. All texts are one line without control characters."""
+    """An incident in a notice. All texts are one line without control characters."""
 
     fingerprint: str
     code: str
-    """Of the rule."""
+    """Code of the rule."""
     rule: str
     """The rule's name."""
     subject: str
-    """Database, table, and column."""
+    """Database, table, and column of the finding, as text."""
     severity: str
     """`warning` or `critical`."""
     is_open: bool
-    """False: not anymore, not at this severity, or not for this owner."""
+    """Whether the incident is open. False: it ended, has another severity now, or has another owner."""
     opened: date
     headline: str
     figures: str
-    """What it costs, what is measured, and the time left, as far as known."""
+    """The cost, the measured value, and the time left, as far as known."""
     link: str
     """Address of the finding in the report; empty if the report has none that people can open."""
 
     @classmethod
     def of(cls, incident: Incident, severity: Severity, context: RunContext, *, is_open: bool) -> ReportedIncident:
-        """The incident at a severity that it has, or had."""
+        """The incident at a severity that it has now or had before."""
         summary = of_finding(incident.finding, incident.code, context.plans, context.target, context.day)
         page = context.report_url or ""
         return cls(
@@ -59,7 +59,7 @@ class ReportedIncident:
         )
 
     def to_payload(self) -> dict[str, Any]:
-        """As JSON values."""
+        """The incident as JSON values."""
         return dataclasses.asdict(self) | {"opened": self.opened.isoformat()}
 
     @classmethod

@@ -1,5 +1,5 @@
-"""Who is notified, where, and by whom: the owner of a finding, the owner's channel and notifiers, and the messages
-that a process sends if others, with another configuration, share its history.
+"""Who is notified, and where: the owner of a finding, the owner's channel and notifiers, and which messages a process
+sends if it shares its history with others that have another configuration.
 """
 
 from __future__ import annotations
@@ -21,11 +21,13 @@ if TYPE_CHECKING:
 
 DEFAULT_OWNER: Final = "default"
 ABANDONED: Final = timedelta(days=1)
-"""A message that waits for longer, about a target that is not configured here, is probably not configured anywhere."""
+"""A message about a target that is not configured here and that has waited longer than this is probably not configured
+anywhere.
+"""
 
 
 def owner_of(settings: Settings, target: Target) -> Callable[[Finding, RuleResult], str]:
-    """The name of the owner of a finding on the target, from the first of these that sets one:
+    """The name of the owner of a finding on the target, as set by the first of these:
 
     the target's measurement patterns, the routes, the target, `default`. Patterns are tried in the order of the file
     and are case-sensitive; a finding about a whole target or database has an empty measurement name.
@@ -58,12 +60,14 @@ def channel_of(settings: Settings, name: str) -> str:
 
 
 def no_channel(owner: str) -> str:
-    """The problem of an owner who has none in Slack."""
+    """The problem that the owner has no channel in Slack."""
     return f"owner `{owner}` has no channel; set `owners.{owner}.channel` (or that of `default`)"
 
 
 def notifiers_of(settings: Settings) -> tuple[str, ...]:
-    """Where owners are notified: in Slack, too, unless only others are configured: its messages go to a terminal."""
+    """Names of the notifiers. Slack is one of them unless only others are configured; without a token or webhook, its
+    messages are printed.
+    """
     others = tuple(sorted(settings.notifiers))
     return (SLACK, *others) if settings.slack.token or settings.slack.webhook or not others else others
 
@@ -80,9 +84,10 @@ def _matches(route: Route, target: str, measurement: str, result: RuleResult) ->
 
 
 class Share:
-    """The messages that this configuration has to send.
+    """Decides which of the queued messages this configuration has to send.
 
-    Others are left to the configuration that queued them: it knows their channels, and may be the only one with Slack.
+    Other messages are left to the configuration that queued them: it knows their channels, and may be the only one with
+    Slack.
     """
 
     def __init__(self, store: Store, settings: Settings) -> None:
@@ -92,12 +97,14 @@ class Share:
         self._notifiers = {*settings.notifiers, *([SLACK] if slack.token or slack.webhook else [])}
 
     def has(self, delivery: Delivery) -> bool:
-        """Whether the message is about targets that are configured here, or has been left by everybody else."""
+        """Whether the message is about targets that are configured here, or was abandoned by every other configuration."""
         age = utc_now() - delivery.queued_at.replace(tzinfo=UTC)
         return self._is_own(delivery) or (age > ABANDONED and delivery.notifier in self._notifiers)
 
     def overdue(self, age: timedelta) -> Delivery | None:
-        """Of these messages, the one that has been waiting for the longest time, and for more than `age`."""
+        """Of these messages, the one that has waited longest, if it has waited for more than `age`; None if there is
+        none.
+        """
         before = (utc_now() - age).replace(tzinfo=None)
         return next(filter(self.has, deliveries.waiting_since(self._store.engine, before)), None)
 
@@ -105,7 +112,7 @@ class Share:
         owner, target = deliveries.split_thread(delivery.thread)
         if target:
             return target in self._names
-        # A digest is about all targets of an owner; only its channel shows who queued it.
+        # A digest covers all targets of an owner; only its channel shows who queued it.
         is_here = delivery.channel == channel_of(self._settings, owner) if delivery.notifier == SLACK else True
         return self._is_alone or (is_here and delivery.notifier in self._notifiers)
 

@@ -1,4 +1,4 @@
-"""Sends queued messages through their notifiers: each one once and in order; none is lost, whenever sending is
+"""Sends queued messages through their notifiers: each once and in order, and without losing any if sending is
 interrupted.
 """
 
@@ -36,26 +36,26 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class SendReport:
-    """The outcome for the messages that were waiting."""
+    """The outcome of sending the messages that were waiting."""
 
     sent: int = 0
     edited: int = 0
     failed: int = 0
-    """Slack rejected them, and the plain text versions too."""
+    """Messages that the notifier rejected, also as plain text."""
     not_sent: int = 0
-    """Printed in the terminal, because Slack is not configured."""
+    """Messages printed in the terminal, because Slack is not configured."""
     waiting: int = 0
-    """Still queued; the next run tries again."""
+    """Messages still queued; the next run tries again."""
     errors: tuple[str, ...] = ()
-    """One line each, with what to do. If not empty, somebody was not notified, and the run must fail."""
+    """One line each, with what to do. If there is any, somebody was not notified, and the run must fail."""
     out_of_time: tuple[str, ...] = ()
-    """Those of `errors` that say only that time was up, or that another process is sending."""
+    """The `errors` that only report that the time was up, or that another process is sending."""
 
 
 def send(store: Store, settings: Settings, out: Callable[[str], None], pace: SendingPace | None = None) -> SendReport:
     """Send everything that is queued, oldest first, and check messages that an earlier sender left in doubt.
 
-    What another configuration has queued in the same history is left to that one (`Share`). It takes at most
+    Messages that another configuration queued in the same history are left to that one (`Share`). Sending takes at most
     `slack.deadline_s`, plus the end of a call in progress. Without a token or webhook, the messages go to `out` as text
     and are stored as `not_sent`. Problems with Slack or the network raise nothing; they are in the report.
     """
@@ -87,9 +87,9 @@ class _Sender:
     budget: TimeBudget
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("sent", "edited", "failed", "not_sent"), 0))
     errors: dict[str, None] = field(default_factory=dict)
-    """In order, each once."""
+    """Error lines in order, without duplicates."""
     out_of_time: dict[str, None] = field(default_factory=dict)
-    """Those of them that only say that."""
+    """The error lines that only report that the time was up."""
     blocked: set[tuple[str, str]] = field(default_factory=set)
     """(notifier, owner or channel) to whom nothing more is sent in this run, so that their messages stay in order."""
     down: set[str] = field(default_factory=set)
@@ -97,15 +97,17 @@ class _Sender:
     stopped: bool = False
     """Whether nothing more is sent at all: the time is used up."""
     notifiers: dict[str, Notifier | SetupError | None] = field(default_factory=dict)
-    """Those that were needed so far: None without Slack, or why one cannot be used."""
+    """Notifiers used so far, by name: None for Slack without a token or webhook, SetupError for one that cannot be
+    used.
+    """
     called: dict[str, float] = field(default_factory=dict)
-    """Slack's channel to the time of its last call."""
+    """Slack channel to the time of the last call for it."""
 
     def __post_init__(self) -> None:
         self.share = Share(self.store, self.settings)
 
     def drain(self) -> None:
-        """Goes through the queue once, Slack first; messages queued meanwhile come last, so they are sent, too."""
+        """Go through the queue once, Slack first. Messages queued meanwhile come last, and are sent, too."""
         for notifier in deliveries.waiting_notifiers(self.store.engine):
             position = 0
             while batch := deliveries.waiting(self.store.engine, after=position, notifier=notifier):
@@ -126,7 +128,9 @@ class _Sender:
         )
 
     def _line(self, notifier: str, owner: str) -> tuple[str, str]:
-        """Whose messages wait for each other: those of one channel."""
+        """The key of the queue that the owner's messages wait in: those of one Slack channel, or of one owner, are sent
+        in order.
+        """
         return notifier, (channel_of(self.settings, owner) if notifier == SLACK else "") or owner
 
     def _handle(self, delivery: Delivery, owner: str) -> None:
@@ -170,28 +174,32 @@ class _Sender:
         self._show(delivery)
 
     def _show(self, delivery: Delivery) -> None:
-        """Printed text cannot be edited: for an edit, which should notify nobody, only a line is printed."""
+        """Print the message. Printed text cannot be edited, so for an edit, which should notify nobody, only a line is
+        printed.
+        """
         message = Message.from_payload(delivery.payload)
         self.out(f"edited: {message.text}" if delivery.kind is DeliveryKind.EDIT else message.readable())
         self._record_result(delivery, DeliveryState.NOT_SENT)
         self.counts["not_sent"] += 1
 
     def _place(self, notifier: Notifier, delivery: Delivery, owner: str) -> MessagePlace | None:
-        """None for an edit of a message that cannot be edited: sent by a webhook, for example, or never sent."""
+        """Where to send the message; None for an edit that cannot be made: its message was sent by a webhook, for
+        example, or never sent.
+        """
         parent = deliveries.find(self.store.engine, delivery.parent_id) if delivery.parent_id else None
         if notifier.edits and parent and parent.sent_id:
             return MessagePlace(parent.sent_channel or "", parent.sent_id)
         return None if delivery.kind is DeliveryKind.EDIT else self.begins_at(delivery, owner)
 
     def begins_at(self, delivery: Delivery, owner: str) -> MessagePlace:
-        """Where a message goes that replies to no other."""
+        """Where a message goes that is not a reply."""
         return MessagePlace(channel_of(self.settings, owner) if delivery.notifier == SLACK else "")
 
     def _record_result(self, delivery: Delivery, state: DeliveryState, error: str | None = None) -> None:
         deliveries.record_result(self.store.engine, delivery, state, error=error)
 
     def postpone(self, delivery: Delivery, owner: str, error: NotifyError, *, doubt: bool) -> None:
-        """Leave it, and the following messages in its channel, to the next run."""
+        """Leave the message, and the following ones in its channel, to the next run."""
         self._record_result(delivery, DeliveryState.SENDING if doubt else DeliveryState.QUEUED, str(error))
         self.errors[str(error)] = None
         self.blocked.add(self._line(delivery.notifier, owner))
@@ -202,9 +210,10 @@ class _Sender:
             self.out_of_time[str(error)] = None
 
     def wait_turn(self, notifier: str, channel: str) -> float:
-        """Sleep until Slack's channel may be called again; only Slack limits that. Returns how long the call may take.
+        """Sleep until Slack's channel may be called again; other notifiers have no such limit. Returns seconds that the
+        call may take.
 
-        Raises DeadlineError if no call can be made by then.
+        Raises DeadlineError if no call can be made in time.
         """
         if notifier != SLACK:
             return self.budget.call_s()
@@ -228,7 +237,9 @@ class _Attempt:
 
     def __post_init__(self) -> None:
         self.doubt = self.delivery.state is DeliveryState.SENDING and self.delivery.kind is not DeliveryKind.EDIT
-        """A call was made and its outcome is not known. An edit can be repeated as it is."""
+        """Whether an earlier call was made and its outcome is unknown. An edit is never in doubt, because it can be
+        repeated.
+        """
         self.warned = False
         # Slack fails on some blocks without rejecting them; one message must not block its channel forever.
         pace, queued_at = self.sender.budget.pace, self.delivery.queued_at.replace(tzinfo=UTC)
@@ -236,7 +247,7 @@ class _Attempt:
         is_old = (datetime.now(UTC) - queued_at).total_seconds() >= pace.blocks_s
         self.as_text = (many_tries and is_old) or not self.notifier.shows_blocks
         self.failure: NotifyError | None = None
-        """Of the last attempt."""
+        """The error of the last attempt."""
 
     def run(self) -> None:
         try:
@@ -249,7 +260,7 @@ class _Attempt:
             self.sender.postpone(self.delivery, self.owner, failure, doubt=self.doubt)
 
     def _tried(self) -> NotifyError | None:
-        """Why the message has to wait for the next run; None if it is finished. DeadlineError."""
+        """Why the message has to wait for the next run; None if it needs no further attempt. Raises DeadlineError."""
         budget = self.sender.budget
         pause, left = budget.pace.backoff_s, budget.pace.tries
         while left:
@@ -286,12 +297,12 @@ class _Attempt:
         return self.failure
 
     def _has_moved(self, error: SetupError) -> bool:
-        """Whether it belongs to a thread in a channel that the owner has left, and that no longer accepts messages."""
+        """Whether the message belongs to a thread in the owner's previous channel, which no longer accepts messages."""
         now = channel_of(self.sender.settings, self.owner)
         return not error.everywhere and self.place.message_id is not None and self.delivery.channel != now
 
     def _starts_anew(self, error: NotifyError) -> bool:
-        """Without its parent message, a reply becomes a separate message, and an edit is dropped."""
+        """Whether the message's parent is gone. A reply is then sent as a separate message, and an edit is dropped."""
         if self.delivery.kind is DeliveryKind.EDIT:
             self._record_result(DeliveryState.SUPERSEDED, error=str(error))
             return False
@@ -302,12 +313,12 @@ class _Attempt:
         return True
 
     def _once(self) -> None:
-        """Raises NotifyError. Returns when the message has arrived, or was replaced by another."""
+        """Try once. Returns when the message has arrived, or was replaced by another. Raises NotifyError."""
         if self.doubt and self._has_arrived():
             return
         engine = self.sender.store.engine
         channel = self.place.channel if self.place.message_id is None else self.delivery.channel
-        # Before the claim: a message that was claimed and not sent would have to be looked up.
+        # Checked before the message is claimed: one that was claimed and not sent would have to be looked up.
         timeout_s = self.sender.wait_turn(self.delivery.notifier, channel)
         claimed = deliveries.claim(engine, self.delivery, channel)
         if claimed is None:
@@ -326,14 +337,14 @@ class _Attempt:
         self._arrived(found)
 
     def _has_arrived(self) -> bool:
-        """Check for a message in doubt in the channel it was sent to, whatever channel is configured now.
+        """Whether a message in doubt has arrived in the channel it was sent to, whatever channel is configured now.
 
-        Without permission to read, it is sent again, because twice is better than never; it stays in doubt until that
-        works.
+        Without permission to read the channel, the message is sent again, because twice is better than never; it stays
+        in doubt until that succeeds.
         """
         if self.delivery.claimed_at is not None:
             age = (datetime.now(UTC).replace(tzinfo=None) - self.delivery.claimed_at).total_seconds()
-            # The time of the call may come from another machine whose clock is ahead of ours.
+            # The time of the call may have been stored by another machine whose clock is ahead of ours.
             if (rest := self.sender.budget.pace.doubt_s - max(0.0, age)) > 0:
                 self.sender.budget.sleep(rest)
         is_reply = self.place.message_id is not None

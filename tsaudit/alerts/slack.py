@@ -43,20 +43,20 @@ class BotToken(Notifier):
         self._limit = TimeLimit()
         self._client = SlackClient(token, base_url, self._limit)
         self._channel_ids = channel_ids
-        """Channel IDs found earlier, by name: Slack posts to a name, but reads only by ID."""
+        """Slack's channel ID for a name, if it was found earlier: Slack posts to a name, but reads only by ID."""
         self._asked = False
 
     def who(self, timeout_s: float) -> str:
-        """The token's owner: `user in team`. Raises NotifyError."""
+        """The user and team of the token: `user in team`. Raises NotifyError."""
         self._limit.start(timeout_s)
         found = self._client.auth_test()
         return f"{_text(found, 'user')} in {_text(found, 'team')}"
 
     def reads_reactions(self) -> bool:
-        """Whether the app has the scope to read reactions. False if Slack does not say; asks at most once."""
+        """Whether the app has the scope to read reactions. False if Slack does not report it; asks at most once."""
         if self._client.scopes is None and not self._asked:
             self._asked = True
-            # Whatever is wrong, the call that follows reports it.
+            # Any problem is reported by the call that follows.
             with suppress(NotifyError):
                 self._client.auth_test()
         return READS_REACTIONS in (self._client.scopes or ())
@@ -102,7 +102,7 @@ class BotToken(Notifier):
         self._limit.start(timeout_s)
         found = self._client.reactions_get(channel=place.channel, timestamp=place.message_id, full=True)
         message = found.get("message")
-        # A message without reactions has no such key.
+        # Slack leaves the key out if the message has no reactions.
         given = message.get("reactions", []) if isinstance(message, dict) else None
         if not isinstance(given, list) or not all(map(_is_reaction, given)):
             raise _odd(found, "with reactions of another form")
@@ -134,7 +134,9 @@ class BotToken(Notifier):
     def _pages(
         self, method: Callable[..., SlackResponse], key: str, asked: Mapping[str, Any]
     ) -> Iterator[dict[str, Any]]:
-        """Every entry of all pages. An invalid page proves nothing about what arrived: CallFailedError."""
+        """Every entry of all pages. Raises CallFailedError for an invalid page, which proves nothing about what
+        arrived.
+        """
         cursor = None
         for _ in range(_MAX_PAGES):
             try:
@@ -211,7 +213,9 @@ def _text(answer: SlackResponse, key: str) -> str:
 
 
 def _time(answer: SlackResponse) -> str:
-    """The `ts` of the message: without one it can neither be edited nor found again, and may not exist at all."""
+    """The `ts` of the message. Raises CallFailedError if it is missing: the message may not exist, and could not be
+    edited or found.
+    """
     ts = _text(answer, "ts")
     if not _TS.fullmatch(ts):
         raise _odd(answer, "with `ok`, but an unreadable `ts`")

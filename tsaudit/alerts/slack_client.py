@@ -70,19 +70,19 @@ _WEBHOOK: Final = {
     "user_not_found": "the webhook's receiver is gone; renew `slack.webhook`",
 }
 _CODE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
-"""The form of Slack's error codes. Anything else is the text of a proxy in between."""
+"""The form of Slack's error codes. Other text comes from a proxy in between."""
 _CONTENT_REFUSED: Final = frozenset({400, 413})
-"""Statuses with which a webhook rejects a message. Others with an unknown code are not about the message."""
+"""Statuses with which a webhook rejects a message. Another status with an unknown code is not about the message."""
 
 
 class TimeLimit:
-    """The time that calls may take, all together."""
+    """The time that calls may take in total."""
 
     def __init__(self) -> None:
         self.start(0.0)
 
     def start(self, seconds: float) -> None:
-        """From now on, they may take that long."""
+        """Allow this many seconds from now on."""
         self._seconds = seconds
         self._ends = time.monotonic() + seconds
 
@@ -101,7 +101,7 @@ class SlackClient(WebClient):
         super().__init__(token=token, base_url=base_url, retry_handlers=[], logger=_quiet_logger())
         self._limit = limit
         self.scopes: frozenset[str] | None = None
-        """What the token may do, as the newest response says; None before the first, or if none says."""
+        """The token's permissions, according to the newest response that lists them; None until there is one."""
 
     def api_call(
         self,
@@ -115,7 +115,7 @@ class SlackClient(WebClient):
         headers: dict[str, str] | None = None,
         auth: dict[str, Any] | None = None,
     ) -> SlackResponse:
-        """Call the method with the arguments given as `params` or `json`; tsaudit uses only such methods."""
+        """Call the method with the arguments given as `params` or `json`; tsaudit uses no other methods."""
         assert not files and not data and not auth  # noqa: PT018 -- one thing: no other way to give arguments
         content, kind = _body(params, json)
         sent = {**self.headers, **(headers or {}), "Authorization": f"Bearer {self.token}", "Content-Type": kind}
@@ -198,7 +198,9 @@ def _decoded(answer: HttpAnswer) -> dict[str, Any] | CallFailedError:
 
 
 def _quiet_logger() -> logging.Logger:
-    """slack_sdk logs addresses, including webhooks, at DEBUG, and each failure as an error; ours are reported."""
+    """A logger that drops everything: slack_sdk logs addresses, including webhooks, at DEBUG, and each failure as an
+    error, which tsaudit reports itself.
+    """
     logger = logging.getLogger("tsaudit.slack")
     logger.setLevel(logging.CRITICAL)
     return logger

@@ -1,4 +1,4 @@
-"""Sends a test message to every owner, outside of the queue: whether messages arrive shows only when one is sent."""
+"""Sends a test message to every owner, outside of the queue: only a real message shows whether messages arrive."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
 
 _CALL_S: Final = 10.0
-"""How long a call may take."""
+"""Time limit of a call, in seconds."""
 _TITLE: Final = "Test message from tsaudit"
 _LONGEST: Final = 1_000
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """What became of a test message."""
+    """The outcome of a test message."""
 
     notifier: str
     owners: tuple[str, ...]
-    """Several, if they share a channel."""
+    """The owners it was sent to: several if they share a channel."""
     channel: str
     """Empty for a notifier without channels."""
     problem: str | None
-    """Why it was not accepted, in one line; None if it was."""
+    """Why the message was not accepted, in one line; None if it was."""
 
 
 def send_test_messages(store: Store, settings: Settings) -> Iterator[Trial]:
@@ -60,7 +60,9 @@ def send_test_messages(store: Store, settings: Settings) -> Iterator[Trial]:
 
 
 def _places(name: str, settings: Settings) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Channels with the owners that are notified there; only Slack has some, and a webhook has one for all."""
+    """Each channel with the owners who are notified there. Only Slack has channels, and a webhook has one for all
+    owners.
+    """
     if name != SLACK:
         yield from (("", (owner,)) for owner in settings.owners)
         return
@@ -71,7 +73,7 @@ def _places(name: str, settings: Settings) -> Iterator[tuple[str, tuple[str, ...
 
 
 def _notice(owners: tuple[str, ...], channel: str) -> Notice:
-    """Its only incident has ended already: where each is followed, such as in Alertmanager, it notifies nobody."""
+    """The test notice. Its only incident has already ended, so that it notifies nobody in Alertmanager and the like."""
     now = utc_now()
     text = f"Findings for {listed(owners)} arrive here. Nothing is wrong, and there is nothing to do."
     ended = ReportedIncident(
