@@ -1,8 +1,8 @@
 """Changes to a schema: values that a rule attaches to its finding, independent of the engine.
 
-A change says what, never how. The audit puts the changes of all findings about one measurement into a plan
-(`tsaudit.planning`), and the engine says how to make them (`tsaudit/engines/<engine>/advice.py`). A new kind of change
-is one class here, or in another package, and what each engine that can make it says of it.
+A change states what to change, never how. The audit puts the changes of all findings about one measurement into a plan
+(`tsaudit.planning`), and the engine provides the statements (`tsaudit/engines/<engine>/advice.py`). To add a kind
+of change, add one class here, or in another package, and the advice of each engine that can make it.
 """
 
 from __future__ import annotations
@@ -37,22 +37,24 @@ class Change:
         _KINDS[kind_of(cls)] = cls
 
     def claims(self) -> Mapping[Claim, str]:
-        """The aspects it decides, and how. Two changes that decide the same aspect differently contradict each
-        other.
+        """The aspects that the change decides, and how. Two changes that decide the same aspect differently contradict
+        each other.
         """
         return {}
 
     def relies_on(self) -> Mapping[Claim, str]:
-        """What it assumes. A change that decides otherwise makes it invalid."""
+        """The states of aspects that the change assumes. A change that decides one of them
+        otherwise makes it invalid.
+        """
         return {}
 
     def likeness(self) -> Hashable:
-        """What it has in common with the same change of another measurement: one plan says how to make both."""
+        """A key that is equal for the same change of another measurement: one plan then covers both."""
         return tuple(sorted(self.claims().items()))
 
 
 def kind_of(change: Change | type[Change]) -> str:
-    """The name of its kind, as in JSON: `make-field`."""
+    """The name of the change's kind, as in JSON: `make-field`."""
     name = (change if isinstance(change, type) else type(change)).__name__
     return re.sub(r"(?<=[a-z])(?=[A-Z])", "-", name).lower()
 
@@ -62,8 +64,9 @@ class UnknownChange(Change):
     """A change from a package that is no longer installed."""
 
     name: str
-    """The fields of its kind."""
+    """Its kind, as in JSON."""
     values: Mapping[str, Any] = field(default_factory=dict)
+    """The fields of its kind."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,9 +75,9 @@ class MakeField(Change):
 
     tag: str
     to: str = ""
-    """The type of its values: `integer`, `float`, `boolean`, or `time`; empty: as stored."""
+    """Type of the values: `integer`, `float`, `boolean`, or `time`; empty: as stored."""
     tags_kept: tuple[str, ...] = ()
-    """Tags that distinguish the series without this one, and so have to stay."""
+    """Tags that distinguish the series without this one, so they have to stay."""
 
     def claims(self) -> Mapping[Claim, str]:
         role = {("role", self.tag): "field"}
@@ -110,7 +113,7 @@ class ColumnPart:
 
     name: str
     example: str
-    """Its value in `SplitColumn.example`."""
+    """The value of this part in `SplitColumn.example`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +122,7 @@ class SplitColumn(Change):
 
     column: str
     parts: tuple[ColumnPart, ...]
-    """In their order within the value."""
+    """The parts in their order within the value."""
     example: str
     is_tag: bool = True
 
@@ -138,14 +141,14 @@ class Rename(Change):
     old: str
     new: str
     role: str = ""
-    """Which one is meant if a tag and a field share the name: `tag` or `field`. Empty: there is only one."""
+    """Which column is meant if a tag and a field share the name: `tag` or `field`. Empty: only one column has it."""
 
     def claims(self) -> Mapping[Claim, str]:
         name = {("name", self.old): self.new}
         return name | {("new column", self.new): self.old} if self.old else name
 
     def likeness(self) -> Hashable:
-        # Names of measurements always differ.
+        # Each measurement has a different name, so its own name is left out.
         return Change.likeness(self) if self.old else ()
 
 
@@ -157,7 +160,7 @@ class ChangeType(Change):
     to: str
     """`integer`, `float`, `boolean`, or `time`."""
     exceptions: tuple[str, ...] = ()
-    """Some of the values read that cannot be converted; empty if all can."""
+    """Some of the values read that cannot be converted; empty if all of them can."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("type", self.column): self.to}
@@ -170,7 +173,7 @@ class Merged:
     measurement: str
     tags: tuple[tuple[str, str], ...]
     field: str = ""
-    """What it measures, if the end of its name says so; its only field then gets this name."""
+    """The field that the end of its name stands for; its only field then gets this name. Empty if there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,7 @@ class MergeMeasurements(Change):
     template: str
     """Their common name, with the kind of each part that varies in braces: `cpu.{host}.{field}`."""
     members: tuple[Merged, ...]
-    """All of them, by name."""
+    """The measurements to merge, sorted by name."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("merged", self.template): self.into}
@@ -219,7 +222,7 @@ class DropIndex(Change):
     columns: tuple[str, ...] = ()
     method: str = ""
     instead: str = ""
-    """The index that does its work from then on, and so has to stay; empty where nothing has to."""
+    """The index that replaces it and so has to stay; empty if none is needed."""
 
     def claims(self) -> Mapping[Claim, str]:
         # Of two indexes on the same columns, one can be dropped while the other stays.
@@ -229,7 +232,7 @@ class DropIndex(Change):
         return {("existence", self.instead): "present"} if self.instead else {}
 
     def likeness(self) -> Hashable:
-        # Names of indexes contain those of their tables.
+        # Index names contain the names of their tables.
         return self.method, self.columns
 
 
@@ -251,10 +254,10 @@ def _index(method: str, columns: tuple[str, ...], name: str) -> Claim:
 
 @dataclass(frozen=True, slots=True)
 class AddPartitions(Change):
-    """Create the partitions of the next times, before rows come for which there is none."""
+    """Create partitions for upcoming times, before rows arrive for which there is no partition."""
 
     partitions: tuple[tuple[str, str], ...]
-    """The name of each, and its bounds in the engine's own words."""
+    """Name and bounds of each partition, in the engine's own words."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("partition", name): bounds for name, bounds in self.partitions}
@@ -266,7 +269,7 @@ class SetOption(Change):
 
     option: str
     value: str
-    """Empty: its default."""
+    """The new value; empty: the option's default."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("option", self.option): self.value}
@@ -277,7 +280,7 @@ class DropRepeats(Change):
     """Remove duplicate rows: of rows that are equal in all columns, keep one."""
 
     found: str
-    """Their number, as far as it is known."""
+    """Number of duplicate rows, as far as it is known."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("repeated rows", ""): "dropped"}
@@ -288,10 +291,10 @@ class SetKey(Change):
     """Change the key, the time index, or the partitions of a table."""
 
     key: tuple[str, ...] | None = None
-    """In order; None: unchanged."""
+    """Columns of the new key in order; None: unchanged."""
     time: str | None = None
     partitions: int | None = None
-    """1: no partitions; None: unchanged."""
+    """Number of partitions; 1: no partitions; None: unchanged."""
 
     def claims(self) -> Mapping[Claim, str]:
         found = {("time", ""): self.time, ("key", ""): None if self.key is None else "\x1f".join(self.key)}
@@ -301,22 +304,22 @@ class SetKey(Change):
 
 @dataclass(frozen=True, slots=True)
 class Diagnose(Change):
-    """Change nothing yet: what the query of the plan's first step looks for."""
+    """Change nothing yet, but investigate with the query in the plan's first step."""
 
     what: str
-    """`new values` of a column, its `types`, the `schema` of a measurement, the existing `measurements` or `databases`,
-    or `sources` whose rows lack a column.
+    """What the query looks for: `new values` of a column, its `types`, the `schema` of a measurement, the existing
+    `measurements` or `databases`, or `sources` whose rows lack a column.
     """
     column: str = ""
     values: tuple[str, ...] = ()
-    """What to look for: the types of a field; the beginning and the end of the databases' names."""
+    """Details of what to look for: the types of a field; the beginning and the end of the databases' names."""
 
     def likeness(self) -> Hashable:
         return self.what, self.column, self.values
 
 
 def to_data(change: Change) -> dict[str, Any]:
-    """The change as in JSON: its kind and its fields."""
+    """The change as JSON values: its kind and its fields."""
     if isinstance(change, UnknownChange):
         at = adapter(Subject).dump_python(change.at, mode="json")
         return {"kind": change.name, "at": at, **change.values}
@@ -325,7 +328,7 @@ def to_data(change: Change) -> dict[str, Any]:
 
 
 def from_data(data: Any) -> Change:
-    """The change from the output of `to_data`. ValueError for anything else."""
+    """The change from the output of `to_data`. Raises ValueError for anything else."""
     if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
         raise ValueError("a change is an object with a kind")
     values = {key: value for key, value in data.items() if key != "kind"}
@@ -354,5 +357,5 @@ AnyChange = Annotated[Change, _Codec()]
 
 
 def kinds() -> Iterator[type[Change]]:
-    """All known kinds, by name."""
+    """All known kinds of changes, by name."""
     yield from (cls for name, cls in sorted(_KINDS.items()) if cls is not UnknownChange)

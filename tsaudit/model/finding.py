@@ -35,7 +35,7 @@ class Outcome(enum.StrEnum):
     PASS = "pass"  # noqa: S105 -- an outcome, not a password
     FAIL = "fail"
     OPEN = "open"
-    """Nothing found, but something it needed was not measured."""
+    """Nothing was found, but something that the rule needed was not measured."""
     NOT_APPLICABLE = "notApplicable"
     ERROR = "error"
     """The rule itself failed."""
@@ -44,7 +44,7 @@ class Outcome(enum.StrEnum):
 class Verdict(enum.StrEnum):
     """The verdict on a target, a table, or a group of rules, best first.
 
-    `unknown` is worse than `ok` and better than a finding: it never hides one and never counts as passed.
+    `unknown` is worse than `ok` and better than a finding: it never hides a finding and never counts as passed.
     """
 
     OK = "ok"
@@ -63,7 +63,7 @@ class Verdict(enum.StrEnum):
 
 
 def fingerprint(target: str, code: str, subject: Subject) -> str:
-    """One ID per (target, rule, subject): the same in report anchor, Slack, Dagster, JSON, and history.
+    """One ID per (target, rule, subject): the same in report anchors, Slack, Dagster, JSON, and the history.
 
     It does not include the measured value, so it stays the same from day to day. 16 hex digits.
     """
@@ -82,53 +82,60 @@ class Limit:
     value: float
     unit: str
     source: str
-    """Why this number: a vendor's page, or `our default: ...` with the reason."""
+    """The reason for this number: a vendor's page, or `our default: ...` with the reason."""
     origin: str
-    """Where it was set: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement http_*`."""
+    """Where the limit was set: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement
+    http_*`.
+    """
 
 
 SERVER: Final = "server"
 """Origin of a limit that was read from the server."""
 
 INTERVAL_DAYS = 60.0
-"""Days up to which 80% intervals were measured to hold 70 to 90% on real counts; over 90 days they held 60%."""
+"""Forecasts up to this many days have useful 80% intervals: on real counts, they held 70 to 90% of the outcomes, but
+over 90 days only 60%.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """When a growing figure reaches its limit. Days count from the audited day; None: not within the horizon."""
+    """A forecast of when a growing figure reaches its limit. Days count from the audited day; None: not within the
+    horizon.
+    """
 
     limit: float
     days: float | None
     days_low: float | None
-    """10% of the outcomes are sooner."""
+    """Days before which 10% of the outcomes are expected."""
     days_high: float | None
-    """10% are later."""
+    """Days after which 10% of the outcomes are expected."""
     growth_per_day: float
-    """Relative: 0.05 is 5% a day."""
+    """Relative growth: 0.05 is 5% a day."""
     onset: date | None
     shape: str
-    """`steady` (as much is added every day), `speeding up`, `slowing` or `undecided`. Of results up to version 0.1:
-    `linear` or `exponential`."""
+    """`steady` (the same amount is added every day), `speeding up`, `slowing`, or `undecided`. In results up to version
+    0.1: `linear` or `exponential`.
+    """
     provisional: bool
-    """Too little history to rely on it."""
+    """Whether there is too little history to rely on the forecast."""
     unit: str = ""
-    """Of `limit`, as in `Limit`."""
+    """Unit of `limit`, as in `Limit`."""
     from_day: date | None = None
-    """The audited day, from which days count; None in results up to version 0.1."""
+    """The audited day, from which the days count; None in results up to version 0.1."""
 
     @property
     def has_interval(self) -> bool:
         """Whether the limit is near enough for `days_low` and `days_high` to hold 80% of the outcomes.
 
-        Farther away, real growth has changed its rate: `days` are those at the present rate, and no more than that.
+        Farther away, real growth has changed its rate: `days` then only extrapolates the present rate.
         """
         return self.days is not None and self.days <= INTERVAL_DAYS
 
 
 @dataclass(frozen=True, slots=True)
 class Evidence:
-    """One labeled figure or fact behind a finding, as text for people."""
+    """One labeled figure or fact that supports a finding, as text for people."""
 
     label: str
     value: str
@@ -136,7 +143,7 @@ class Evidence:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One problem: what, where, by how much, and what to change."""
+    """One problem: what is wrong, where, by how much, and what to change."""
 
     subject: Subject
     message: str
@@ -144,49 +151,51 @@ class Finding:
     severity: Severity = field(default=Severity.NOTE, kw_only=True)
     """Decided by the policy (`tsaudit.harm`) from `impact` and `basis`."""
     headline: str = field(default="", kw_only=True)
-    """What is wrong, what causes it, and since when, in a few words and without its place; empty: the message says it
-    briefly enough, or is shortened.
+    """What is wrong, its cause, and since when, in a few words and without the place. Empty: the message is used,
+    shortened if necessary.
     """
     severity_reason: str = field(default="", kw_only=True)
-    """Why it is as severe as it is, in a few words; empty where the observed figure and its limit show it."""
+    """Why the finding has this severity, in a few words; empty if the observed figure and its limit show it."""
     impact: Impact | None = field(default=None, kw_only=True)
-    """What it costs, from which the policy decides the severity; None: nothing that could be priced."""
+    """What the finding costs, from which the policy decides the severity; None if it cannot be priced."""
     basis: Basis = field(default=Basis.MEASURED, kw_only=True)
-    """What it rests on."""
+    """The kind of evidence that the finding rests on."""
     consequence: str = field(default="", kw_only=True)
     """One sentence: what happens if nothing is done; empty if it has no impact."""
     per_day: float | None = field(default=None, kw_only=True)
     """By how much `observed` grows a day at the present rate; None if it does not grow, or this is not known."""
     fix: str = ""
-    """What to change, in words. The audit adds the engine's words about the changes."""
+    """What to change, in words. The audit adds the engine's advice about the changes."""
     changes: tuple[AnyChange, ...] = ()
-    """The same as data, from which the plan of the measurement is built. Empty if only people can decide."""
+    """The changes of `fix` as data, from which the plan of the measurement is built. Empty if people have to decide."""
     observed: float | None = None
     limit: Limit | None = None
     unit: str = ""
-    """Of `observed`."""
+    """Unit of `observed`."""
     baseline: float | None = None
     """The figure of the previous snapshot, if the rule compares."""
     main_contributor: str | None = None
     """The tag or column that contributes most."""
     share: float | None = None
-    """Its share of the damage, 0 to 1."""
+    """The main contributor's share of the damage, 0 to 1."""
     samples: tuple[str, ...] = ()
     """Values as read; the code that displays them redacts them."""
     evidence: tuple[Evidence, ...] = ()
     since: date | None = None
-    """The day it started, if the history shows it."""
+    """The day the problem started, if the history shows it."""
     forecast: Forecast | None = None
     facts: tuple[str, ...] = ()
-    """The facts it is based on, which lead to the statements behind it."""
+    """The facts that the finding is based on; the report shows their statements."""
     source: Source | None = None
     affected_series: float | None = None
-    """The series of its measurement, or of the target if it is about more, times `share`; None: not known."""
+    """The number of series in its measurement (or target, if the finding is about more than one measurement) times
+    `share`; None: not known.
+    """
 
     @property
     def days_left(self) -> float | None:
-        """Until its limit is reached or its mechanism ends, from the audited day; 0 if that is so already, None if no
-        end is in sight. What metrics, JSON, the index, and the order of findings go by.
+        """Days from the audited day until the finding's limit is reached or its mechanism ends; 0 if that has happened,
+        None if no end is in sight. Metrics, JSON, the index, and the order of findings use this number.
         """
         known = [self.forecast.days if self.forecast else None, self.impact.days_left if self.impact else None]
         if self.observed is not None and self.limit is not None and self.unit == self.limit.unit == "series":
@@ -195,11 +204,11 @@ class Finding:
 
 
 def worst_first(code: str, finding: Finding, severity: Severity | None = None) -> tuple[object, ...]:
-    """Sort key of findings, the same in every output: by severity, by the days left, by affected series, by how far
-    the limit is exceeded.
+    """Sort key of findings, the same in every output: by severity, days left, affected series, and how far the limit is
+    exceeded.
 
-    Days beyond `INTERVAL_DAYS` count as none, because forecasts are no more than a guess there. Ties are
-    sorted by rule and subject. `severity`: that of the incident, if it differs.
+    Days beyond `INTERVAL_DAYS` count as no days, because forecasts are unreliable there. Ties are sorted by rule and
+    subject. `severity`: the severity of the incident, if it differs.
     """
     rank, excess = (severity or finding.severity).rank, 0.0
     if finding.observed is not None and finding.limit is not None and finding.limit.value > 0:
@@ -213,7 +222,9 @@ def worst_first(code: str, finding: Finding, severity: Severity | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The result of one rule on one target. Contains the rule's texts, so that no reader needs the rule."""
+    """The result of one rule on one target. It contains the rule's texts, so that readers of results do not need the
+    rule.
+    """
 
     code: str
     name: str
@@ -223,23 +234,24 @@ class RuleResult:
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
     gaps: tuple[Gap, ...] = ()
-    """What the rule needed and could not be measured, whatever the outcome."""
+    """What the rule needed but could not be measured, whatever the outcome."""
     reason: str = ""
     """Why it is open, not applicable, or failed; otherwise empty."""
     limits: tuple[Limit, ...] = ()
-    """The target-wide limits it used."""
+    """The target-wide limits that the rule used."""
     why: str = ""
     """The rule's section "Why it matters"."""
     not_evaluated: str = ""
-    """Which measurements it did not evaluate because of what their rows are, in words; empty if it evaluated all."""
+    """Which measurements the rule did not evaluate because of their kind of rows, in words; empty if it evaluated all.
+    """
     switched_off: bool = False
-    """Whether the configuration switches it off here; its outcome is then that it does not apply."""
+    """Whether the configuration switches the rule off for this target; its outcome is then `notApplicable`."""
 
     @property
     def verdict(self) -> Verdict | None:
-        """None for a rule that does not apply; `unknown` for a failed one, whatever it found.
+        """The verdict of the rule: None if it does not apply; `unknown` if it failed, whatever it found.
 
-        Findings of severity `note` leave it `ok`.
+        Findings of severity `note` leave the verdict `ok`.
         """
         if self.outcome is Outcome.NOT_APPLICABLE:
             return None
@@ -263,7 +275,7 @@ class AuditResult:
     tsaudit_version: str
     results: tuple[RuleResult, ...]
     plans: tuple[Plan, ...] = ()
-    """What to do about warnings and critical findings, that about the worst one first. Findings that ask for the same
+    """What to do about warnings and critical findings, the plan for the worst one first. Findings that ask for the same
     changes share a plan, and so do those about one measurement.
     """
 
@@ -280,11 +292,13 @@ class AuditResult:
 
     @property
     def not_audited(self) -> RuleResult | None:
-        """The result that says what could not be audited: the whole target, or databases; None if everything was."""
+        """The result that reports what could not be audited: the whole target, or databases; None if everything was
+        audited.
+        """
         return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
 
     def without(self, muted: Collection[str]) -> AuditResult:
-        """The same without the findings of these fingerprints. What could not be measured stays unknown."""
+        """The result without the findings that have these fingerprints. What could not be measured stays unknown."""
 
         if not muted:
             return self
@@ -299,7 +313,9 @@ class AuditResult:
         yield from ordered(self.results)
 
     def wanted(self) -> Iterator[Requested]:
-        """Changes that findings ask for, notes included, and those of the plans, which may say more."""
+        """All changes that findings ask for, including notes, and the changes of the plans, which
+        may be more specific.
+        """
         yield from (one for plan in self.plans for one in plan.changes)
         yield from (Requested(change, (rule.code,)) for rule, finding in self.findings() for change in finding.changes)
 
@@ -307,7 +323,7 @@ class AuditResult:
         """Whether everything needed was measured: no gap, no rule that failed or lacked something, no code in
         `RULELESS_CODES`.
 
-        `profile`: the profile that the result is about; None if nothing could be queried.
+        `profile`: what was measured; None if nothing could be queried.
         """
         if profile is None or profile.gaps:
             return False

@@ -1,4 +1,4 @@
-"""What a finding costs, and on what evidence: what a rule returns. `tsaudit.harm` decides from it how bad that is."""
+"""What a finding costs, and on what evidence. Rules return it, and `tsaudit.harm` derives the severity from it."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 
 class Basis(enum.StrEnum):
-    """What a finding rests on."""
+    """The kind of evidence that a finding rests on."""
 
     DECLARED = "declared"
     """The database or its owner says so: tags of an engine that has them, keys, indexes, partitions, `columns:`."""
     MEASURED = "measured"
-    """Counted or read, with no guess in between."""
+    """Counted or read, without any inference."""
     INFERRED = "inferred"
-    """Roles of columns that were guessed from names, values, or rhythm."""
+    """Roles of columns that were inferred from names, values, or the interval between rows."""
 
 
 class Currency(enum.StrEnum):
@@ -34,41 +34,46 @@ class Currency(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What something costs. Only avoidable cost counts: what honest sources cost, a server is there for."""
+    """What a problem costs. Only avoidable cost counts: the series and rows of legitimate sources are what a server is
+    for.
+    """
 
     currency: Currency
     now: float = 0.0
-    """The amount today: avoidable series, bytes, names, dollars a month, rows a day; of a limit, what is used of it; of
-    what is lost, the number since the audit before.
+    """The amount today: avoidable series, bytes, names, dollars a month, rows a day. For a limit: how much of it is
+    used. For lost data: the number since the previous audit.
     """
     whole: float | None = None
-    """What `now` is a part of: the series of the database, the bytes of the table, the bill, the rows written; of a
-    limit, the limit itself. None: not known, so that no share is judged.
+    """The total that `now` is a part of: the series of the database, the bytes of the table, the query cost, the rows
+    written; for a limit, the limit itself. None: not known, so no share is evaluated.
     """
     per_day: float | None = 0.0
     """By how much `now` grows a day at the present rate; 0 if it does not grow, None if that is not known."""
     kept_days: float | None = None
-    """After how many days what was added is removed again; None for never."""
+    """After how many days added data is removed again; None for never."""
     days_left: float | None = None
-    """Until a limit is reached, or a mechanism ends; negative if it ended so long ago. None: neither is in sight."""
+    """Days until a limit is reached, or a mechanism ends; negative if it ended that many days ago. None: neither is in
+    sight.
+    """
     is_enforced: bool | None = True
-    """Whether the server rejects what goes beyond a limit, or rows that nothing catches; None: not proven, as it is not
-    of overwritten rows that may have been the same.
+    """Whether the loss is certain: the server rejects what exceeds the limit, or rows that no partition accepts. None:
+    not proven, for example because overwritten rows may have been identical.
     """
     is_owners: bool = False
-    """Of a limit: whether somebody here set it, so that it holds, although the server may accept more."""
+    """For a limit: whether the owner of the database set it, so that it applies even if the server would accept more.
+    """
     goes_on: bool = False
-    """It was so on the day before, too."""
+    """Whether the problem was already there on the day before."""
     unit_bytes: float | None = None
-    """Memory of one series, by the price named in `how`; None for no price."""
+    """Memory of one series in bytes, by the price named in `how`; None: no price is known."""
     unit: str = ""
-    """Of `now` and `whole`, if the currency does not say it: of a limit, `series` or `columns`."""
+    """Unit of `now` and `whole` if the currency does not define it: for a limit, `series` or `columns`."""
     how: str = ""
     """How the amount was measured and priced, with the source of the price."""
 
     def after(self, days: float) -> float:
-        """The amount in so many days at the present rate, without what is removed by then; that of today if the rate is
-        not known.
+        """The amount after this many days at the present rate, without what is removed by then; the amount today if the
+        rate is not known.
         """
         per_day = self.per_day or 0.0
         grown = self.now + per_day * days
@@ -76,11 +81,11 @@ class Impact:
 
     @property
     def share(self) -> float | None:
-        """Its share of the whole today, 0 to 1; None if the whole is not known."""
+        """Share of the whole today, 0 to 1; None if the whole is not known."""
         return self.now / self.whole if self.whole else None
 
     def share_after(self, days: float) -> float | None:
-        """Its share by then, as far as only it grows; None if the whole is not known."""
+        """Share of the whole after this many days, if nothing else grows; None if the whole is not known."""
         if self.whole is None:
             return None
         amount = self.after(days)

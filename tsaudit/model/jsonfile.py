@@ -1,4 +1,6 @@
-"""Profiles and results to JSON and back. The two files are the interfaces of the pipeline: save, diff, replay."""
+"""Converts profiles and results to JSON and back. The two files are the interfaces of the pipeline: save,
+diff, replay.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ def _made(cls: Any) -> TypeAdapter[Any]:
 
 
 adapter: Final[Callable[[Any], TypeAdapter[Any]]] = functools.cache(_made)
-"""What reads and writes values of a class; made once, because that takes longer than reading most values."""
+"""The pydantic adapter of a class, cached because building it takes longer than reading most values."""
 
 
 def to_json(value: object, *, indent: int | None = None) -> bytes:
@@ -37,6 +39,8 @@ def to_json(value: object, *, indent: int | None = None) -> bytes:
 
 
 def from_json(cls: type[T], data: bytes | str) -> T:
-    """The dataclass from the output of `to_json`. ValueError, with the place in the document, for anything else."""
+    """The dataclass from the output of `to_json`. Raises ValueError, with the place in the document,
+    for anything else.
+    """
     found: T = adapter(cls).validate_json(data)
     return found

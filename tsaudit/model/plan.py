@@ -13,15 +13,15 @@ class StepKind(enum.StrEnum):
     """What a step is for. A plan has at most one step of each kind, in this order."""
 
     FIND = "find"
-    """A query that shows who writes the data. It only reads."""
+    """A query that shows who writes the data; it changes nothing."""
     WRITER = "writer"
-    """What writers send from now on, with the setting of the program that writes it."""
+    """What writers should send from now on, with the setting of the program that writes the data."""
     SCHEMA = "schema"
     """The statement that changes the schema or, where the engine cannot alter it, the DDL of a new table."""
     STORED = "stored"
-    """What becomes of the data stored until then, and how much of it is lost."""
+    """What happens to the data stored so far, and how much of it is lost."""
     VERIFY = "verify"
-    """How to see that it worked: a figure, and after how many days."""
+    """How to check that the change worked: which figure to expect, and after how many days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +34,15 @@ class Step:
     text: str = ""
     """The statement, command, or setting, ready to use; empty if the words are enough."""
     language: str = ""
-    """Of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, `yaml`, `alloy`, or `text` for an example."""
+    """Language of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, `yaml`, `alloy`, or `text` for an
+    example.
+    """
     locks: str = ""
-    """Who has to wait while the statement runs; empty: nobody."""
+    """Which statements have to wait while this one runs; empty: none."""
     cost: str = ""
-    """What it reads or writes; empty: almost nothing."""
+    """What the step reads or writes; empty: almost nothing."""
     loses: str = ""
-    """What is lost, and how much of it; empty: nothing."""
+    """What is lost by the step, and how much of it; empty: nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +51,7 @@ class Requested:
 
     change: AnyChange
     rules: tuple[str, ...]
-    """Their codes, worst finding first."""
+    """Codes of the rules, worst finding first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,48 +69,50 @@ class Loss:
 
     rows: int
     compared: int
-    """Rows that were compared."""
+    """Number of rows that were compared."""
     scope: str = ""
-    """Which rows those are, such as `10 minutes on 2026-11-24`; empty: all rows."""
+    """Which rows were compared, such as `10 minutes on 2026-11-24`; empty: all rows."""
     is_exact: bool = True
-    """Whether `rows` is exact for the rows compared; otherwise at least as many."""
+    """Whether `rows` is exact for the rows compared; otherwise it is a minimum."""
 
     @property
     def is_none(self) -> bool:
-        """Whether it is proven that no row would overwrite another one."""
+        """Whether it is proven that no row would overwrite another."""
         return self.rows == 0 and self.is_exact and not self.scope
 
 
 @dataclass(frozen=True, slots=True)
 class Effect:
-    """What the changes of a plan achieve together."""
+    """The combined effect of a plan's changes."""
 
     series_now: int | None = None
-    """None: the changes do not affect the series, or the series were not counted."""
+    """Series before the changes. None: the changes do not affect the series, or the series were not counted."""
     series_after: int | None = None
-    """None: not known."""
+    """Series after the changes; None: not known."""
     is_exact: bool = True
-    """Whether exactly this many series are left; otherwise at most this many."""
+    """Whether `series_after` is exact; otherwise it is a maximum."""
     scope: str = ""
-    """Among which rows the series were counted; empty where all of them were."""
+    """The rows among which the series were counted, in words; empty: all rows."""
     limit: float | None = None
-    """The limit on series that a finding of the plan compares with; None: none."""
+    """The series limit of a finding in the plan; None: no finding has one."""
     next_tag: str = ""
-    """The tag to change next, if too many series are left (over the limit, or more than half); empty: none, or none
-    is known.
+    """The tag to change next if too many series are left (over the limit, or more than half); empty if none is needed
+    or known.
     """
     enough: tuple[str, ...] = ()
-    """The tags that suffice together, those of the plan included; empty if the plan suffices, or if none are known."""
+    """The tags that have to be changed in total, including those of the plan; empty if the plan suffices, or if none
+    are known.
+    """
     loss: Loss | None = None
-    """Of stored rows, without the tags that the plan drops or turns into fields. None: no change could make rows
-    overwrite each other, or no rows were compared (`loss_unknown`).
+    """Stored rows that would be overwritten without the tags that the plan drops or turns into fields. None: no change
+    could make rows overwrite each other, or no rows were compared (`loss_unknown`).
     """
     loss_unknown: str = ""
     """Why no rows were compared, though a change could make rows overwrite each other; empty otherwise."""
 
     @property
     def keeps_rows(self) -> bool:
-        """Whether no row could overwrite another one: no change touches what identifies a row, or it is proven."""
+        """Whether no row could overwrite another: no change affects what identifies a row, or it is proven."""
         return not self.loss_unknown and (self.loss is None or self.loss.is_none)
 
 
@@ -119,7 +123,7 @@ class Plan:
     subject: Subject
     """The measurement of the worst finding, or the database."""
     changes: tuple[Requested, ...]
-    """Of `subject`; the same apply to each of `also`."""
+    """The changes to `subject`; the same changes apply to each subject of `also`."""
     steps: tuple[Step, ...]
     """At most one of each kind, in the order of `StepKind`; never empty."""
     effect: Effect = Effect()
@@ -129,12 +133,12 @@ class Plan:
 
     @property
     def subjects(self) -> tuple[Subject, ...]:
-        """All that it is about."""
+        """All subjects of the plan."""
         return (self.subject, *self.also)
 
     @property
     def rules(self) -> tuple[str, ...]:
-        """The codes of the rules that ask for it."""
+        """The codes of the rules that ask for the plan's changes."""
         return tuple(dict.fromkeys(rule for one in self.changes for rule in one.rules))
 
     def makes(self, change: Change) -> bool:
@@ -143,7 +147,7 @@ class Plan:
 
 
 def _says(made: Change, change: Change) -> bool:
-    """Whether the change is made, or one that decides more."""
+    """Whether `made` is the change itself, or one that includes it."""
     if type(made) is not type(change):
         return False
     claims = change.claims()

@@ -26,5 +26,5 @@ class Subject:
 
     @classmethod
     def from_key(cls, key: str) -> Subject:
-        """The subject for this `key`."""
+        """The subject that has this `key`."""
         return cls(*(p.replace("%2F", "/").replace("%25", "%") for p in key.split("/")))

@@ -1,4 +1,4 @@
-"""The figures of a profile as tidy rows, and their values over the days: what rules know about the past."""
+"""The figures of a profile as rows, and their values over the days: what rules know about the past."""
 
 from __future__ import annotations
 
@@ -18,8 +18,9 @@ class Figure:
 
     name: str
     """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`; in bytes
-    `data_bytes`, `index_bytes`, `disk_used_bytes` and, of a whole target, `stored_bytes`; of a column that a sequence
-    fills, `last_id`."""
+    `data_bytes`, `index_bytes`, `disk_used_bytes` and, for a whole target, `stored_bytes`; for a column that a sequence
+    fills, `last_id`.
+    """
     subject: Subject
     value: float
     how: How
@@ -35,27 +36,27 @@ class Point:
 
 
 SAME_DAY: Final = timedelta(days=1)
-"""How soon after the end of a day the present still shows that day: schedules audit a day after midnight."""
+"""How long after the end of a day an audit still shows that day: schedules audit a day after midnight."""
 
 _BACK: Final = 1.25
-"""How many times the level before an episode a figure may have after it to count as back to normal."""
+"""Maximum ratio of a figure after an episode to its level before the episode that counts as back to normal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Episode:
-    """The days of an incident that is over."""
+    """The days of a resolved incident."""
 
     code: str
     """Code of its rule."""
     subject: Subject
     first: date
-    """The day it began, which is before it opened if the finding knew since when."""
+    """The day it began, which may be before the incident opened if the finding has a start day."""
     resolved: date
 
 
 @dataclass(frozen=True, slots=True)
 class Timeline:
-    """The days before the audited one. Days on which a figure was not measured are missing."""
+    """What is known about the days before the audited one. Days on which a figure was not measured are missing."""
 
     previous: Profile | None = None
     """The newest snapshot before the audited day."""
@@ -63,13 +64,13 @@ class Timeline:
     """(figure name, subject) to its values, oldest first."""
     episodes: tuple[Episode, ...] = ()
     plans: tuple[Plan, ...] = ()
-    """Those of earlier audits, which somebody may have followed since `previous`."""
+    """Plans of earlier audits, which somebody may have carried out since `previous`."""
     wanted: tuple[Requested, ...] = ()
-    """Changes that findings of these audits asked for, notes included."""
+    """Changes that findings of those audits asked for, including notes."""
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is known of earlier days."""
+        """Whether nothing is known about earlier days."""
         return self.previous is None and not self.points and not self.episodes
 
     def of(self, name: str, subject: Subject) -> tuple[Point, ...]:
@@ -77,10 +78,11 @@ class Timeline:
         return self.points.get((name, subject), ())
 
     def usual(self, name: str, subject: Subject, code: str) -> tuple[Point, ...]:
-        """The values of one figure without those during resolved incidents of a rule, there or inside.
+        """The values of a figure without those during resolved incidents of the rule about this subject or a part of
+        it.
 
-        Otherwise a past peak that was fixed would be a level that the next growth has to exceed unnoticed. If the
-        figure stayed up, that is its normal level now, and no day is left out.
+        Otherwise a past peak that was fixed would raise the normal level, and new growth up to that peak would go
+        unnoticed. If the figure stayed high after an incident, that is its normal level now, and no day is left out.
         """
         points = self.of(name, subject)
         for episode in self.episodes:
@@ -90,7 +92,7 @@ class Timeline:
 
 
 def _holds(outer: Subject, inner: Subject) -> bool:
-    """Whether the inner subject is the outer one or part of it."""
+    """Whether `inner` is `outer` itself or a part of it."""
     pairs = ((outer.database, inner.database), (outer.measurement, inner.measurement), (outer.column, inner.column))
     return all(not whole or whole == part for whole, part in pairs)
 
@@ -103,7 +105,7 @@ def _without(points: tuple[Point, ...], episode: Episode) -> tuple[Point, ...]:
 
 
 def figures(profile: Profile) -> Iterator[Figure]:
-    """Every figure of the profile whose growth is worth following."""
+    """All figures of the profile whose growth is tracked."""
 
     def row(name: str, subject: Subject, figure: Count | Ratio) -> Figure:
         return Figure(name, subject, float(figure.value), figure.source.how, figure.standard_error)
@@ -157,9 +159,9 @@ def figures(profile: Profile) -> Iterator[Figure]:
 
 
 def stored_bytes(profile: Profile) -> int | None:
-    """Bytes of data and indexes of the whole target; None if any part is not known, because that is not the whole.
+    """Bytes of data and indexes of the whole target; None if any part of them is not known.
 
-    As reported for the target, otherwise for each database, otherwise for each of its measurements.
+    As reported for the target, otherwise summed over its databases or its measurements.
     """
     held = stored_parts(profile).values()
     known = [n for n in held if n is not None]
@@ -167,7 +169,7 @@ def stored_bytes(profile: Profile) -> int | None:
 
 
 def stored_parts(profile: Profile) -> dict[Subject, int | None]:
-    """The same in parts: for the target, each database, or each measurement, whichever the engine reports."""
+    """The stored bytes by part: for the target, each database, or each measurement, whichever the engine reports."""
     if profile.storage is not None:
         return {Subject(): _held(profile.storage)}
     found: dict[Subject, int | None] = {}
@@ -183,7 +185,7 @@ def stored_parts(profile: Profile) -> dict[Subject, int | None]:
 
 
 def _held(storage: Storage | DatabaseStorage | None) -> int | None:
-    """Data and indexes; None if the engine did not report them."""
+    """Bytes of data and indexes; None if the engine did not report them."""
     if storage is None or storage.data_bytes is None:
         return None
     return storage.data_bytes + (storage.index_bytes or 0)
@@ -200,7 +202,7 @@ def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:
 
 
 def _how_summed(profile: Profile) -> tuple[How, float | None]:
-    """How the series of the whole target were measured, and their standard error."""
+    """How the number of series of the whole target was measured, and its standard error."""
     own = {d.name for d in profile.databases if d.series is not None}
     counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
     return how_summed([count for count in counts if count is not None])

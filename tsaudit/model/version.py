@@ -1,4 +1,4 @@
-"""The version of this package: results and profiles carry it."""
+"""The version of this package, which results and profiles contain."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ STRUCTURE: Final = frozenset({"databases", "policies", "measurements", "columns"
 
 
 def offered(query_files: frozenset[str]) -> frozenset[str]:
-    """The facts available from the given ones: themselves, and all that can be derived from them."""
+    """The facts available from the given ones: their own, and all that can be derived from those."""
     derived = {f.name for f in FACTS.values() if any(source in query_files for source in f.derived_from)}
     return query_files | derived
 
@@ -35,5 +35,5 @@ def asked_for(wanted: frozenset[str], query_files: frozenset[str]) -> frozenset[
 
 
 def sources_of(name: str) -> frozenset[str]:
-    """The fact itself and those it can be derived from: a gap in any of them is a gap in it."""
+    """The fact itself and those that it can be derived from: a gap in any of them is a gap in the fact."""
     return frozenset((name, *FACTS[name].derived_from))

@@ -1,4 +1,4 @@
-"""What a fact is."""
+"""The definition of a fact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Scope(enum.StrEnum):
 
 
 class CostLevel(enum.IntEnum):
-    """How expensive a fact is. A higher step is taken only if a lower one gave a reason to."""
+    """How expensive a fact is. A more expensive level is queried only if a cheaper one gave a reason to."""
 
     METADATA = 1
     """Catalog lookups; reads no data and no index."""
@@ -32,23 +32,23 @@ class CostLevel(enum.IntEnum):
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """One thing that a database can be asked for."""
+    """One kind of data that a database can be queried for."""
 
     name: str
     """Also the stem of its query files, and its name in a rule's `requires`."""
     scope: Scope
     step: CostLevel
     columns: tuple[str, ...]
-    """The columns of each row; empty if the columns are the measurement's own."""
+    """The columns of each row; empty if they are the measurement's own columns."""
     meaning: str
     derived_from: tuple[str, ...] = ()
-    """Facts any one of which lets tsaudit work this one out; empty: it has to be asked."""
+    """Facts from any one of which this fact can be computed; empty: it has to be queried."""
     asked_with: type[Given] | None = None
-    """What its query files are given; None for what all facts of its scope are."""
+    """The parameters of its query files; None for the usual ones of its scope."""
 
     @property
     def given(self) -> type[Given]:
-        """What its query files are given: an instance of this goes to `Connection.query`."""
+        """The class of its query parameters: an instance goes to `Connection.query`."""
         return self.asked_with or _BY_SCOPE[self.scope]
 
 

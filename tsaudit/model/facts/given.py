@@ -22,7 +22,7 @@ class Given:
 
     @property
     def subject(self) -> tuple[str | None, str | None]:
-        """The database and the measurement of the query; None for all of them."""
+        """The database and the measurement that the query is about; None for all of them."""
         return getattr(self, "database", None), getattr(self, "measurement", None)
 
     def variables(self) -> dict[str, Any]:
@@ -71,10 +71,10 @@ class OfMeasurement(OfDatabase):
 
 @dataclass(frozen=True, slots=True)
 class TablePart:
-    """A part of a table that is too big to be read."""
+    """A part of a table that is too big to be read completely."""
 
     newest: bool
-    """The newest rows, from an index; otherwise rows on pages selected at random."""
+    """Whether the part is the newest rows, found by an index; otherwise rows on pages selected at random."""
     rows: int
     """Approximate number of rows."""
     percent: str
@@ -180,5 +180,5 @@ class OfBuckets(OfMeasurement):
 
 
 def names_of(given: type[Given]) -> dict[str, str]:
-    """Each name that a file may use, with its meaning."""
+    """Each parameter that a query file may use, with its meaning."""
     return {one.name: one.metadata["meaning"] for one in fields(given)}

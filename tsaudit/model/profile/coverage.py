@@ -21,31 +21,33 @@ class Reason(enum.StrEnum):
     UNSUPPORTED = "unsupported"
     FAILED = "failed"
     NOTHING_THERE = "nothing there"
-    """The server responded, but contains nothing, or nothing that the configuration selects."""
+    """The server responded, but it contains no data, or none that the configuration selects."""
     PAST_DAY = "past day"
     """Only the present can be measured, and the audit is of a past day."""
     INCONSISTENT = "inconsistent"
-    """It was measured, but another figure contradicts it."""
+    """It was measured, but another figure contradicts the result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Gap:
-    """Something that was requested and not measured."""
+    """A fact that was requested and not measured."""
 
     fact: str
     reason: Reason
     detail: str
-    """One line: what happened and what would help."""
+    """One line: what happened, and what would help."""
     database: str | None = None
     measurement: str | None = None
-    """None: the whole database, or the whole target."""
+    """The measurement concerned; None: the whole database, or the whole target."""
 
     def __post_init__(self) -> None:
         # A driver's error may contain anything, and gaps go into the history, the report, and messages.
         object.__setattr__(self, "detail", mask(self.detail))
 
     def covers(self, database: str, measurement: str | None = None) -> bool:
-        """Whether it leaves something unmeasured there; if a server is gone, this includes everything after that."""
+        """Whether the gap leaves something unmeasured there. If the server became unreachable, that includes everything
+        queried later.
+        """
         if self.database is None or (self.reason is Reason.UNREACHABLE and self.measurement is None):
             return True
         return self.database == database and (self.measurement is None or self.measurement == measurement)
@@ -53,22 +55,22 @@ class Gap:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What one fact cost the audited database."""
+    """The cost of one fact for the audited database."""
 
     fact: str
     statements: int
     seconds: float
     rows: int
     bytes: int | None
-    """Received; None if the driver does not report it."""
+    """Bytes received; None if the driver does not report them."""
     bytes_scanned: int | None = None
-    """Read by the server; None if it does not report it."""
+    """Bytes read by the server; None if it does not report them."""
     bytes_metered: int | None = None
-    """Billed; None if the provider does not report it."""
+    """Bytes billed; None if the provider does not report them."""
 
     @property
     def bytes_charged(self) -> int:
-        """What counts toward `budget.max_bytes_scanned`: a provider may bill for more than is read."""
+        """Bytes that count toward `budget.max_bytes_scanned`: a provider may bill for more than is read."""
         return max(self.bytes_scanned or 0, self.bytes_metered or 0)
 
 
@@ -82,15 +84,15 @@ class Window:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Which measurements to audit. Whatever is outside was not seen, which does not mean that it did not exist."""
+    """Which measurements to audit. Other measurements were not listed, which does not mean that it did not exist."""
 
     databases: tuple[str, ...] = ()
-    """Empty for all."""
+    """Names of the databases; empty for all."""
     include: tuple[str, ...] = ("*",)
     exclude: tuple[str, ...] = ()
     """Patterns of measurement names; takes precedence over `include`."""
     parts_of: tuple[str, ...] = ()
-    """Databases with all their retention policies in scope, as `database/policy` (InfluxDB 1.x)."""
+    """Databases in scope with all their retention policies, which are named `database/policy` (InfluxDB 1.x)."""
 
     def takes(self, database: str, measurement: str | None = None) -> bool:
         """Whether the database, or the measurement in it, is in scope."""
@@ -115,9 +117,9 @@ class Listed:
     database: str
     measurements: int
     left_out: int
-    """By `include` and `exclude`; the budget may skip more, which is a gap."""
+    """Number of measurements excluded by `include` and `exclude`. The budget may skip more, which is a gap."""
     examples: tuple[str, ...] = ()
-    """The first few excluded ones."""
+    """Names of the first few excluded measurements."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +127,13 @@ class UnusedSetting:
     """A setting that matches nothing on the server, so it has no effect."""
 
     setting: str
-    """Its path below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` for all targets."""
+    """Path of the setting below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` for all
+    targets.
+    """
     value: str
-    """As written in the file."""
+    """The value as written in the file."""
     detail: str
-    """What it does not match, and similar names: `matches none of 42 measurements, did you mean cpu?`."""
+    """What the value does not match, and similar names: `matches none of 42 measurements, did you mean cpu?`."""
 
     def __str__(self) -> str:
         return f"{self.setting}: `{self.value}` {self.detail}"

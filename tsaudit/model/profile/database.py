@@ -11,7 +11,7 @@ from tsaudit.model.profile.server import KeptPoints
 from tsaudit.model.profile.storage import DatabaseStorage, DeclaredColumn, Retention
 
 POLICY_SEPARATOR: Final = "/"
-"""Between a database and its retention policy, in the name of an audited policy (`shop/raw`)."""
+"""Separates a database from its retention policy, in the name of an audited policy (`shop/raw`)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +20,30 @@ class Database:
 
     name: str
     series: Count | None = None
-    """Distinct tag sets, as everywhere in a profile. If retention policies are audited separately (`policy_of`), of all
-    of them together: the server counts a series once, however many policies contain it.
+    """Distinct tag sets, as everywhere in a profile. If retention policies are audited separately (`policy_of`), the
+    number covers all of them: the server counts a series once, however many policies contain it.
     """
     retention: tuple[Retention, ...] | None = None
-    """None: not measured, or the engine has no such thing (then without a gap)."""
+    """None: not measured, or the engine has no retention (then there is no gap)."""
     series_with_fields: Count | None = None
     """Distinct pairs of a tag set and a field, if the product counts those (InfluxDB Cloud); never compared with
     `series`, and stored under a separate name in the history.
     """
     storage: DatabaseStorage | None = None
     declared: tuple[DeclaredColumn, ...] | None = None
-    """Everything that may be written, by measurement and column, if the server enforces a schema (an explicit bucket of
-    InfluxDB Cloud). None: it enforces none, or it was not queried.
+    """Every column that may be written, if the server enforces a schema (an explicit bucket of InfluxDB Cloud). None:
+    it enforces none, or it was not queried.
     """
     own_series: Count | None = None
-    """The part of `series` in its own policy. None: there is no other policy with data, or it is not known."""
+    """The part of `series` in this database's own policy. None: no other policy has data, or it is not known."""
     kept: KeptPoints | None = None
-    """None: not known."""
+    """How many of the accepted points are left; None: not known."""
     policy_of: str = ""
-    """The database of which this is one retention policy, not the default one (InfluxDB 1.x: `shop` of `shop/raw`)."""
+    """The database that this retention policy belongs to (InfluxDB 1.x: `shop` for `shop/raw`); empty for a database
+    and its default policy.
+    """
     statements: Mapping[str, str] = field(default_factory=dict, compare=False)
-    """Fact name to statement, for facts about the database."""
+    """Fact name to the statement that was sent, for facts about the database."""
 
     @property
     def server_name(self) -> str:

@@ -9,13 +9,13 @@ from tsaudit.model.profile.figures import Count, Ratio, Source
 
 @dataclass(frozen=True, slots=True)
 class ItemGrowth:
-    """How the array grows that will soon make the largest document, by the times of its first and last item."""
+    """How fast the array grows that will soon make a document too large, by the times of its first and last item."""
 
     document_bytes: int
     bytes_per_day: float
     items_per_day: float
     days: float
-    """Which its items span."""
+    """Days between the first and the last item."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,26 +30,28 @@ class Items:
 
 @dataclass(frozen=True, slots=True)
 class TimeLag:
-    """How far a field that contains times is before the time of its row, in the rows read that have both."""
+    """How much earlier the times in a field are than the times of their rows, in the rows read that have both."""
 
     rows: int
     before_ratio: float
-    """Share of these rows in which the field is earlier."""
+    """Share of these rows in which the field's time is earlier."""
     median_s: float
-    """Median over all these rows; negative if the field is mostly later."""
+    """Median lag over all these rows, in seconds; negative if the field's time is mostly later."""
     spread_s: float
-    """Between the 10% with the smallest lag and the 10% with the largest."""
+    """Difference between the 90th and the 10th percentile of the lag, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
 class NumbersBy:
-    """A tag that separates the texts of a field: under some of its values all are numbers, under the others none is."""
+    """A tag that separates the texts of a field: under some of its values all texts are numbers, under the others none
+    are.
+    """
 
     tag: str
     numbers: tuple[str, ...]
     """Values of the tag under which the rows read contain numbers, sorted."""
     others: tuple[str, ...]
-    """Values of the tag under which they contain texts, sorted."""
+    """Values of the tag under which the rows read contain other texts, sorted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Field:
     """The engine's own names; more than one is a type conflict."""
     null_ratio: Ratio | None = None
     says_null: bool = False
-    """Whether some documents contain it with the value null, and do not just leave it out. False for columns."""
+    """Whether some documents contain the field with the value null instead of leaving it out. False for columns."""
     distinct: Count | None = None
     """Distinct values among the rows read."""
     sample: tuple[str, ...] = ()
@@ -71,31 +73,35 @@ class Field:
     whole_ratio: Ratio | None = None
     """Share of the values read that are integers; None for fields that are not floats."""
     number_ratio: Ratio | None = None
-    """Share of the texts read that are numbers, without those that stand for no value, such as `-` and `N/A`; None for
-    fields that are not text.
+    """Share of the texts read that are numbers, not counting those that stand for no value, such as `-` and `N/A`; None
+    for fields that are not text.
     """
     also_in: str = ""
-    """Of a text with numbers: a column of numbers that holds the same in nearly all rows read; empty if there is
-    none.
+    """For a text field with numbers: a numeric column that has the same value in nearly all rows read; empty if there
+    is none.
     """
     numbers_by: NumbersBy | None = None
-    """None if no tag does, or the field does not contain both."""
+    """The tag that separates texts with numbers from others; None if no tag does, or if the field does not contain
+    both.
+    """
     role_reason: str = ""
     value_bytes: float | None = None
-    """Mean size of the values that are present, in bytes; None if the engine does not report it."""
+    """Mean size of the values that are not null, in bytes; None if the engine does not report it."""
     items: Items | None = None
-    """None for fields that never contain an array."""
+    """Number of items in arrays; None for fields that never contain an array."""
     lag: TimeLag | None = None
-    """None if it contains no times, or no rows with times were read."""
+    """Lag of the times in this field; None if it contains no times, or no rows with times were read."""
     idle_hours: float | None = None
-    """From the newest row with the field to the newest row read. None if no rows with times were read, or none has
-    it.
+    """Hours from the newest row with the field to the newest row read. None if no rows with times were read, or none
+    has the field.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class SharedInstants:
-    """Rows with a single value that share tags and time with others, and could be merged with them into one row."""
+    """Rows with a single value that have the same tags and time as other rows, and could be merged with them into one
+    row.
+    """
 
     names: tuple[str, ...]
     """Names of single-value measures that share an instant with others among the rows read, sorted."""
@@ -104,23 +110,23 @@ class SharedInstants:
     instants: int
     """Distinct combinations of tags and time among them: the number of rows after merging."""
     bytes_now: int
-    """Size of these rows: names and values of their tags, measure name, time, and value."""
+    """Size of these rows in bytes: names and values of their tags, measure name, time, and value."""
     bytes_merged: int
-    """The same with all values of an instant in one row."""
+    """Size in bytes with all values of an instant in one row."""
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class FieldRhythm:
-    """How regularly the values of one field arrive, over the series with enough rows among those read."""
+    """How regularly the values of one field arrive, in the series that have enough rows among those read."""
 
     field: str
     regular: int
-    """Series in which they arrive at regular intervals, as metrics do."""
+    """Number of series in which values arrive at regular intervals, as metrics do."""
     irregular: int
-    """Series in which they arrive irregularly, mostly in rows of their own, as events do."""
+    """Number of series in which values arrive irregularly, mostly in rows of their own, as events do."""
     interval_s: float | None
-    """Median interval of the regular series; None if there are none."""
+    """Median interval of the regular series in seconds; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +141,7 @@ class PartingTag:
 
 @dataclass(frozen=True, slots=True)
 class Rhythms:
-    """How regularly points arrive. A field that is neither regular nor irregular anywhere is not counted in either."""
+    """How regularly points arrive. A field that is neither regular nor irregular in any series is not counted."""
 
     fields: tuple[FieldRhythm, ...]
     parted_by: PartingTag | None

@@ -10,16 +10,16 @@ from datetime import datetime
 from typing import Final, Literal
 
 SAMPLE_SIZE: Final = 64
-"""Number of distinct values of a column that a profile stores."""
+"""Maximum number of distinct values of a column that a profile stores."""
 TEXT_KEPT: Final = 256
 """Maximum length of a sampled value of a field, in characters."""
 CONTRADICTED: Final = "contradicted by"
-"""The beginning of the scope of a figure that another one contradicts: no warning rests on it."""
+"""Prefix of the scope of a figure that another one contradicts: no warning is based on such a figure."""
 AT_LEAST: Final = "at least"
-"""The beginning of the scope of a lower bound: days on which it is one are not compared with others."""
+"""Prefix of the scope of a lower bound: days with a lower bound are not compared with other days."""
 Forever = Literal["forever"]
 FOREVER: Final[Forever] = "forever"
-"""The duration of a retention that never drops data."""
+"""The duration of a retention that never deletes data."""
 
 
 class How(enum.StrEnum):
@@ -27,7 +27,7 @@ class How(enum.StrEnum):
 
     EXACT = "exact"
     ESTIMATE = "estimate"
-    """Computed by the engine or by tsaudit from statistics; has a standard error if one is known."""
+    """Computed from statistics by the engine or by tsaudit. It has a standard error if one is known."""
     SAMPLED = "sampled"
     """Exact for part of the data; `Source.scope` names the part."""
 
@@ -42,7 +42,7 @@ class Source:
     as_of: datetime
     """When it was measured; older than the profile if the figure was reused."""
     scope: str = ""
-    """The part of the data it covers, in words; empty for all of it."""
+    """The part of the data that the figure covers, in words; empty for all of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,16 +52,16 @@ class Count:
     value: int
     source: Source
     standard_error: float | None = None
-    """In the same unit as `value`; None if exact or unknown."""
+    """In the same unit as `value`; None if the count is exact or the error unknown."""
 
     @property
     def is_lower_bound(self) -> bool:
-        """Whether there may be more: only a part was counted."""
+        """Whether the true number may be higher, because only a part was counted."""
         return self.source.scope.startswith(AT_LEAST)
 
 
 def how_summed(counts: Sequence[Count]) -> tuple[How, float | None]:
-    """How the sum of the counts was measured, and its standard error; None if it is exact, or not known."""
+    """How the sum of the counts was measured, and its standard error; None if the sum is exact or the error unknown."""
     estimates = [count for count in counts if count.source.how is not How.EXACT]
     if not estimates:
         return How.EXACT, None

@@ -15,7 +15,7 @@ from tsaudit.model.profile.server import ServerStatus
 from tsaudit.model.profile.storage import Storage, StoredQuery
 
 SCHEMA_VERSION: Final = 1
-"""Increased if a stored profile of the previous version cannot be read as one of this version."""
+"""Increased if tsaudit can no longer read stored profiles of the previous version."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,30 +26,30 @@ class Profile:
     engine: str
     server_version: str
     day: date
-    """The logical day: a second audit of the same day replaces the first."""
+    """The audited day: a second audit of the same day replaces the first."""
     collected_at: datetime
     window: Window
     facts: tuple[str, ...]
-    """Facts that the engine offers, whether queried or not."""
+    """Facts that the engine offers, whether or not they were queried."""
     databases: tuple[Database, ...]
     measurements: tuple[Measurement, ...]
     gaps: tuple[Gap, ...]
     costs: tuple[Cost, ...]
     statements: Mapping[str, str] = field(default_factory=dict)
-    """Fact name to statement, for facts about the whole target."""
+    """Fact name to the statement that was sent, for facts about the whole target."""
     reused: int = 0
-    """Measurements whose expensive facts were reused from the previous snapshot."""
+    """Number of measurements whose expensive facts were reused from the previous snapshot."""
     selection: Selection = field(default_factory=Selection)
     listed: tuple[Listed, ...] = ()
-    """By database, those whose measurements could be listed."""
+    """Databases whose measurements could be listed, with the number of measurements in each."""
     unused_settings: tuple[UnusedSetting, ...] = ()
-    """Settings for this target without effect. Also empty if the server did not report what exists."""
+    """Settings for this target that have no effect. Also empty if the server did not report what exists."""
     stored_queries: tuple[StoredQuery, ...] | None = None
-    """Enabled ones, by name. None: not measured, or the engine has none."""
+    """Enabled scheduled queries, by name. None: not measured, or the engine has none."""
     storage: Storage | None = None
-    """Of all databases together, if they are one file. None: they are not, or it was not measured."""
+    """Storage of all databases together, if they are one file. None: they are not, or it was not measured."""
     server: ServerStatus | None = None
-    """None if the engine has no such figures, or the user may not see them."""
+    """Limits and counters of the server; None if the engine has none, or the user may not read them."""
     schema_version: int = SCHEMA_VERSION
 
     def gaps_for(self, fact: str, measurement: Measurement | None = None) -> Iterator[Gap]:
@@ -63,22 +63,22 @@ class Profile:
                 yield gap
 
     def all_listed(self, database: str | None = None) -> bool:
-        """Whether every measurement of the database, or of the target, that is in scope is in here."""
+        """Whether the profile contains every measurement of the database, or of the target, that is in scope."""
         gaps = (g for g in self.gaps if g.fact == "measurements" and g.measurement is None)
         return not any(database is None or g.database in (None, database) for g in gaps)
 
     @property
     def wholes(self) -> tuple[Database, ...]:
-        """The databases without retention policies of another one here: each series is in one of them."""
+        """The databases that are not a retention policy of another one here: each series is in exactly one of them."""
         names = {database.name for database in self.databases}
         return tuple(database for database in self.databases if database.policy_of not in names)
 
     def policies_beside(self, database: Database) -> tuple[Database, ...]:
-        """Retention policies of the database that are audited as separate databases."""
+        """Other retention policies of the database, which are audited as separate databases."""
         return tuple(other for other in self.databases if other.policy_of == database.name)
 
     def is_within(self, database: str, other: str) -> bool:
-        """Whether the database is the other one or a retention policy of it; `other` is empty for the whole target."""
+        """Whether `database` is `other` or a retention policy of it; an empty `other` stands for the whole target."""
         if other in ("", database):
             return True
         is_named_so = database.startswith(f"{other}{POLICY_SEPARATOR}")
@@ -91,7 +91,7 @@ class Profile:
 
     @property
     def edition(self) -> str:
-        """The product among those of one engine, such as `Core` or `Cloud Serverless`; empty if it has no name."""
+        """The engine's product edition, such as `Core` or `Cloud Serverless`; empty if the engine has none."""
         named = re.match(r"[A-Za-z ]*", self.server_version)
         return named[0].strip() if named else ""
 
@@ -99,7 +99,7 @@ class Profile:
     def series(self) -> int | None:
         """Series of the whole target: each database's own count, or the sum over all its measurements.
 
-        None if any of them is not known: a part must not look like the whole.
+        None if any of these is not known: a part must not look like the whole.
         """
         if not self.databases and not self.all_listed():
             return None
@@ -109,7 +109,7 @@ class Profile:
                 total += database.series.value
                 continue
             if self.policies_beside(database):
-                # A series may be in several of them, so the database's count is not their sum.
+                # A series may be in several measurements, so the database's count is not the sum over them.
                 return None
             counts = [m.series for m in self.measurements if m.database == database.name and m.has_series]
             known = [c.value for c in counts if c is not None and not c.is_lower_bound]

@@ -1,4 +1,4 @@
-"""Rows: which columns are filled together, and which documents and measure names there are."""
+"""What the rows of a measurement contain: columns filled together, documents, measure names, duplicates."""
 
 from __future__ import annotations
 
@@ -28,47 +28,49 @@ class RowPatterns:
     """Which columns are filled together in the rows read."""
 
     patterns: tuple[RowPattern, ...]
-    """Up to MAX_PATTERNS, most common first."""
+    """Up to MAX_PATTERNS patterns, most common first."""
     rows: int
-    """All rows read."""
+    """Number of rows read."""
     pairs: int
-    """Consecutive rows of a series among those read."""
+    """Number of pairs of consecutive rows of a series among those read."""
     complementary_pairs: int
-    """Of these, the pairs in which no field is filled in both."""
+    """Number of these pairs in which no field is filled in both rows."""
     source: Source
 
     @property
     def complementary_ratio(self) -> float:
-        """Their share of the pairs, 0 to 1; 0 if there are no pairs."""
+        """Share of the pairs that are complementary, 0 to 1; 0 if there are no pairs."""
         return self.complementary_pairs / self.pairs if self.pairs else 0.0
 
     @property
     def is_split(self) -> bool:
-        """Whether one source spreads its fields over several rows: fields with different rates stay below four fifths
-        of the pairs, because the faster one repeats.
+        """Whether one source spreads its fields over several rows. Fields that are written at different rates stay
+        below four fifths of the pairs, because the faster one repeats.
         """
         return self.complementary_ratio > 0.8
 
 
 @dataclass(frozen=True, slots=True)
 class MeasureName:
-    """One of the names that Timestream stores with each record, and partitions a table by."""
+    """A measure name: Timestream stores one with each record, and partitions tables by it."""
 
     name: str
     data_type: str
-    """Of the values; `multi` if a record contains several. Empty: not reported."""
+    """Data type of the values; `multi` if a record contains several values. Empty: not reported."""
     dimensions: tuple[str, ...]
-    """The tags that its records were ever written with."""
+    """All tags that records with this measure name were ever written with."""
     rows: int | None = None
-    """Within the window; None: not counted."""
+    """Rows within the window; None: not counted."""
     series: int | None = None
     """Approximate number of tag sets within the window; None: not counted."""
     filled: Mapping[str, int] = field(default_factory=dict)
-    """Tag or field to the number of rows in which it is not null; those that are always null are left out."""
+    """Tag or field to the number of rows in which it is not null; columns that are always null are left out."""
     row_patterns: RowPatterns | None = None
-    """Of its rows among those read; None if there are none, or if many other names have more rows."""
+    """Which columns are filled together in the rows read with this measure name. None if there are no such rows, or if
+    many other measure names have more rows.
+    """
     rhythms: Rhythms | None = None
-    """As above."""
+    """How regularly points arrive; None in the same cases."""
 
     @property
     def is_multi(self) -> bool:
@@ -81,18 +83,18 @@ class MeasureNames:
 
     count: Count
     names: tuple[MeasureName, ...]
-    """Up to MAX_MEASURE_NAMES, those with the most rows first."""
+    """Up to MAX_MEASURE_NAMES measure names, those with the most rows first."""
     shared: SharedInstants | None = None
-    """None if no rows were read, or none of them contains a single value."""
+    """Rows that could be merged; None if no rows were read, or none of them contains a single value."""
     series_keys: Count | None = None
-    """The sum of the tag sets under each measure name: the series on an engine where the name becomes a tag. None: not
-    counted.
+    """The number of tag sets, summed over the measure names: the series on an engine where the measure name becomes a
+    tag. None: not counted.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class SampledPoint:
-    """A point by which measurements are compared."""
+    """A point used to compare measurements with each other."""
 
     hash: int
     """Hash of its tag set and its time to the microsecond; 32 bits."""
@@ -102,44 +104,44 @@ class SampledPoint:
 
 @dataclass(frozen=True, slots=True)
 class PointSample:
-    """A few of the points read, which show which measurements have the same ones."""
+    """A sample of the points read, which shows which measurements contain the same points."""
 
     points: tuple[SampledPoint, ...]
-    """Those with the lowest hashes, ascending."""
+    """The points with the lowest hashes, ascending."""
     complete: bool
-    """Whether these are all points from `start` to `end`."""
+    """Whether `points` contains all points from `start` to `end`."""
     start: datetime
-    """All points from then on were read."""
+    """From this time on, all points were read."""
     end: datetime
     source: Source
 
 
 @dataclass(frozen=True, slots=True)
 class RepeatedColumns:
-    """Texts or documents that depend on each other, with few combinations in the rows read."""
+    """Columns of texts or documents that depend on each other, with few combinations in the rows read."""
 
     columns: Mapping[str, str]
-    """Column to its type, most bytes first."""
+    """Column to its type, largest column first."""
     combinations: int
-    """Distinct ones among the rows read."""
+    """Number of distinct combinations among the rows read."""
     keys: tuple[str, ...] = ()
-    """Columns that have a value of their own for each."""
+    """Columns that have a different value for each combination."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowBytes:
-    """What the columns of a row take."""
+    """The size of a row by column."""
 
     columns: Mapping[str, float]
-    """Column to its mean bytes in a row, nulls included: as stored if the server tells, otherwise as read."""
+    """Column to its mean bytes in a row, counting nulls: as stored if the server reports it, otherwise as read."""
     repeated: tuple[RepeatedColumns, ...]
     rows: int
-    """All rows read."""
+    """Number of rows read."""
     source: Source
 
     @property
     def total(self) -> float:
-        """Mean bytes of all columns in a row, without what the engine adds."""
+        """Mean bytes of all columns in a row, without the engine's overhead."""
         return sum(self.columns.values())
 
 
@@ -167,50 +169,51 @@ class Repeats:
     """Duplicate rows among those read. A table that keeps one row per source and time has none."""
 
     rows: int
-    """All rows read that have a time."""
+    """Number of rows read that have a time."""
     repeated: int
-    """Rows with the same tags and time as an earlier one."""
+    """Number of rows with the same tags and time as an earlier one."""
     identical: int
-    """Of these, the rows that are the same in all other columns, too."""
+    """Number of these rows that are the same in all other columns, too."""
     source: Source
     lost_ratio: float | None = None
-    """Share of the rows written, 0 to 1, that others of the same second overwrote, if they are events that come at
-    random; see `analysis.rows.distinguishing_tags`. None if times are finer than seconds or rows do not come so.
+    """Estimated share of the rows written, 0 to 1, that were overwritten by others of the same second, if they are
+    events that occur at random times; see `analysis.rows.distinguishing_tags`. None if times are finer than seconds, or
+    rows do not occur at random times.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class SetApart:
-    """Tags without which some rows would equal another one in all other tags and the time."""
+    """A set of tags without which some rows would equal others in all other tags and the time."""
 
     tags: tuple[str, ...]
     rows: int
-    """Those that would then overwrite another one, of the rows compared."""
+    """Number of compared rows that would then overwrite another one."""
 
 
 @dataclass(frozen=True, slots=True)
 class RowsApart:
-    """What distinguishes rows with the same time, and so which rows would overwrite another one without some of the
+    """Which tags distinguish rows with the same time, and so how many rows would overwrite others without some of the
     tags.
     """
 
     rows: int
-    """All rows compared: those read that have a time."""
+    """Number of rows compared: those read that have a time."""
     by: tuple[SetApart, ...]
-    """The smallest sets, of which none contains another one, and other sets that were counted as well. Fewest tags
-    first.
+    """The smallest such sets of tags, none of which contains another, and other sets that were also counted. Sets with
+    the fewest tags first.
     """
     complete: bool
-    """Whether all of the smallest sets are here."""
+    """Whether `by` contains all of the smallest sets."""
     source: Source
     whole: bool = True
-    """Whether all rows of each time are among those compared; otherwise more of them may overwrite each other."""
+    """Whether all rows of each time were compared; otherwise more rows may overwrite each other."""
     within: str = ""
-    """The tag of which only rows of one value were read; empty for rows of all values."""
+    """The tag for which only rows with one value were read; empty if rows with all values were."""
 
     def lost(self, tags: Collection[str]) -> tuple[int, bool]:
-        """Rows that would overwrite another one without the tags, and whether exactly that many of those compared;
-        otherwise at least that many.
+        """The number of rows that would overwrite another one without the tags, and whether it is exact for the rows
+        compared; otherwise it is a minimum.
         """
         gone = frozenset(tags)
         is_whole = self.whole and self.within not in gone
@@ -229,18 +232,18 @@ class Buckets:
     sources: int
     """Distinct sources among the buckets read."""
     median_rows: float | None
-    """Rows in a bucket; None if the buckets do not report it."""
+    """Median number of rows in a bucket; None if the buckets do not report it."""
     source: Source
     closed: int | None = None
-    """Buckets closed since the server's start; None if it does not count them."""
+    """Buckets closed since the server started; None if the server does not count them."""
     closed_by_change: int | None = None
-    """Of these, those that were closed because a field had another type than before, null included."""
+    """Number of these buckets that were closed because a field's type changed, null included."""
 
 
 @dataclass(frozen=True, slots=True)
 class StoredRows:
-    """Rows in the files that are completely within the window; each version of a rewritten row counts."""
+    """Rows in the files that are completely within the window; each version of a rewritten row is counted."""
 
     rows: int
     first_time: datetime
-    """Of the oldest of these rows."""
+    """Time of the oldest of these rows."""

@@ -10,7 +10,7 @@ from tsaudit.model.profile.figures import Forever
 
 MAX_PARTITIONS: Final = 100
 DEFAULT_PARTITION: Final = "DEFAULT"
-"""The bounds of the partition for rows that no other one accepts (PostgreSQL)."""
+"""The bounds of the partition for rows that no other partition accepts (PostgreSQL)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,42 +27,44 @@ class Index:
 
     name: str
     kind: str
-    """The engine's own word, in lower case: btree, inverted, skipping, ..."""
+    """The engine's own name in lower case: btree, inverted, skipping, ..."""
     columns: tuple[str | None, ...]
-    """In the order of the index; None for an expression, or for a column with an unusual order."""
+    """Columns in the order of the index; None for an expression, or for a column with an unusual sort order."""
     unique: bool
     constraint: bool
-    """A primary key, a unique constraint, or another one needs it, so it cannot simply be dropped."""
+    """Whether a primary key, a unique constraint, or another constraint needs the index, so that it cannot simply be
+    dropped.
+    """
     partial: bool
-    """It contains only the rows that meet its condition."""
+    """Whether the index contains only the rows that meet its condition."""
     size_bytes: int | None = None
-    """None: the engine does not report it."""
+    """Size in bytes; None: the engine does not report it."""
     scans: int | None = None
     """Number of uses since `counted_since`; None if the engine does not count."""
     counted_since: datetime | None = None
-    """None: since always, or not known."""
+    """When the counters began; None: at the index's creation, or not known."""
     scans_since: datetime | None = None
     """The day on which an audit first saw this number of uses. None if the engine does not count."""
     valid: bool = True
-    """False if no query uses it, because it was never finished."""
+    """False if the index was never finished, so that no query uses it."""
     sorting: tuple[str, ...] = ()
-    """How each column is sorted, in SQL terms: desc, desc nulls last, nulls first; empty for ascending, and altogether
-    if all are.
+    """How each column is sorted, in SQL terms: desc, desc nulls last, nulls first; empty for ascending. An empty tuple
+    if all columns are ascending.
     """
 
     rows_read: int | None = None
-    """Of an index of ranges of pages (BRIN): the rows of all pages that it led to since `counted_since`. None for
-    others, and if it is not known.
+    """For an index of page ranges (BRIN): the number of rows on all pages that it led to since `counted_since`. None
+    for other indexes, and if it is not known.
     """
     is_as_old: bool = False
-    """Whether it was there as long as uses were counted: it was written with all rows since `counted_since`. False if
-    that is not known.
+    """Whether the index has existed since `counted_since`, so that it was updated for all rows written since then.
+    False if that is not known.
     """
     expires_s: int | None = None
-    """After how long documents are removed by it; None for an index that removes none."""
+    """Seconds after which the index removes documents (TTL); None for an index that removes none."""
 
     def finds_ranges_of(self, column: str) -> bool:
-        """Whether it finds rows between two values of the column without reading all rows."""
+        """Whether the index finds rows between two values of the column without reading all rows."""
         return self.valid and not self.partial and column in (self.columns if self.kind == "brin" else self.columns[:1])
 
 
@@ -72,9 +74,9 @@ class Partition:
 
     name: str
     bounds: str
-    """Which rows belong into it, in the engine's own words."""
+    """Which rows belong in the partition, in the engine's own words."""
     rows: int | None
-    """According to the engine's statistics; None if it has none."""
+    """Number of rows according to the engine's statistics; None if it has none."""
     bytes: int | None
 
 
@@ -86,8 +88,8 @@ class Partitioning:
     """The columns, or expressions, that decide where a row goes."""
     count: int
     partitions: tuple[Partition, ...]
-    """Up to MAX_PARTITIONS, the largest first; always including a default partition, and the range of time that ends
-    last.
+    """Up to MAX_PARTITIONS partitions, the largest first; always including a default partition, and the time range that
+    ends last.
     """
 
 
@@ -96,10 +98,10 @@ class Retention:
     """The retention of a database or table."""
 
     policy: str
-    """Its name; empty if the engine has no such thing, so that rows stay until somebody deletes them."""
+    """Name of the retention policy; empty if the engine has none, so that rows stay until somebody deletes them."""
     duration_s: int | Forever
     partition_s: int | None
-    """Length of a shard group, chunk, or partition."""
+    """Length of a shard group, chunk, or partition, in seconds."""
     default: bool
 
 
@@ -110,13 +112,13 @@ class DatabaseStorage:
     data_bytes: int | None
     index_bytes: int | None
     disk_used_bytes: int | None
-    """On the file system of the database, including everything else on it."""
+    """Used bytes on the database's file system, including all other files on it."""
     disk_bytes: int | None
     """Size of that file system."""
     shards: int | None = None
-    """Files by time, of engines that have them for a database: InfluxDB 1 and 2."""
+    """Number of shards, files by time range, on engines that have them per database: InfluxDB 1 and 2."""
     shard_series: int | None = None
-    """Of all shards together: a series counts in each shard that has it."""
+    """Sum of the series in each shard: a series counts once in every shard that contains it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +130,7 @@ class DeclaredColumn:
     type: str
     """`timestamp`, `tag`, or `field`."""
     data_type: str | None
-    """Of a field."""
+    """Data type of a field; None for other columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,10 +140,10 @@ class StoredQuery:
     name: str
     statement: str
     bytes_scanned: int | None
-    """By its last run; None: not reported."""
+    """Bytes that its last run scanned; None: not reported."""
     spatial_coverage: float | None
     """The largest share of a table's partitions that its last run read, 0 to 1; None: not reported."""
     temporal_range_s: float | None = None
     """The longest time range of a table that its last run read; None: not reported."""
     period_s: float | None = None
-    """From its last run to the next one; None: not reported."""
+    """Seconds from its last run to the next one; None: not reported."""
