@@ -1,10 +1,10 @@
-"""Compression of the texts in the history, as differences from one base text a calendar month and target.
+"""Compression of the texts in the history, as differences from one base text for each target and calendar month.
 
 An audit's profile and result repeat nearly everything that an earlier audit of the target wrote. With an earlier text
 as the dictionary, a day takes a few hundred bytes where its text alone takes 20 kB. The first audit of a month that
-measures something makes the month's base, which then stays as it is until no day of the month is left. The first base
-of a year is stored by itself, and the others of the year as differences from it. What was packed before there was a
-base is unpacked with one just as well.
+measures something provides the month's base, which stays unchanged until no day of the month is left. The first base of
+a year is stored by itself, and the year's other bases as differences from it. Texts that were packed without a base can
+also be unpacked by a packer that has one.
 """
 
 from __future__ import annotations
@@ -20,18 +20,20 @@ from sqlalchemy import Connection, delete, insert, select
 from tsaudit.history.schema import base_text
 
 LARGEST_BASE: Final = 1 << 26
-"""Bytes. A base and a text of this length are within the largest window that zstd reads without being asked to."""
+"""Bytes. A base and a text of this length together fit into the largest window that zstd reads without a special
+setting.
+"""
 
 _LEVEL: Final = 10
-"""For a text that is mostly in its base, level 6 is hardly faster, and 12 takes ten times as long."""
+"""For a text that is mostly in its base, level 6 is hardly faster, and level 12 takes ten times as long."""
 _LARGEST_WINDOW: Final = 27
 _SMALLEST_WINDOW: Final = 17
 
 
 class Packer:
-    """Packs and unpacks texts that share a base. Not for several threads at once.
+    """Packs and unpacks texts that share a base. Not thread-safe.
 
-    `base`: empty for texts that are packed by themselves, and at most `LARGEST_BASE` bytes.
+    `base`: at most `LARGEST_BASE` bytes; empty for texts that are packed by themselves.
     """
 
     def __init__(self, base: bytes = b"") -> None:
@@ -42,8 +44,8 @@ class Packer:
         return self._compressor.compress(text)
 
     def unpacked(self, data: bytes) -> bytes:
-        """The text that was packed with this base, or without one. ValueError if the data is damaged or has another
-        base.
+        """The text that was packed with this base, or without one. Raises ValueError if the data is damaged or was
+        packed with another base.
         """
         try:
             return self._decompressor.decompress(data)
@@ -52,14 +54,15 @@ class Packer:
 
     @cached_property
     def _compressor(self) -> zstandard.ZstdCompressor:
-        # The base counts only as far back as the window reaches.
+        # The window must be large enough for the text and the base; zstd ignores what is further back.
         window = min(max((2 * len(self._base)).bit_length() + 1, _SMALLEST_WINDOW), _LARGEST_WINDOW)
         settings = zstandard.ZstdCompressionParameters.from_level(
             _LEVEL, dict_size=len(self._base), window_log=window, write_checksum=1
         )
         found = self._dictionary
         if found is not None:
-            # Otherwise, every text would index the base again, and an incident's is much shorter.
+            # Without this, the base would be indexed again for every text, although the text of an incident is much
+            # shorter.
             found.precompute_compress(compression_params=settings)
         return zstandard.ZstdCompressor(dict_data=found, compression_params=settings)
 
@@ -73,7 +76,9 @@ class Packer:
 
 
 class Packers:
-    """The packers of targets and days, for one transaction; keeps the newest one, because texts can be long."""
+    """The packers for several targets and days, within one transaction. Only the most recent packer is cached, because
+    base texts can be long.
+    """
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
@@ -89,7 +94,7 @@ class Packers:
 
 
 def packer_for(connection: Connection, target: str, day: date, text: bytes | None) -> Packer:
-    """The packer of the target's month. `text` becomes the month's base if there is none yet; None: it does not."""
+    """The packer of the target's month. `text` becomes the month's base if the month has none yet; None: never."""
     month = month_of(day)
     base = _base(connection, target, month)
     if base is None and text is not None and len(text) <= LARGEST_BASE:
@@ -103,7 +108,7 @@ def packer_for(connection: Connection, target: str, day: date, text: bytes | Non
 
 
 def month_of(day: date) -> date:
-    """The first day of its month."""
+    """The first day of the day's month."""
     return day.replace(day=1)
 
 

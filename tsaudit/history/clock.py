@@ -1,8 +1,8 @@
 """Handling of future days in the history: a run with a wrong clock leaves such a day.
 
-The clock of the current run is assumed to be right, because there is nothing else to go by. Days after its today are
-ignored and reported as an error. Only if most of the history is in the future is the clock assumed to be wrong, and the
-audit is one of a past day.
+The clock of the current run is assumed to be right, because there is nothing to compare it with. Later days are ignored
+and reported as an error. Only if most of the history is in the future is the clock assumed to be wrong, and the audit
+is treated as one of a past day.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from tsaudit.model.profile import utc_now
 from tsaudit.text import many
 
 _ZONES: Final = timedelta(hours=14)
-"""No time zone is further ahead of UTC: a day that is today somewhere does not indicate a wrong clock."""
+"""The largest offset of a time zone from UTC: a day that has begun somewhere on earth does not indicate a wrong clock.
+"""
 _NAMED: Final = 3
 
 _REFERENCE_AUDITS: Final = 7
 _ALLOWANCE: Final = timedelta(days=31)
-"""How far past the seventh-newest audit a day is trusted for compaction, which cannot be undone."""
+"""How far past the seventh-newest audit a day may be to be trusted for compaction, which cannot be undone."""
 
 
 def today() -> date:
@@ -29,17 +30,18 @@ def today() -> date:
 
 
 def is_closed(days: Collection[date], day: date) -> bool:
-    """Whether an audit of the day is one of the past and changes nothing newer. `days`: the audited ones.
+    """Whether an audit of the day is an audit of a past day, which does not change anything newer. `days`: the audited
+    days.
 
-    A later day closes it, unless that day is in the future. If most of the days are ahead of the clock, nothing can be
-    concluded.
+    A later audited day closes it, unless that day is in the future. If most of the days are ahead of the clock, nothing
+    can be concluded, so the result is True.
     """
     later = [d for d in days if d > day]
     return any(d <= today() for d in later) or _is_behind(later, days)
 
 
 def days_ahead(days: Collection[date]) -> list[date]:
-    """Those days that have not begun anywhere on earth, oldest first."""
+    """The days that have not begun anywhere on earth, oldest first."""
     latest = (utc_now() + _ZONES).date()
     return sorted(d for d in days if d > latest)
 
@@ -54,16 +56,17 @@ def compaction_date(days: Collection[date], day: date) -> date:
 
 
 def removal_date(days: Collection[date], day: date) -> date:
-    """The same for what is kept for any time, however short: the allowance in `compaction_date` could be all of that.
+    """The day from which ages are computed for texts with a short retention, which may be less than the allowance of
+    `compaction_date`.
 
-    After a jump, it is the seventh-newest audit, or the oldest if there are fewer.
+    After a jump of the clock, it is the seventh-newest audit, or the oldest if there are fewer.
     """
     before = sorted(d for d in days if d < day)[-_REFERENCE_AUDITS:]
     return before[0] if before and before[0] + _ALLOWANCE < day else day
 
 
 def future_days_warning(target: str, days: Collection[date]) -> str | None:
-    """One line on the audited days in the future, with what to do; None if there are none."""
+    """One line about audited days in the future, with what to do; None if there are none."""
     ahead = days_ahead(days)
     if not ahead:
         return None
@@ -77,7 +80,9 @@ def future_days_warning(target: str, days: Collection[date]) -> str | None:
 
 
 def _is_behind(ahead: Sequence[date], days: Collection[date]) -> bool:
-    """A single future day is a clock that was wrong once; so are a few, next to a longer past."""
+    """Whether the clock is behind: most days are in the future. A single future day, or a few next to a longer past,
+    show that the clock was wrong once.
+    """
     return len(ahead) > 1 and 2 * len(ahead) > len(days)
 
 

@@ -18,21 +18,21 @@ from tsaudit.history.schema import decision, delivery, incident_day, reaction, s
 from tsaudit.history.store import Store
 
 DAILY: Final = timedelta(days=90)
-"""Every day is kept up to this age: rules look back no further."""
+"""Every day is kept up to this age: rules do not look back further."""
 WEEKLY: Final = timedelta(days=365)
-"""One day a week is kept up to this age, one a month beyond it. Older resolved incidents are deleted."""
+"""One day a week is kept up to this age, and one a month beyond it. Older resolved incidents are deleted."""
 
 EVERY: Final = 4
-"""Days from one compaction to the next. Nearly everything it has to look for changes slowly, and some days stay a
-little longer than `DAILY`.
+"""Days between compactions. Nearly everything that compaction has to check changes slowly, and it does no harm if some
+days stay a little longer than `DAILY`.
 """
 
 
 def is_due(target: str, days: Collection[date], day: date) -> bool:
     """Whether an audit of the day should compact the target: the first one of each `EVERY` days should.
 
-    These periods begin on different days for different targets, so that the audits of a day are not all slower.
-    `days`: the audited ones.
+    These periods begin on different days for different targets, so that not all audits of a day are slower. `days`: the
+    audited days.
     """
     earlier = [d for d in days if d < day]
     offset = zlib.crc32(target.encode()) % EVERY
@@ -43,11 +43,11 @@ def compact(store: Store, target: str, today: date) -> int:
     """Compact the target's days and return the number of removed snapshots. Raises HistoryError.
 
     Ages are computed from the newest audited day, or from `today` if that is earlier: a target that is no longer
-    audited keeps its days. The last day with a profile represents its week or month. An incident keeps the day it
-    opened and its newest state, on which the next audit builds. Value sets are deleted if every day younger than
-    `DAILY` can be computed without them, and so are those of tags that have not been listed for longer than `WEEKLY`.
-    Messages are deleted 90 days after their thread was closed, and with them the reactions that were read on them;
-    reactions that were taken back are deleted after 90 days.
+    audited keeps its days. The last day with a profile represents its week or month. For each incident, the state on
+    the day it opened and the newest state are kept; the next audit continues from the latter. Value sets are deleted if
+    every day younger than `DAILY` can be computed without them, or if their tags have not been listed for longer than
+    `WEEKLY`. Messages are deleted 90 days after their thread was closed, and with them the reactions that were read on
+    them; reactions that were taken back are deleted after 90 days.
     """
     with store.writing(target) as connection:
         days = {
@@ -74,7 +74,7 @@ def compact(store: Store, target: str, today: date) -> int:
 
 
 def kept_days(days: Iterable[tuple[date, bool]], newest: date) -> frozenset[date]:
-    """The days to keep; the flag says whether the day has a profile."""
+    """The days to keep. The flag of each day says whether it has a profile."""
     best: dict[tuple[str, int, int], tuple[bool, date]] = {}
     for day, measured in days:
         period = _period(day, newest - day)
@@ -83,7 +83,7 @@ def kept_days(days: Iterable[tuple[date, bool]], newest: date) -> frozenset[date
 
 
 def _period(day: date, age: timedelta) -> tuple[str, int, int]:
-    """The group in which one day is kept: the day itself, its week, or its month."""
+    """The group of days of which one is kept: the day itself, its week, or its month."""
     if age <= DAILY:
         return "day", day.toordinal(), 0
     if age <= WEEKLY:

@@ -23,10 +23,10 @@ from tsaudit.errors import TsauditError
 from tsaudit.net import addresses, sql_addresses
 
 HEAD: Final = "0001"
-"""The newest revision under `migrations/versions`; a history that has it is opened without loading Alembic."""
+"""The newest revision under `migrations/versions`; a history with this revision is opened without loading Alembic."""
 
 VERSION_TABLE: Final = "tsaudit_history"
-"""Where Alembic stores the revision. Not its usual name, which Dagster uses in its own databases."""
+"""The table in which Alembic stores the revision. Not Alembic's usual name, which Dagster uses in its own databases."""
 
 _DRIVERS: Final = {
     "sqlite": "sqlite",
@@ -35,32 +35,32 @@ _DRIVERS: Final = {
     "postgresql+psycopg": "postgresql+psycopg",
 }
 _BUSY_S: Final = 60
-"""Seconds a writer waits for another one."""
+"""Seconds that a writer waits for another one."""
 _LEAST_WAIT_S: Final = 0.5
-"""The same for an audit that has already waited as long as it may."""
+"""Minimum seconds that a writer waits, even if the audit has used up its waiting time."""
 _CONNECT_S: Final = 10
 _ANSWER_S: Final = 30
-"""Seconds for one statement on PostgreSQL; then the server cancels it."""
+"""Time limit of one statement on PostgreSQL, in seconds; then the server cancels it."""
 _GRACE_S: Final = 5
 """Additional seconds that the client waits, because the server's error is more specific."""
 _PING_S: Final = 5
 """Seconds to wait for a response from an idle connection."""
 _TRANSACTION_S: Final = 600
-"""Seconds for all statements of a transaction together, including migrations."""
+"""Time limit of a transaction, in seconds, including migrations."""
 _TCP: Final = {
     "keepalives_idle": 30,
     "keepalives_interval": 10,
     "keepalives_count": 3,
     "tcp_user_timeout": 30_000,
 }
-"""A dead network is noticed within half a minute to a minute. The address can override this."""
+"""With these settings, a dead network is noticed after 30 to 60 seconds. The address can override them."""
 _LIMITS: Final = {
     "statement_timeout": f"{_ANSWER_S}s",
     # A lock must not remain for hours if its holder is disconnected.
     "idle_in_transaction_session_timeout": f"{_TRANSACTION_S}s",
 }
 _PAGE_BYTES: Final = 16384
-"""Of a SQLite file."""
+"""Page size of a SQLite file."""
 _READING: Final = "tsaudit_reading"
 
 _HINTS: Final = (
@@ -73,7 +73,7 @@ _HINTS: Final = (
     (re.compile("unable to open|readonly|denied"), "let tsaudit's user write to it, and to its folder if it is a file"),
     (re.compile("is full|No space"), "make room on its disk"),
 )
-"""What to do about an error, by words of it."""
+"""Patterns of error messages, each with what to do."""
 _HINT: Final = "check `history` in tsaudit.yaml, and the server that it names"
 
 
@@ -81,7 +81,7 @@ _patience: Final[ContextVar[Patience | None]] = ContextVar("tsaudit_history_pati
 
 
 class Patience:
-    """How long one audit still waits for other writers of the history, over all of its transactions."""
+    """How much longer one audit may wait for other writers of the history, over all of its transactions."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = self.left_s = seconds
@@ -89,7 +89,7 @@ class Patience:
 
 @contextmanager
 def patience(seconds: float) -> Iterator[None]:
-    """Wait for the history's locks no longer than this in the whole context, in this thread."""
+    """Limits the waiting time for the history's locks inside the `with` block, in this thread."""
     token = _patience.set(Patience(seconds))
     try:
         yield
@@ -98,14 +98,14 @@ def patience(seconds: float) -> Iterator[None]:
 
 
 def _longest_wait_s() -> float:
-    """Seconds that the next transaction may wait for others."""
+    """Seconds that the next transaction may wait for other writers."""
     limit = _patience.get()
     return float(_BUSY_S) if limit is None else min(float(_BUSY_S), max(_LEAST_WAIT_S, limit.left_s))
 
 
 @contextmanager
 def _waiting() -> Iterator[None]:
-    """Counts the time inside as time spent waiting."""
+    """Counts the time inside the `with` block as waiting time."""
     began = time.monotonic()
     try:
         yield
@@ -115,10 +115,11 @@ def _waiting() -> Iterator[None]:
 
 
 class HistoryError(TsauditError):
-    """The history cannot be opened, read, or written. One line, with what to do; never contains a password.
+    """The history cannot be opened, read, or written. The error's text is one line, with what to do; it never contains
+    a password.
 
-    An instance of this class itself, not a subclass, means that the address or what is found there has to be changed
-    first.
+    An instance of this class itself, not a subclass, means that somebody first has to change the address, or what is
+    stored there.
     """
 
 
@@ -144,7 +145,7 @@ def open_engine(address: str) -> Engine:
 
 
 def migrate(engine: Engine) -> None:
-    """Migrate the schema to `HEAD`, even if others try the same at the same time."""
+    """Migrate the schema to `HEAD`. Several processes may do this at the same time."""
     with engine.connect() as connection:
         connection.execution_options(**{_READING: True})
         if _revision(connection) == HEAD:
@@ -203,7 +204,7 @@ def readable_errors(url: URL) -> Iterator[None]:
         if type(cause).__name__ == "LockNotAvailable" or line == "database is locked":
             line = "is kept locked by another process"
             if limit := _patience.get():
-                limit.left_s = 0.0  # Whatever else the audit does, it does not wait that long again.
+                limit.left_s = 0.0  # The rest of this audit does not wait that long again.
         hint = next((hint for words, hint in _HINTS if words.search(line)), _HINT)
         raise HistoryFailedError(f"history {_label(url)}: {line}; {hint}") from None
 
@@ -239,13 +240,14 @@ def _sqlite(url: URL) -> Engine:
     def connected(connection: Any, _record: object) -> None:
         # Python's driver would begin and commit implicitly; the handler below begins explicitly.
         connection.isolation_level = None
-        # For a new file only. A day's texts take 2 to 3 kB, a base 5 to 6: much of a smaller page would be wasted.
+        # Has an effect only on a new file. A day's texts take 2 to 3 kB, a base 5 to 6 kB: larger than usual pages
+        # waste less space.
         connection.execute(f"PRAGMA page_size = {_PAGE_BYTES}")
         connection.execute("PRAGMA foreign_keys = ON")
 
     def begun(connection: Connection) -> None:
-        # A transaction that reads first and writes later cannot wait for another writer: it fails. So every transaction
-        # that is not declared read-only takes its turn immediately.
+        # A transaction that reads first and writes later fails if there is another writer, instead of waiting. So every
+        # transaction that is not declared read-only takes the write lock at its beginning.
         only_reads = connection.get_execution_options().get(_READING, False)
         connection.exec_driver_sql(f"PRAGMA busy_timeout = {_longest_wait_s() * 1000:.0f}")
         if only_reads:
@@ -263,9 +265,10 @@ def _sqlite(url: URL) -> Engine:
 def keep_private(file: Path) -> None:
     """Create the file with access for its owner only, and restrict an existing one in the same way.
 
-    Write access of a group was granted on purpose, and stays. SQLite gives the files next to it the same permissions.
+    Write access of a group is kept, because somebody granted it on purpose. SQLite gives the files next to it the same
+    permissions.
     """
-    with suppress(OSError):  # Opening it reports the error.
+    with suppress(OSError):  # If this fails, opening the file reports the error.
         os.close(os.open(file, os.O_RDWR | os.O_CREAT, 0o600))
         for suffix in ("", "-wal", "-shm"):
             one = Path(f"{file}{suffix}")
@@ -303,7 +306,7 @@ def _postgresql(url: URL) -> Engine:
         engine = create_engine(
             url,
             pool_pre_ping=True,
-            pool_size=1,  # All others are closed at once: idle ones of one audit take the slots of another.
+            pool_size=1,  # Others are closed after use: idle ones of one audit would take the slots of another.
             max_overflow=14,
             pool_timeout=_ANSWER_S,
             connect_args={name: value for name, value in limits.items() if name not in url.query},
@@ -317,11 +320,11 @@ def _postgresql(url: URL) -> Engine:
     def begun(connection: Connection) -> None:
         raw = _raw(connection)
         raw.answer_s, raw.deadline = _ANSWER_S + _GRACE_S, time.monotonic() + _TRANSACTION_S
-        # Within the transaction only: a pooler may give the same session to another client next.
+        # Set for the transaction only: a pooler may give the same session to another client next.
         connection.exec_driver_sql(_settings(_limits()))
 
     def returned(connection: Any, _record: object) -> None:
-        if connection is not None:  # The connection broke and was closed.
+        if connection is not None:  # None if the connection broke and was closed.
             connection.answer_s, connection.deadline = _PING_S, math.inf
 
     event.listen(engine, "begin", begun)
@@ -330,12 +333,12 @@ def _postgresql(url: URL) -> Engine:
 
 
 def _raw(connection: Connection) -> Any:
-    """The driver's own connection: a `TimedConnection`, on PostgreSQL."""
+    """The driver's own connection: a `TimedConnection` on PostgreSQL."""
     return connection.connection.driver_connection
 
 
 def _limits() -> dict[str, str]:
-    """Those of a transaction that does not wait for locks any longer than its audit may."""
+    """The PostgreSQL settings for a transaction, with no longer lock timeout than the audit may still wait."""
     return _LIMITS | {"lock_timeout": f"{min(_ANSWER_S, _longest_wait_s()) * 1000:.0f}ms"}
 
 
@@ -345,7 +348,7 @@ def _settings(values: Mapping[str, str]) -> str:
 
 @contextmanager
 def _patient(connection: Connection, seconds: float) -> Iterator[None]:
-    """Let a statement take longer than others, because that is normal for it."""
+    """Allow a statement more time than usual, because it normally takes longer."""
     if connection.dialect.name != "postgresql":
         yield
         return

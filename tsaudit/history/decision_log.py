@@ -1,6 +1,6 @@
-"""What people decided, as stored. Every decision is a row that stays, and only the newest one of an incident counts.
+"""What people decided, as stored. Every decision is a row that stays, but only the newest one of an incident applies.
 
-Nothing overwrites a row: a new decision, or reopening, is a row of its own.
+No row is ever overwritten: a new decision, or reopening, adds a row.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ REOPEN: Final = "reopen"
 """The kind of the row that ends the decision before it."""
 
 _LOOKED_UP: Final = 500
-"""Most incidents whose decisions are looked up one by one; for more, all are read, those of other targets included."""
+"""Most incidents whose decisions are looked up one by one; for more, the decisions of all targets are read."""
 
 GROWTH: Final = 1.5
-"""A mute covers the finding's figure up to this many times what it was.
+"""A mute covers the finding's figure up to this many times its value on the day of the decision.
 
-Counts of live databases vary by some percent from day to day, and a finding that doubles is another problem than the
+Counts in live databases vary by some percent from day to day, and a finding that doubles is another problem than the
 one that was muted.
 """
 
@@ -43,12 +43,14 @@ _AMOUNTS: Final = {
     Currency.MONEY: "dollars a month that could be saved",
     Currency.READS: "rows read in vain a day",
 }
-"""What can be compared of a cost, with its unit. The others are no amount, or that of the observed figure."""
+"""Costs whose amounts can be compared, with their units. Other costs have no amount, or the same amount as the observed
+figure.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One row: who decided what, and when."""
+    """One stored row: who decided what, and when."""
 
     fingerprint: str
     kind: str
@@ -68,8 +70,8 @@ def write(
     until: date | None,
     reaction_id: int | None = None,
 ) -> None:
-    """Add a row to each incident's decisions, with what the incident is now. `reaction_id`: what made it, if not a
-    command.
+    """Add a row with the incident's current severity and figure to each incident's decisions. `reaction_id`: the
+    reaction that made the decision; None for a command.
     """
     made_at = naive(utc_now())
     rows = [
@@ -94,7 +96,7 @@ def write(
 
 
 def with_decisions(connection: Connection, incidents: Sequence[Incident], day: date | None) -> list[Incident]:
-    """The incidents, each with the decision that applies on the day; None: on the day each was last audited."""
+    """The incidents, each with the decision that applies on the day; None: on the day of the incident's last audit."""
     made = _newest(connection, {incident.fingerprint for incident in incidents})
 
     def decided(incident: Incident) -> Incident:
@@ -110,7 +112,7 @@ def with_decisions(connection: Connection, incidents: Sequence[Incident], day: d
 
 
 def reactions_behind(connection: Connection) -> dict[str, int]:
-    """Fingerprint to the reaction that made the newest decision, for those that a reaction made."""
+    """Fingerprint to ID of the reaction that made the newest decision; only incidents decided by a reaction."""
     return {
         fingerprint: row.reaction_id for fingerprint, row in _newest(connection).items() if row.reaction_id is not None
     }
@@ -129,18 +131,20 @@ def entries(store: Store, fingerprints: Collection[str]) -> list[Entry]:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """By which figure a finding gets worse: what it costs; where that is no amount, what was observed."""
+    """The figure that shows whether a finding got worse: the amount it costs or, if that is no number, what was
+    observed.
+    """
 
     value: float | None
-    """None if it has none."""
+    """None if the finding has no figure."""
     unit: str
     is_low: bool = False
-    """Whether less is worse."""
+    """Whether lower values are worse."""
 
 
 def figure_of(finding: Finding) -> Figure:
-    """The figure that a mute of the finding covers. What takes more space every day is compared as in a year, so that
-    neither growth that was known ends a mute, nor growth that became faster is covered.
+    """The figure that a mute of the finding covers. For a cost that grows every day, it is the amount after a year, so
+    that known growth does not end a mute, but faster growth does.
     """
     impact = finding.impact
     if impact is not None and impact.currency in _AMOUNTS:
@@ -152,16 +156,16 @@ def figure_of(finding: Finding) -> Figure:
 
 
 def of_decision(decision: Decision, finding: Finding) -> Figure:
-    """The figure to compare with what the decision covers: that of its unit. Where what it costs was not known on the
-    day of the decision, that is what was observed.
+    """The figure to compare with the bound of the decision, in the same unit. If the cost was not known on the day of
+    the decision, that is the observed value.
     """
     figure = figure_of(finding)
     return figure if figure.unit == decision.unit else Figure(finding.observed, finding.unit)
 
 
 def bound_of(figure: Figure) -> float | None:
-    """The figure up to which a decision applies; down to which, if less is worse. None if there is none that could
-    grow.
+    """The highest figure that a decision covers, or the lowest if lower values are worse. None if no figure could get
+    worse.
     """
     value = figure.value
     if value is None or not math.isfinite(value) or value <= 0:
@@ -170,11 +174,12 @@ def bound_of(figure: Figure) -> float | None:
 
 
 def _newest(connection: Connection, of: Collection[str] | None = None) -> dict[str, Row[Any]]:
-    """The newest row of each fingerprint, of these at least; None: of all.
+    """The newest row of each fingerprint. `of`: the fingerprints that are needed, and the result may have more; None:
+    all.
 
-    A decision made while the clock was ahead does not count: nobody wants a mute of two weeks to last for years.
+    A decision made while the clock was ahead is ignored: nobody wants a mute of two weeks to last for years.
     """
-    # By number, because the timestamps depend on whatever clock there was.
+    # Ordered by number, because timestamps depend on the clock at that time.
     query = select(decision).order_by(decision.c.id.desc())
     if of is not None and len(of) <= _LOOKED_UP:
         query = query.where(decision.c.fingerprint.in_(sorted(of)))
@@ -205,7 +210,9 @@ def _is_due(row: Row[Any], incident: Incident, day: date) -> bool:
 
 
 def _is_worse(row: Row[Any], incident: Incident) -> bool:
-    """More severe, or its figure is beyond the bound. Figures in different units cannot be compared."""
+    """Whether the incident is more severe, or its figure is beyond the bound. Figures in different units are not
+    compared.
+    """
     if incident.severity.rank > Severity(row.severity).rank:
         return True
     figure = of_decision(_decision(row), incident.finding)

@@ -1,6 +1,6 @@
 """People's decisions about incidents: acknowledge, mute, and reopen.
 
-They are made one at a time across all processes, so that no two people overwrite each other's.
+Decisions are stored one at a time across all processes, so that two people cannot overwrite each other's decisions.
 """
 
 from __future__ import annotations
@@ -20,17 +20,17 @@ from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import quantity
 
 BASELINE_DAYS: Final = 90
-"""Days for which findings are muted if nobody says otherwise: our default, a quarter to fix what is there."""
+"""Default number of days for which findings are muted: a quarter to fix existing problems."""
 
 DONE: Final = {"ack": "acknowledged", "mute": "muted"}
-"""Kind of a decision to what has become of the incident."""
+"""Kind of a decision to the word for the incident's state after it."""
 
 LOCK: Final = "decisions"
-"""Held by whoever decides."""
+"""Name of the lock that is held while a decision is stored."""
 
 
 class DecidedError(TsauditError, ValueError):
-    """Another decision applies to the incident; `decision` is that one."""
+    """Another decision already applies to the incident; `decision` is that one."""
 
     def __init__(self, incident: Incident, decision: Decision) -> None:
         self.decision = decision
@@ -39,19 +39,19 @@ class DecidedError(TsauditError, ValueError):
 
 
 class UnknownIncidentError(TsauditError, LookupError):
-    """The history has no incident with the fingerprint, or no longer has it."""
+    """The history has no incident with the fingerprint, or it was deleted."""
 
 
 @dataclass(frozen=True, slots=True)
 class IncidentSelection:
-    """Some of the incidents. An empty set stands for all."""
+    """Selects incidents. An empty set stands for all."""
 
     targets: frozenset[str] = frozenset()
     codes: frozenset[str] = frozenset()
     fingerprints: frozenset[str] = frozenset()
 
     def has(self, incident: Incident) -> bool:
-        """Whether the incident is one of them."""
+        """Whether the selection includes the incident."""
         asked = (
             (self.targets, incident.target),
             (self.codes, incident.code),
@@ -62,15 +62,17 @@ class IncidentSelection:
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """What a baseline mutes, and what it leaves as it is, each worst first."""
+    """What a baseline mutes, and what it leaves unchanged, each list worst first."""
 
     muted: tuple[Incident, ...] = ()
-    """Before the decision: `decision` is the one that is replaced."""
+    """The incidents as they are before the decision: `decision` is the one that is replaced."""
     decided: tuple[Incident, ...] = ()
-    """Another decision applies to them."""
+    """Incidents to which another decision applies."""
     too_severe: tuple[Incident, ...] = ()
     about_audit: tuple[Incident, ...] = ()
-    """What could not be audited. Muting that together with findings would hide that nobody is watching."""
+    """Incidents about what could not be audited. Muting them together with findings would hide that nothing is being
+    monitored.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +84,7 @@ class Mute:
     until: date
     up_to: Severity = Severity.WARNING
     replace: bool = False
-    """Whether it also applies to incidents with another decision."""
+    """Whether the mute also replaces other decisions."""
     selection: IncidentSelection = field(default_factory=IncidentSelection)
 
 
@@ -99,7 +101,7 @@ def decide(
     """Store a person's decision on incidents (`ack` or `mute`), and return the incidents with it. All or nothing.
 
     A mute needs its last day, and covers the current severity and figure (`decision_log.GROWTH`): it does not apply
-    while the incident is worse. An ack takes no day. The same decision again changes nothing. Raises
+    while the incident is worse. An ack has no last day. Repeating a decision changes nothing. Raises
     UnknownIncidentError, DecidedError if another decision applies and `replace` is not set, ValueError for a decision
     that is incomplete or could never apply.
     """
@@ -119,7 +121,7 @@ def decide(
 
 
 def _applicable(connection: Connection, fingerprint: str, kind: DecisionKind, until: date | None) -> Incident:
-    """The incident, if the decision can apply to it."""
+    """The incident, if the decision can apply to it. Raises UnknownIncidentError or ValueError otherwise."""
     incident = incidents.known(connection, fingerprint)
     if incident is None:
         raise UnknownIncidentError(f"no incident has the fingerprint {fingerprint}")
@@ -133,9 +135,10 @@ def _applicable(connection: Connection, fingerprint: str, kind: DecisionKind, un
 
 
 def mute_all(store: Store, wanted: Mute, *, dry_run: bool = False) -> Baseline:
-    """Mute all selected incidents that are open or watched, in one transaction; the same again mutes none.
+    """Mute all selected incidents that are open or watched, in one transaction. Repeating it mutes nothing more.
 
-    `dry_run`: only say which. Raises ValueError for a decision that is incomplete or could never apply.
+    `dry_run`: only return what would be muted. Raises ValueError for a decision that is incomplete or could never
+    apply.
     """
     _checked(DecisionKind.MUTE, wanted.owner, wanted.reason, wanted.until)
     with store.reading() if dry_run else store.writing(LOCK) as connection:
@@ -150,7 +153,7 @@ def mute_all(store: Store, wanted: Mute, *, dry_run: bool = False) -> Baseline:
 
 
 def baseline(found: Iterable[Incident], wanted: Mute) -> Baseline:
-    """What muting them would do."""
+    """What muting the incidents would do."""
     muted, decided, too_severe, about_audit = [], [], [], []
     for incident in found:
         if incident.state is IncidentState.RESOLVED or not wanted.selection.has(incident):
@@ -171,7 +174,8 @@ def reopen(
 ) -> list[Incident]:
     """End the decisions about the selected incidents, and return each incident with the one that was ended.
 
-    Also those that do not apply at the moment because the incident got worse. `dry_run`: only say which.
+    This includes decisions that do not apply at the moment because the incident got worse. `dry_run`: only return which
+    would be ended.
     """
     if not owner.strip():
         raise ValueError("name the person who decides")
@@ -184,13 +188,15 @@ def reopen(
 
 
 def describe(decision: Decision) -> str:
-    """`muted by ada until 2026-12-01 (moving)`."""
+    """The decision in words: `muted by ada until 2026-12-01 (moving)`."""
     until = f" until {decision.until}" if decision.until else ""
     return f"{DONE[decision.kind]} by {decision.owner}{until} ({decision.reason})"
 
 
 def outgrown(incident: Incident) -> str:
-    """Why its last decision no longer covers it: `covers up to 150 series, now 180 series`; empty if it does."""
+    """Why the incident's last decision no longer covers it: `covers up to 150 series, now 180 series`; empty if it
+    still does.
+    """
     decision, finding = incident.exceeded, incident.finding
     if decision is None:
         return ""
@@ -204,7 +210,7 @@ def outgrown(incident: Incident) -> str:
 
 
 def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
-    """The incidents with the decisions that apply today: one that has ended since the last audit is in nobody's way."""
+    """The incidents with the decisions that apply today; a decision that has ended since the last audit is left out."""
     return decision_log.with_decisions(connection, found, clock.today())
 
 

@@ -1,8 +1,9 @@
 """Messages as rows, written before anything is sent, so that a crash neither loses nor duplicates one.
 
 A row is `queued`, then `sending` from just before the call until its outcome is known, then `sent` or `failed`. Only
-one sender works at a time (`sole_sender`), so a row found `sending` was left by one that died: in doubt. `superseded`
-rows were replaced by a newer edit; `not_sent` ones were printed in the terminal, because there is no Slack.
+one sender works at a time (`sole_sender`), so a row found in state `sending` was left by a sender that died: it is in
+doubt. `superseded` rows were replaced by a newer edit; `not_sent` rows were printed in the terminal, because Slack is
+not configured.
 """
 
 from __future__ import annotations
@@ -25,22 +26,22 @@ from tsaudit.history import database
 from tsaudit.history.schema import delivery as table
 
 SLACK: Final = "slack"
-"""Where messages go that go to Slack; any other name is that of an entry under `notifiers:`."""
+"""The notifier of messages to Slack; any other name is that of an entry under `notifiers:`."""
 
 
 class DeliveryKind(enum.StrEnum):
     """Kinds of messages."""
 
     ALERT = "alert"
-    """Opens a thread about one owner and target."""
+    """The first message of a thread about one owner and target."""
     EDIT = "edit"
     """The new text of an alert; notifies nobody."""
     REPLY = "reply"
     """News in an alert's thread; notifies."""
     RESOLVE = "resolve"
-    """The last reply: nothing is open any more, and the next incident starts a new alert."""
+    """The last reply: nothing is open anymore, and the next incident starts a new alert."""
     CONFIRM = "confirm"
-    """A reply that says what a reaction did."""
+    """A reply that confirms what a reaction did."""
     DIGEST = "digest"
 
 
@@ -51,7 +52,7 @@ class DeliveryState(enum.StrEnum):
     SENDING = "sending"
     SENT = "sent"
     FAILED = "failed"
-    """Slack rejected it, and the plain text version too."""
+    """The notifier rejected it, also as plain text."""
     NOT_SENT = "not_sent"
     """Printed in the terminal; a final state."""
     SUPERSEDED = "superseded"
@@ -59,7 +60,7 @@ class DeliveryState(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Delivery:
-    """One row."""
+    """One message as stored."""
 
     id: str
     position: int
@@ -71,9 +72,9 @@ class Delivery:
     state: DeliveryState
     parent_id: str | None
     sent_channel: str | None
-    """Where it is now, in the notifier's own terms; a channel of Slack is named by its ID."""
+    """Where the message was sent, in the notifier's own terms; a Slack channel is given by its ID."""
     sent_id: str | None
-    """Of the message itself; None for one that can be neither edited nor replied to."""
+    """ID of the message itself; None if the message can be neither edited nor replied to."""
     attempts: int
     last_error: str | None
     queued_at: datetime
@@ -99,23 +100,23 @@ _OPEN: Final = (DeliveryState.QUEUED, DeliveryState.SENDING)
 
 
 def thread_of(owner: str, target: str = "") -> str:
-    """What messages to the owner about the target share; without a target, the owner's digests."""
+    """The thread of messages to the owner about the target; without a target, the thread of the owner's digests."""
     return f"{owner}/{target}"
 
 
 def split_thread(thread: str) -> tuple[str, str]:
-    """(owner, target); target names contain no slash."""
+    """The owner and the target of a thread; target names contain no slash."""
     owner, _, target = thread.rpartition("/")
     return owner, target
 
 
 def writing(engine: Engine) -> contextlib.AbstractContextManager[Connection]:
-    """A transaction in which nobody else queues: what is read at its start still holds at its end."""
+    """A transaction in which nobody else can queue messages: what is read at its start is still valid at its end."""
     return database.writing(engine, "deliveries")
 
 
 def add(connection: Connection, draft: MessageDraft) -> str:
-    """Queue the message and return its ID. An edit supersedes older edits of its message that still wait."""
+    """Queue the message and return its ID. An edit supersedes older edits of its message that have not been sent."""
     if draft.kind is DeliveryKind.EDIT:
         older = (
             table.c.parent_id == draft.parent_id,
@@ -145,7 +146,7 @@ def add(connection: Connection, draft: MessageDraft) -> str:
 
 
 def newest(connection: Connection, thread: str, kind: DeliveryKind, notifier: str = SLACK) -> Delivery | None:
-    """The newest message of the kind in the thread, as far as it goes to the notifier."""
+    """The newest message of the kind in the thread for the notifier; None if there is none."""
     query = sa.select(*_COLUMNS).where(table.c.thread == thread, table.c.kind == kind, table.c.notifier == notifier)
     row = connection.execute(query.order_by(table.c.position.desc()).limit(1)).first()
     return _delivery(row) if row else None
@@ -167,7 +168,7 @@ def on_slack(connection: Connection) -> list[Delivery]:
 def notifications_on(
     connection: Connection, threads: Collection[str], day: date, notifier: str = SLACK
 ) -> list[Delivery]:
-    """What notifies, or will, of that day in the threads, oldest first."""
+    """Messages of that day in the threads that notify, or will once they are sent, oldest first."""
     kinds = table.c.kind.in_([DeliveryKind.ALERT, DeliveryKind.REPLY, DeliveryKind.RESOLVE])
     where = (kinds, table.c.day == day, table.c.notifier == notifier, table.c.state != DeliveryState.FAILED)
     rows = connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))
@@ -175,7 +176,7 @@ def notifications_on(
 
 
 def threads_about(connection: Connection, target: str, notifier: str = SLACK) -> list[str]:
-    """All threads about the target that go to the notifier, whoever their owners are or were."""
+    """All threads about the target for the notifier, including those of earlier owners."""
     ends_so = table.c.thread.endswith(f"/{target}", autoescape=True)
     query = (
         sa.select(table.c.thread)
@@ -194,49 +195,52 @@ def rewrite(connection: Connection, delivery: Delivery, payload: Mapping[str, An
 
 
 def drop_content(connection: Connection, delivery: Delivery) -> None:
-    """Delete the text of a message, but keep which incidents it covered; a message that still waits is not changed."""
+    """Delete the text of a message, but keep which incidents it covered. A message that is still waiting is not
+    changed.
+    """
     text = _to_json({"text": "", "blocks": [], "about": delivery.payload.get("about", {})})
     done = (table.c.id == delivery.id, table.c.state.not_in(_OPEN))
     connection.execute(sa.update(table).where(*done).values(payload=text))
 
 
 def find(engine: Engine, identity: str) -> Delivery | None:
-    """The message with the ID."""
+    """The message with the ID; None if there is none."""
     with database.reading(engine) as connection:
         row = connection.execute(sa.select(*_COLUMNS).where(table.c.id == identity)).first()
     return _delivery(row) if row else None
 
 
 def waiting(engine: Engine, after: int = 0, most: int = 200, notifier: str = SLACK) -> list[Delivery]:
-    """What is queued for the notifier or in doubt, in the order of sending: the first `most` behind a position."""
+    """Messages queued for the notifier or in doubt, in sending order: the first `most` after position `after`."""
     query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.position > after, table.c.notifier == notifier)
     with database.reading(engine) as connection:
         return [_delivery(row) for row in connection.execute(query.order_by(table.c.position).limit(most))]
 
 
 def waiting_notifiers(engine: Engine) -> list[str]:
-    """The notifiers for which something is queued or in doubt: Slack first, then the others by name."""
+    """The notifiers that have messages queued or in doubt: Slack first, then the others by name."""
     query = sa.select(table.c.notifier).where(table.c.state.in_(_OPEN)).distinct()
     with database.reading(engine) as connection:
         return sorted(connection.scalars(query), key=lambda notifier: (notifier != SLACK, notifier))
 
 
 def waiting_ids(engine: Engine) -> list[str]:
-    """Everything queued or in doubt, in sending order."""
+    """IDs of all messages queued or in doubt, in sending order."""
     query = sa.select(table.c.id).where(table.c.state.in_(_OPEN)).order_by(table.c.position)
     with database.reading(engine) as connection:
         return list(connection.scalars(query))
 
 
 def waiting_since(engine: Engine, before: datetime) -> list[Delivery]:
-    """What was queued before that time (in UTC, naive) and is still queued or in doubt, oldest first."""
+    """Messages queued before that time (in UTC, naive) that are still queued or in doubt, oldest first."""
     query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.queued_at < before)
     with database.reading(engine) as connection:
         return [_delivery(row) for row in connection.execute(query.order_by(table.c.queued_at, table.c.position))]
 
 
 def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
-    """The message as `sending`, committed before the call is made; None if it has changed since it was read.
+    """Set the state of the message to `sending` and commit, before the call is made. Returns the message; None if it
+    has changed since it was read.
 
     Its content is current: it may have been rewritten while it waited.
     """
@@ -261,7 +265,7 @@ def record_result(
     error: str | None = None,
     sent_to: tuple[str, str] | None = None,
 ) -> None:
-    """Store the outcome of the message. `sent_to`: its channel and ID, if it can be edited and replied to."""
+    """Store the outcome of sending the message. `sent_to`: its channel and ID, if it can be edited and replied to."""
     values: dict[str, Any] = {"state": state, "last_error": error}
     if sent_to is not None:
         values |= dict(zip(("sent_channel", "sent_id"), sent_to, strict=True))
@@ -274,7 +278,7 @@ def record_result(
 def known_channel_id(engine: Engine, channel: str) -> str | None:
     """Slack's ID of a channel known by name, taken from an earlier message; None if there is none.
 
-    Edits and replies do not count: they follow their message, wherever the owner's channel is now.
+    Edits and replies are ignored: they go to the channel of their message, even if the owner's channel has changed.
     """
     own = (table.c.parent_id.is_(None), table.c.sent_channel.is_not(None), table.c.notifier == SLACK)
     query = sa.select(table.c.sent_channel).where(table.c.channel == channel, *own)
@@ -298,14 +302,15 @@ def _now() -> datetime:
 
 
 _ADVISORY_KEY: Final = 0x7473617564697401
-"""Any number that no other program locks in the same database; "tsaudit" and 1."""
+"""An arbitrary number that no other program locks in the same database; "tsaudit" and 1."""
 
 
 @contextlib.contextmanager
 def sole_sender(engine: Engine, wait_s: float) -> Iterator[bool]:
     """True while no other process or thread sends from this history; False if one still does after `wait_s` seconds.
 
-    The lock ends with its holder, however that dies, so its owner knows that nobody else is sending.
+    The lock is released when its holder ends, even if it is killed, so a holder can be sure that nobody else is
+    sending.
     """
     take_lock = _advisory_lock if engine.dialect.name == "postgresql" else _file_lock
     with database.readable_errors(engine.url), take_lock(engine, wait_s) as alone:
@@ -321,7 +326,7 @@ def _advisory_lock(engine: Engine, wait_s: float) -> Iterator[bool]:
         try:
             yield alone
         finally:
-            # Closed, not returned to the pool: the lock ends with the session, even after an error.
+            # Closed instead of returned to the pool: the lock ends with the session, even after an error.
             connection.invalidate()
 
 

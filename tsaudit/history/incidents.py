@@ -1,8 +1,8 @@
 """Incidents in the history: what is wrong, since when, who was notified, and what people decided.
 
 The state after each audited day is kept, so auditing the newest day again starts from the day before and only changes
-what has changed. Days older than the newest are closed: auditing one changes no incident. Future days, left by a wrong
-clock, close none; see `clock`.
+what has changed. Days older than the newest are closed: auditing one changes no incident. Future days, caused by a
+wrong clock, do not close earlier days; see `clock`.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ def update(
 ) -> list[IncidentChange]:
     """Apply the day's result to the incidents of its target, and return the change to each that is or was open.
 
-    In one transaction. The same result again gives the same changes. For a day older than the newest audited day that
-    is not in the future, nothing changes and the list is empty. Worst first. Decisions are attached, but not acted
-    upon.
+    In one transaction. Applying the same result again gives the same changes. For a day older than the newest audited
+    day that is not in the future, nothing changes and the list is empty. Worst first. Decisions are attached, but have
+    no effect on the changes.
     """
     seen = DaySeen(result, policy, owner_of)
     with store.writing(seen.target) as connection:
@@ -77,7 +77,9 @@ def update(
 def replay(
     connection: Connection, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
 ) -> None:
-    """Recompute the states after the result's day from those of the day before, whatever was stored for the day."""
+    """Recompute the incidents' states after the result's day from the states of the day before, whatever was stored for
+    the day.
+    """
     seen = DaySeen(result, policy, owner_of)
     before, _ = _states(connection, seen)
     keys = sorted({*before, *seen.bad})
@@ -85,9 +87,9 @@ def replay(
 
 
 def current(store: Store, target: str | None = None, day: date | None = None) -> list[Incident]:
-    """Every incident now or after `day`, including resolved ones; worst first.
+    """The state of every incident after `day`, or its newest state, including resolved incidents; worst first.
 
-    `target` None: of all targets. Without a day, future days are ignored.
+    `target`: None for all targets. `day`: None for the newest state, without future days.
     """
     with store.reading() as connection:
         return standing(connection, target, day)
@@ -99,7 +101,7 @@ def muted(store: Store, target: str, day: date) -> frozenset[str]:
 
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:
-    """`current`, within a transaction."""
+    """The same as `current`, within a transaction."""
     tracks = _tracks(connection, _newest(connection, target, incident_day.c.day <= (day or clock.today())))
     incidents = [t.incident for t in tracks if not t.never_opened]
     decided = with_decisions(connection, incidents, day)
@@ -143,7 +145,9 @@ def _newest(connection: Connection, target: str | None, where: Any) -> Sequence[
 
 
 def _tracks(connection: Connection, rows: Iterable[Row[Any]]) -> list[Track]:
-    """The states in the rows. Those of a target and month come one after the other, so that each base is read once."""
+    """The states in the rows. Rows of the same target and month must be adjacent, so that each base is
+    read only once.
+    """
     packers = Packers(connection)
     return [_track(row, packers) for row in sorted(rows, key=lambda row: (row.target, row.day, row.fingerprint))]
 
@@ -178,9 +182,9 @@ def _finding(row: Row[Any], packers: Packers) -> Finding:
 
 
 def _states(connection: Connection, seen: DaySeen) -> tuple[dict[str, Track], dict[str, Track]]:
-    """By fingerprint, the states before the day, and those from an earlier audit of the day.
+    """Two dictionaries by fingerprint: the states before the day, and the states after an earlier audit of the day.
 
-    A resolved incident matters only if it is found again; this avoids reading a year of resolved incidents.
+    A resolved incident matters only if it is found again; so this avoids reading a year of resolved incidents.
     """
     before = _newest(connection, seen.target, incident_day.c.day < seen.day)
     earlier = _newest(connection, seen.target, incident_day.c.day == seen.day)

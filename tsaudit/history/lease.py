@@ -1,12 +1,13 @@
-"""One audit of a database at a time, whether cron, a shell, or one of several code locations starts it.
+"""Ensures that only one audit of a database runs at a time, whether cron, a shell, or one of several code locations
+starts it.
 
-A run of Dagster holds a row too, so that others can tell whether its process still lives, and so does the writer of
-the index of reports.
+A Dagster run also holds a row, so that others can tell whether its process is alive, and so does the writer of the
+index of reports.
 
 An audit holds a row with the address of what it audits, and updates its heartbeat every few seconds. If another audit
-finds a row, it waits until the row is gone, or until the heartbeat has not changed for `STALE_S` on the waiter's own
-monotonic clock: then the holder was killed. So neither a killed process nor a wrong clock on any machine delays the
-next audit any longer. On the same machine, a dead holder is detected immediately if /proc shows processes.
+finds a row, it waits until the row is gone, or until the heartbeat has not changed for `STALE_S` seconds on the
+waiter's own monotonic clock: the holder was then killed. So neither a killed process nor a wrong clock on any machine
+delays the next audit for longer. On the same machine, a dead holder is detected immediately if /proc shows processes.
 """
 
 from __future__ import annotations
@@ -38,27 +39,29 @@ BEAT_S: Final = 10.0
 """Seconds between heartbeats."""
 
 STALE_S: Final = 60.0
-"""Seconds without a heartbeat after which a holder counts as killed. Six beats: a busy history may delay a few."""
+"""Seconds without a heartbeat after which a holder counts as killed. Six heartbeats, because a busy history may delay a
+few.
+"""
 
 _LOOK_S: Final = 0.25
 """Seconds between a waiter's checks."""
 
 
 _released: Final[set[str]] = set()
-"""Holders in this process whose audit has ended although the history could not release them."""
+"""Holders in this process whose audit has ended, but whose row could not be deleted from the history."""
 
 
 class InUseError(TsauditError):
-    """Another audit of the same database did not end in time. One line that names it."""
+    """Another audit of the same database did not end in time. The error's text is one line that names it."""
 
 
 def held(
     store: Store, target: Target, wait_s: float, say: Callable[[str], None] = lambda _line: None
 ) -> AbstractContextManager[None]:
-    """Keep every other audit of the target's database out during the context.
+    """Keep all other audits of the target's database out inside the `with` block.
 
     Waits up to `wait_s` seconds for an audit in progress, calls `say` with a line about it, then raises InUseError.
-    HistoryError.
+    Raises HistoryError.
     """
     return name_held(store, identity(target), wait_s, say)
 
@@ -67,7 +70,7 @@ def held(
 def name_held(
     store: Store, name: str, wait_s: float, say: Callable[[str], None] = lambda _line: None
 ) -> Iterator[None]:
-    """`held` for a name: `identity`, `identity_of_run`, or `identity_of_folder`."""
+    """The same as `held`, for a name: `identity`, `identity_of_run`, or `identity_of_folder`."""
     holder = uuid4().hex
     _wait(store, name, holder, time.monotonic() + wait_s, say)
     ended = threading.Event()
@@ -78,7 +81,7 @@ def name_held(
     finally:
         ended.set()
         heart.join(BEAT_S)
-        # If the history is gone by now, the audit has already reported that.
+        # If the history is unreachable by now, the audit has already reported that.
         _released.add(holder)
         with suppress(HistoryError):
             with store.writing(f"lease {name}") as connection:
@@ -87,7 +90,9 @@ def name_held(
 
 
 def identity(target: Target) -> str:
-    """The audited database as 32 hex digits: engine, address, and databases; no credentials, not the target's name."""
+    """The audited database as 32 hex digits: a hash of engine, address, and databases, but not of credentials or the
+    target's name.
+    """
     parts = urlsplit(target.url.get_secret_value())
     place = f"{parts.netloc.rpartition('@')[2].lower()}{parts.path.rstrip('/')}"
     text = "\x1f".join((target.engine, place, *sorted(target.databases)))
@@ -95,24 +100,26 @@ def identity(target: Target) -> str:
 
 
 def identity_of_run(run_id: str, step: str) -> str:
-    """One step of one run of Dagster, as 32 hex digits."""
+    """One step of a Dagster run, as 32 hex digits."""
     return hashlib.sha256(f"run\x1f{run_id}\x1f{step}".encode()).hexdigest()[:32]
 
 
 def identity_of_folder(address: str) -> str:
-    """The folder of reports, as 32 hex digits."""
+    """The report folder, as 32 hex digits."""
     return hashlib.sha256(f"folder\x1f{address}".encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def beats(store: Store, names: Iterable[str]) -> dict[str, str]:
-    """Those of the names that are held, and a text for each that changes as long as the holder lives. HistoryError."""
+    """For each of the names that is held, a text that changes as long as the holder lives. Raises HistoryError."""
     with store.reading() as connection:
         rows = connection.execute(select(lease).where(lease.c.name.in_(list(names))))
         return {row.name: f"{row.holder}/{row.beat}" for row in rows}
 
 
 def release_all(store: Store, names: Iterable[str]) -> None:
-    """Remove the names, and whatever else the same processes held: they are gone. HistoryError."""
+    """Delete the rows of the names, and all other rows of the same processes, which no longer exist. Raises
+    HistoryError.
+    """
     given = list(names)
     with store.writing("lease") as connection:
         found = set(connection.scalars(select(lease.c.process).where(lease.c.name.in_(given)))) - {""}
@@ -126,7 +133,7 @@ class _Holder:
     holder: str
     beat: int
     process: str
-    """`_process` of it."""
+    """The `_process` of the holder."""
     who: str
 
 
@@ -157,13 +164,15 @@ def _wait(store: Store, name: str, holder: str, deadline: float, say: Callable[[
 
 
 def _holder(connection: Connection, name: str) -> _Holder | None:
-    """None if nobody is auditing."""
+    """The holder of the name; None if nobody holds it."""
     row = connection.execute(select(lease).where(lease.c.name == name)).one_or_none()
     return None if row is None else _Holder(row.holder, row.beat, row.process, row.who)
 
 
 def _taken(store: Store, name: str, holder: str, instead_of: str | None) -> bool:
-    """Whether the row is ours now: nobody was faster since we checked."""
+    """Try to take the row from `instead_of`; returns whether it is ours now. False if somebody was faster since the
+    check.
+    """
     with store.writing(f"lease {name}") as connection:
         found = _holder(connection, name)
         if (found and found.holder) != instead_of:
@@ -176,9 +185,9 @@ def _taken(store: Store, name: str, holder: str, instead_of: str | None) -> bool
 
 
 def _process(pid: int) -> str:
-    """A unique identity of a process: boot, PID namespace, PID, start. Empty if /proc does not provide it.
+    """A unique identity of a process: boot, PID namespace, PID, start time. Empty if /proc does not provide it.
 
-    It includes the namespace, because containers may share a host name and each have a process 7, and the start,
+    The namespace is included because containers may share a host name and each have a process 7, and the start time
     because PIDs are reused.
     """
     try:

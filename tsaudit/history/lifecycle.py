@@ -1,7 +1,7 @@
-"""The life of an incident: watched, opened, resolved. Pure; `incidents` stores it in the history.
+"""The life cycle of an incident: watched, opened, resolved. Pure; `incidents` stores it in the history.
 
-A day shows an incident as bad (the rule found it), good (the rule ran and did not), or unknown (the rule could not
-run). Unknown changes nothing.
+On a day, an incident is bad (the rule found it), good (the rule ran and did not find it), or unknown (the rule could
+not run). Unknown changes nothing.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ class IncidentState(enum.StrEnum):
     """The state of an incident after a day."""
 
     WATCHING = "watching"
-    """Bad, but not for enough consecutive audits to be reported."""
+    """The rule found it, but not yet in enough consecutive audits to open an incident."""
     OPEN = "open"
     RESOLVED = "resolved"
 
 
 class ChangeKind(enum.StrEnum):
-    """What a day changed about an incident."""
+    """What a day changed in an incident."""
 
     OPENED = "opened"
     RAISED = "raised"
@@ -52,9 +52,9 @@ class DecisionKind(enum.StrEnum):
     """What a person can decide about an incident."""
 
     ACK = "ack"
-    """Somebody is working on it; applies until it is resolved."""
+    """Somebody is working on it. Applies until the incident is resolved."""
     MUTE = "mute"
-    """It fails nothing and notifies nobody until a day, unless it gets worse."""
+    """The incident fails no check and notifies nobody until a day, unless it gets worse."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,12 +66,13 @@ class Decision:
     reason: str
     made_at: datetime
     until: date | None
-    """The last day it applies; None only for an ack."""
+    """The last day on which it applies; None only for an ack."""
     severity: Severity
-    """Of the incident when it was made. A mute covers nothing more severe."""
+    """Severity of the incident when the decision was made. A mute covers nothing more severe."""
     bound: float | None = None
-    """How far the finding's figure may grow before a mute no longer covers it, in `unit`; None: without a
-    figure, only the severity counts."""
+    """The value, in `unit`, up to which a mute covers the finding's figure. None: there is no figure, so only the
+    severity counts.
+    """
     unit: str = ""
 
 
@@ -89,9 +90,9 @@ class Incident:
     severity: Severity
     owner: str
     first_seen: date
-    """The first day it was ever bad, including earlier openings."""
+    """The first day on which the problem was ever found, including earlier openings."""
     opened: date | None
-    """None while it is watched."""
+    """The day it opened; None while it is watched."""
     resolved: date | None
     day: date
     finding: Finding
@@ -99,25 +100,27 @@ class Incident:
     decision: Decision | None = None
     """The newest decision, if it applies on the day."""
     exceeded: Decision | None = None
-    """The newest decision, if it would apply on the day but the incident is now worse than what it covers."""
+    """The newest decision, if it would apply on the day, but the incident is now worse than what the decision covers.
+    """
     good_runs: int = 0
-    """The audits in a row, up to the day, whose rule ran and did not find it: enough of them resolve it."""
+    """The number of consecutive audits, up to the day, whose rule ran and did not find it: enough of them resolve it.
+    """
 
     @property
     def is_absent(self) -> bool:
-        """Whether it is open although the newest audit that could find it did not."""
+        """Whether it is open although the newest audit that could have found it did not."""
         return self.state is IncidentState.OPEN and self.good_runs > 0
 
     @property
     def is_muted(self) -> bool:
-        """Whether nobody wants to hear of it for now."""
+        """Whether a mute applies, so that nobody is notified."""
         return self.decision is not None and self.decision.kind is DecisionKind.MUTE
 
     @property
     def state_description(self) -> str:
-        """`open since 2026-03-20, first seen 2026-03-19`; the second day only where it adds something.
+        """The state in words: `open since 2026-03-20, first seen 2026-03-19`; the second day only if it is different.
 
-        The problem itself may have begun earlier still: that is the finding's `since`.
+        The problem itself may have begun even earlier: that is the finding's `since`.
         """
         if self.state is IncidentState.RESOLVED:
             return f"resolved on {self.resolved}"
@@ -130,7 +133,7 @@ class Incident:
 
 @dataclass(frozen=True, slots=True)
 class IncidentChange:
-    """What one audited day did to one incident."""
+    """What one audited day changed in one incident."""
 
     kind: ChangeKind
     incident: Incident
@@ -138,7 +141,7 @@ class IncidentChange:
 
 @dataclass(frozen=True, slots=True)
 class Track:
-    """An incident and its number of consecutive bad audits, after a day."""
+    """The state of an incident after a day, with its number of consecutive bad audits."""
 
     incident: Incident
     bad_runs: int
@@ -149,7 +152,9 @@ class Track:
 
     @property
     def never_opened(self) -> bool:
-        """Whether it was watched and disappeared before it opened; kept for its first day, in case it comes back."""
+        """Whether it was watched and disappeared before it opened. It is kept for its first day, in
+        case it comes back.
+        """
         return self.gone and self.incident.opened is None
 
 
@@ -163,19 +168,19 @@ class Bad:
 
 
 def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> bool:
-    """Whether the rule ran there, so that finding nothing means that nothing is there; `rules` are a day's results by
-    code.
+    """Whether the rule ran on the subject, so that the absence of a finding means that there is no problem. `rules`:
+    the day's results by code.
 
     No result of `UNREACHABLE_CODE` means that the target could be audited; no such finding on a database means that the
-    database could. Any other rule must have run completely: one that is missing, does not apply, failed, or lacked
-    facts there does not count.
+    database could. Any other rule must have run completely: a rule that is missing, does not apply, failed, or lacked
+    facts about the subject does not count.
     """
     gone = rules.get(UNREACHABLE_CODE)
     missed = {f.subject for f in gone.findings} if gone else set()
     if code == UNREACHABLE_CODE:
         return not missed & {Subject(), subject}
     if code in (DEGRADED_CODE, PLUGIN_CODE):
-        # Only reported while there are such rules, and not if the target as a whole could not be audited.
+        # This result exists only while there are degraded rules, and not if the target as a whole could not be audited.
         return code not in rules and Subject() not in missed
     rule = rules.get(code)
     if rule is None or rule.outcome in (Outcome.NOT_APPLICABLE, Outcome.ERROR):
@@ -186,7 +191,7 @@ def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
 
 
 class DaySeen:
-    """What one audited day shows about every incident of its target."""
+    """What one audited day shows about each incident of its target."""
 
     def __init__(self, result: AuditResult, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]) -> None:
         self.target = result.target
@@ -194,11 +199,13 @@ class DaySeen:
         self._policy = policy
         self._rules = {rule.code: rule for rule in result.results}
         self.bad: dict[str, Bad] = {}
-        """Fingerprint to finding, for all that can open an incident; of two with the same fingerprint, the more severe
-        one.
+        """Fingerprint to finding, for all findings that can open an incident. Of two with the same fingerprint, the
+        more severe one counts.
         """
         self._growing: set[str] = set()
-        """Fingerprints of what still grows, but too slowly to open an incident: no end of one that is open."""
+        """Fingerprints of findings that still grow, but too slowly to open an incident. They do not resolve an open
+        incident.
+        """
         for rule, finding in result.findings():
             key = fingerprint(result.target, rule.code, finding.subject)
             if finding.severity is Severity.NOTE and finding.forecast is not None:
@@ -224,14 +231,14 @@ class DaySeen:
         return self._after_unknown(before, earlier)
 
     def _is_retired(self, code: str) -> bool:
-        """Whether the rule no longer exists or is switched off: an audit has a result for every rule there is.
+        """Whether the rule no longer exists or is switched off: an audit has a result for every existing rule.
 
-        Otherwise nothing would ever find its incidents again, or see that they are gone.
+        Without this, its incidents would stay open forever.
         """
         if code in self._rules and self._rules[code].switched_off:
             return True
         if PLUGIN_CODE in self._rules:
-            # It may be one of those that could not be used today.
+            # The rule may be one of those that could not be used today.
             return False
         evaluated = self._rules.keys() - RULELESS_CODES.keys()
         return bool(evaluated) and code not in evaluated | RULELESS_CODES.keys()
@@ -240,7 +247,7 @@ class DaySeen:
         old = None if before is None or before.gone else before
         bad_runs = 1 + (old.bad_runs if old else 0)
         opened = old.incident.opened if old else None
-        # The waiting period for rules that no longer run has already passed.
+        # For degraded rules, the waiting period has already passed.
         enough = 1 if bad.rule.code == DEGRADED_CODE else self._policy.open_after
         if opened is None and bad_runs >= enough:
             opened = self.day
@@ -262,9 +269,10 @@ class DaySeen:
         return Track(incident, bad_runs)
 
     def _after_good(self, before: Track | None, earlier: Track | None) -> Track | None:
-        """Incidents that an earlier audit of the day opened, and perhaps reported, are resolved immediately.
+        """The state after a day on which the rule ran and found nothing.
 
-        Otherwise nobody would hear that it was a mistake.
+        An incident that an earlier audit of the same day opened, and perhaps reported, is resolved immediately.
+        Otherwise nobody would learn that it was a mistake.
         """
         if earlier is not None and earlier.incident.opened == self.day:
             ended = replace(earlier.incident, state=IncidentState.RESOLVED, resolved=self.day, good_runs=1)
@@ -279,7 +287,9 @@ class DaySeen:
         return Track(incident, bad_runs=0)
 
     def _after_unknown(self, before: Track | None, earlier: Track | None) -> Track | None:
-        """The result of an earlier audit of the day if there is one, otherwise of the day before."""
+        """The state after a day on which the rule could not run: the state after an earlier audit of the day if there
+        is one, otherwise the state after the day before.
+        """
         if earlier is not None:
             return earlier
         if before is None or before.gone:
@@ -288,7 +298,7 @@ class DaySeen:
 
 
 def change_between(before: Track | None, after: Track) -> ChangeKind | None:
-    """What the day changed; None while it is only watched."""
+    """What the day changed; None while the incident is only watched."""
     incident = after.incident
     if incident.opened is None:
         return None
@@ -301,7 +311,7 @@ def change_between(before: Track | None, after: Track) -> ChangeKind | None:
 
 
 def _touches(gap: Gap, subject: Subject) -> bool:
-    """Whether the missing part is part of the subject, or the subject part of it."""
+    """Whether the gap is about the subject, a part of it, or something that contains it."""
     same_database = not gap.database or not subject.database or gap.database == subject.database
     same_measurement = not gap.measurement or not subject.measurement or gap.measurement == subject.measurement
     return same_database and same_measurement

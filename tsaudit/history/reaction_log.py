@@ -1,4 +1,4 @@
-"""Reactions on messages that were acted upon, as stored: each is a row from when it was seen until it is gone."""
+"""The reactions that led to decisions, as stored: each row lasts from when the reaction was seen until it is gone."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _COLUMNS: Final = (table.c.id, table.c.delivery_id, table.c.kind, table.c.person
 
 @dataclass(frozen=True, slots=True)
 class StoredReaction:
-    """A reaction that was there when its message was last read."""
+    """A reaction that was there the last time its message was read."""
 
     id: int
     delivery_id: str
     kind: str
-    """What it does: a DecisionKind."""
+    """What the reaction does: a DecisionKind."""
     person: str
-    """Slack ID of the one who decides; others with the same reaction on the same message only agree."""
+    """Slack ID of the person whose decision it is; other people with the same reaction on the message only agree."""
 
 
 def present(connection: Connection, delivery_id: str | None = None) -> list[StoredReaction]:
-    """Those on the message that have not been taken back, oldest first; None: on all messages."""
+    """The reactions on the message that have not been removed, oldest first; None: on all messages."""
     query = select(*_COLUMNS).where(table.c.gone_at.is_(None))
     if delivery_id is not None:
         query = query.where(table.c.delivery_id == delivery_id)
@@ -46,22 +46,24 @@ def add(connection: Connection, message: Delivery, kind: str, person: str) -> St
 
 
 def hand_over(connection: Connection, found: StoredReaction, person: str) -> None:
-    """Whoever decided took it back, and somebody else's is still there."""
+    """Assign the reaction to another person who also left it, after the first one removed theirs."""
     connection.execute(update(table).where(table.c.id == found.id).values(person=person))
 
 
 def end(connection: Connection, found: StoredReaction) -> None:
-    """It was taken back."""
+    """Store that the reaction was removed."""
     connection.execute(update(table).where(table.c.id == found.id).values(gone_at=_now()))
 
 
 def prune(connection: Connection, which: ColumnElement[bool], messages: ColumnElement[bool]) -> None:
-    """Delete those on the messages, which are conditions on the two tables.
+    """Delete the matching reactions on the matching messages; both arguments are conditions on the two tables.
 
-    The newest of all stays: SQLite would give its ID to another reaction, which would then be behind old decisions.
+    The newest reaction of all is kept: SQLite would reuse its ID for another reaction, to which old decisions would
+    then refer.
     """
     newest = select(func.max(table.c.id)).scalar_subquery()
-    # Asked of each of the few reactions: no index finds the messages of a thread, and an audit must not read all.
+    # Checked for each of the few reactions: no index finds the messages of a thread, and an audit must not read all of
+    # them.
     mine = select(delivery.c.id).where(delivery.c.id == table.c.delivery_id, messages).exists()
     connection.execute(delete(table).where(which, mine, table.c.id < newest))
 

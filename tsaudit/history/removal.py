@@ -23,17 +23,17 @@ class Removed:
     """What was removed with a day, and what could not be undone."""
 
     states: int
-    """Incident states."""
+    """Number of incident states removed."""
     values: int
-    """Tags and measurements whose stored values no longer include the day."""
+    """Number of tags and measurements whose stored values no longer include the day."""
     values_left: int
-    """The same, if the day stays in them because nothing else is left of the days before it."""
+    """Number of those that still include the day, because no earlier days are stored for them."""
     unsent: int
-    """Messages that were waiting and will never be sent."""
+    """Number of messages that were waiting and will never be sent."""
     sent: int
-    """Messages about the day that were already sent."""
+    """Number of messages about the day that were already sent."""
     unreadable: int
-    """Later days whose incidents stay as they are, because this version cannot read their findings."""
+    """Number of later days whose incidents could not be recomputed, because this version cannot read their findings."""
     before: date | None
     """The day from which incidents continue; None if the target has no earlier day."""
 
@@ -43,8 +43,8 @@ def remove_day(
 ) -> Removed:
     """Remove the target's snapshot of the day and everything that belongs to it, in one transaction.
 
-    Incidents and tag values are recomputed for the following days, starting from the day before. People's decisions
-    stay. Raises LookupError for a day that was not audited, HistoryError.
+    Incidents and tag values are recomputed for the following days, starting from the day before. People's decisions are
+    kept. Raises LookupError for a day that was not audited, and HistoryError.
     """
     with store.writing(target) as connection:
         own = (snapshot.c.target == target, snapshot.c.day == day)
@@ -64,14 +64,14 @@ def remove_day(
 def _replay(
     connection: Connection, target: str, day: date, policy: Incidents, owner_of: Callable[[Finding, RuleResult], str]
 ) -> int:
-    """Apply the results of the later days to the incidents again; returns how many of them cannot be read."""
+    """Apply the results of the later days to the incidents again; returns how many of these days cannot be read."""
     query = select(snapshot.c.id, snapshot.c.day).where(snapshot.c.target == target)
     days = connection.execute(query.order_by(snapshot.c.day)).all()
     packers, unreadable = Packers(connection), 0
     for row in days:
         if row.day < day or _was_closed(row, days):
             continue
-        # One at a time: all results of a long history do not fit into memory.
+        # One at a time, because all results of a long history do not fit into memory.
         data = connection.execute(select(snapshot.c.result).where(snapshot.c.id == row.id)).scalar_one()
         result = unpacked(AuditResult, packers.of(target, row.day), data)
         if result is None:
@@ -82,12 +82,14 @@ def _replay(
 
 
 def _was_closed(row: Any, days: Sequence[Any]) -> bool:
-    """Whether a later day had been audited before it, so that its audit changed no incident."""
+    """Whether a later day had already been audited at the time, so that the audit of this day changed no incident."""
     return any(row.day < other.day <= clock.today() and other.id < row.id for other in days)
 
 
 def _remove_unsent(connection: Connection, target: str, day: date) -> tuple[int, int]:
-    """Delete the waiting messages about the day; returns how many those were, and how many had been sent."""
+    """Delete the waiting messages about the day. Returns how many were deleted, and how many messages had already been
+    sent.
+    """
     database.lock(connection, "deliveries")
     about = (delivery.c.day == day, delivery.c.thread.in_(threads_about(connection, target)))
     waiting = list(

@@ -1,6 +1,6 @@
 """Which rules ran on each day, as stored.
 
-Those of removed days stay as long as they show how long a rule has been unknown.
+Outcomes of days without a snapshot are kept as long as they show how long a rule has been unknown.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ def read(connection: Connection, target: str, before: date = date.max) -> list[R
 
 
 def remove(connection: Connection, target: str, day: date) -> None:
-    """Delete those of the day."""
+    """Delete the outcomes of the day."""
     connection.execute(delete(rule_outcome).where(rule_outcome.c.target == target, rule_outcome.c.day == day))
 
 
 def prune(connection: Connection, target: str, kept: Collection[date]) -> None:
-    """Delete those of all days but `kept` that no audit needs to count how long a rule has been unknown."""
+    """Delete the outcomes of all days except `kept`, and except those that show how long a rule has been unknown."""
     known = read(connection, target)
     for day in {one.day for one in known} - _needed(known) - set(kept):
         remove(connection, target, day)
@@ -43,14 +43,14 @@ def prune(connection: Connection, target: str, kept: Collection[date]) -> None:
 
 @functools.lru_cache(maxsize=64)
 def _codes(stored: str) -> frozenset[str]:
-    """Cached, because a target has the same outcomes on most days."""
+    """The rule codes in a stored text. Cached, because a target has the same outcomes on most days."""
     return frozenset(stored.split())
 
 
 def _needed(newest_first: list[RuleOutcomes]) -> set[date]:
-    """The days on which a rule was unknown or last worked, for every rule from its newest day back to when it worked.
+    """The days that show since when each rule has been unknown: from its newest day back to the day it last worked.
 
-    A rule that never worked needs none: it is not reported.
+    A rule that never worked needs none, because it is not reported.
     """
     ever = {code for one in newest_first for code in one.evaluated}
     found: set[date] = set()

@@ -1,6 +1,6 @@
 """The tables of the history. A change here needs a migration in `migrations/versions/`; a test compares the two.
 
-Days are logical days. Instants are stored as UTC without a zone, because SQLite keeps none.
+Days are logical days. Instants are stored as UTC without a zone, because SQLite stores none.
 """
 
 from __future__ import annotations

@@ -30,19 +30,20 @@ T = TypeVar("T")
 
 _WHOLE_WITHIN: Final = timedelta(days=7)
 _CARRIED_OUT_WITHIN: Final = timedelta(days=14)
-"""How long after a finding is gone the last step of its plan may be taken, such as dropping the old column."""
+"""How long after a finding is gone somebody may still take the last step of its plan, such as dropping the old column.
+"""
 _MOST_ASKING: Final = 8
-"""Most results that are read for what they asked for."""
+"""Most results that are read for the changes that they asked for."""
 
 LONGEST_SUBJECT_BYTES: Final = 2000
 """PostgreSQL cannot index text longer than about 2,700 bytes; figures and values with longer names are not stored."""
 
 
 class Unwritten(Protocol):
-    """What goes into the history together with a day's snapshot, or not at all."""
+    """Something that is written to the history together with a day's snapshot, or not at all."""
 
     def write(self, connection: Connection) -> None:
-        """Write it in the snapshot's transaction."""
+        """Write it in the transaction of the snapshot."""
 
 
 class Store:
@@ -81,11 +82,12 @@ class Store:
         report_url: str | None,
         values: Unwritten | None = None,
     ) -> None:
-        """Store one audit; it replaces an earlier one of the same target and day, in one transaction.
+        """Store one audit in one transaction, replacing an earlier one of the same target and day.
 
-        `values`: the value sets with what the audit listed; a measurement it did not list keeps the day's earlier set.
-        `profile` is None if the target could not be audited. Figures from an earlier run of that day then stay, because
-        they are still what is known about the day; the result, and with it the verdict, is the new one.
+        `values`: the value sets including what the audit listed; a measurement that it did not list keeps the set of
+        the day's earlier audit. `profile` is None if the target could not be audited. The profile of an earlier audit
+        of that day is then kept, because it is still what is known about the day; the result, and so the verdict, is
+        replaced.
         """
         own = _of_day(result.target, result.day)
         measured, found = to_json(profile) if profile else None, to_json(result)
@@ -108,12 +110,12 @@ class Store:
                 connection.execute(insert(figure), numbers)
 
     def published(self, target: str, day: date, report_url: str) -> None:
-        """Note the address of the day's report; nothing happens if the day was not audited."""
+        """Store the address of the day's report. Does nothing if the day was not audited."""
         with self.writing(target) as connection:
             connection.execute(update(snapshot).where(_of_day(target, day)).values(report_url=report_url))
 
     def profile(self, target: str, day: date) -> Profile | None:
-        """The day's profile; None if there is none, or not in a format that this version reads."""
+        """The day's profile; None if there is none, or if this version cannot read its format."""
         with self.reading() as connection:
             return _profile(connection, target, day)
 
@@ -134,11 +136,11 @@ class Store:
             return list(connection.execute(query).scalars())
 
     def past_days(self, target: str) -> list[date]:
-        """The audited days without future ones, which a wrong clock left; oldest first."""
+        """The audited days without future ones, which are caused by a wrong clock; oldest first."""
         return [day for day in self.days(target) if day <= clock.today()]
 
     def took(self, target: str, seconds: float) -> None:
-        """Remember how long the target's audit took, in place of the time of the one before."""
+        """Store how many seconds the target's audit took, replacing the duration of its previous audit."""
         with self.writing(target) as connection:
             connection.execute(delete(duration).where(duration.c.target == target))
             connection.execute(insert(duration).values(target=target, seconds=round(seconds, 3)))
@@ -161,11 +163,12 @@ class Store:
             return {row.target: row.day for row in connection.execute(query)}
 
     def timeline(self, target: str, before: date, days: int = 90) -> Timeline:
-        """All figures of the `days` days before the day, incidents resolved in them, and the snapshot to compare with.
+        """All figures of the `days` days before the day, the incidents resolved on these days, and the snapshot to
+        compare with.
 
         That snapshot is the newest complete one, if it is at most a week older than the newest: if the last audits saw
-        only part of the schema, changes in the rest show up all the same. If no audit is complete, for example because
-        a database is denied permanently, it is the newest, whose gaps say what it cannot show.
+        only part of the schema, changes in the rest are still found. If no audit is complete, for example because
+        access to a database is always denied, it is the newest snapshot, whose gaps say what it cannot show.
         """
         with self.reading() as connection:
             previous = _previous(connection, target, before)
@@ -180,7 +183,7 @@ class Store:
             )
 
     def trend(self, target: str, name: str, subject: Subject, days: int, until: date) -> tuple[Point, ...]:
-        """One figure on the `days` days up to and including `until`, oldest first."""
+        """One figure on the last `days` days up to and including `until`, oldest first."""
         query = (
             select(snapshot.c.day, figure.c.value)
             .join(figure, figure.c.snapshot_id == snapshot.c.id)
@@ -193,7 +196,7 @@ class Store:
 
 
 def unpacked(cls: type[T], packer: Packer, data: bytes | None) -> T | None:
-    """What is stored there; None if there is nothing, or if this version cannot read it."""
+    """The unpacked value; None if `data` is None, or if this version cannot read it."""
     if data is None:
         return None
     try:
@@ -203,7 +206,7 @@ def unpacked(cls: type[T], packer: Packer, data: bytes | None) -> T | None:
 
 
 def stored_subject(subject: Subject) -> str:
-    """The subject in storable form: PostgreSQL rejects NUL in text, and no database stores half a character."""
+    """The subject in storable form: PostgreSQL rejects NUL in text, and no database stores unpaired surrogates."""
     return subject.key.replace("\x00", "%00").encode(errors="backslashreplace").decode()
 
 
@@ -230,7 +233,9 @@ def _row(result: AuditResult, report_url: str | None) -> dict[str, Any]:
 
 
 def _figure_rows(profile: Profile, snapshot_id: int) -> list[dict[str, Any]]:
-    """One row per figure of the day, without those that are not numbers or cannot be indexed."""
+    """One row per figure of the day, except for figures that are not numbers or whose names are too
+    long for an index.
+    """
     return [
         {
             "snapshot_id": snapshot_id,
@@ -277,21 +282,21 @@ def _previous(connection: Connection, target: str, before: date) -> Profile | No
 def _asking(
     connection: Connection, target: str, previous: date, before: date, episodes: tuple[Episode, ...]
 ) -> list[AuditResult]:
-    """Audits whose advice may have been followed between the two days: those since the first, and those that an audit
-    gave last before the finding was gone.
+    """The audits whose advice may have been followed between the two days: those since `previous`, and the last ones
+    before a recently resolved finding disappeared.
     """
     query = select(snapshot.c.day).where(snapshot.c.target == target, snapshot.c.day < before)
     days = list(connection.execute(query.order_by(snapshot.c.day.desc())).scalars())
     ended = {e.resolved for e in episodes if e.resolved >= before - _CARRIED_OUT_WITHIN}
     chosen = [day for day in days if day >= previous]
-    # An incident is resolved by an audit that finds nothing, and perhaps only by the second one.
+    # The first or the second audit without the finding resolves an incident.
     chosen += [day for end in sorted(ended, reverse=True) for day in [d for d in days if d < end][:2]]
     results = (_result(connection, target, day) for day in list(dict.fromkeys(chosen))[:_MOST_ASKING])
     return [result for result in results if result is not None]
 
 
 def _episodes(connection: Connection, target: str, first: date, last: date) -> tuple[Episode, ...]:
-    """Of the incidents that had opened, those resolved within these days, oldest first."""
+    """The incidents resolved within these days, without those that never opened, oldest first."""
     row = incident_day.c
     query = (
         select(row.code, row.subject, row.opened, row.resolved, row.finding)
@@ -304,14 +309,14 @@ def _episodes(connection: Connection, target: str, first: date, last: date) -> t
     for code, subject, opened, resolved, data in connection.execute(query).all():
         finding = unpacked(
             Finding, packers.of(target, resolved), data
-        )  # None also if another version of tsaudit wrote it.
+        )  # Also None if another version of tsaudit wrote it.
         since = finding.since if finding else None
         found.append(Episode(code, subject_from(subject), min(opened, since or opened), resolved))
     return tuple(found)
 
 
 class _Points(Mapping[tuple[str, Subject], tuple[Point, ...]]):
-    """Figures to their values. They become points on first access, because most figures of a big target are
+    """The values of each figure. They are converted to points on first access, because most figures of a big target are
     never used.
     """
 
@@ -338,7 +343,7 @@ class _Points(Mapping[tuple[str, Subject], tuple[Point, ...]]):
 def _points(connection: Connection, target: str, first: date, last: date) -> _Points:
     """Every figure of the target from the first to the last day, oldest first."""
     within = (snapshot.c.target == target, snapshot.c.day.between(first, last))
-    # By ID, because reading the day's text once for every figure takes longer than everything else.
+    # Filtered by ID, because reading the day from the text of every row takes longer than everything else.
     days = {row.id: row.day for row in connection.execute(select(snapshot.c.id, snapshot.c.day).where(*within))}
     query = (
         select(figure.c.name, figure.c.subject, figure.c.snapshot_id, figure.c.value)

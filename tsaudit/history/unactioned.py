@@ -1,4 +1,4 @@
-"""How much of what each rule reported nobody acted on, by the history."""
+"""How many of each rule's incidents nobody acted on, according to the history."""
 
 from __future__ import annotations
 
@@ -17,28 +17,30 @@ from tsaudit.history.store import Store
 
 @dataclass(frozen=True, slots=True)
 class Unactioned:
-    """What became of one rule's incidents."""
+    """What happened to one rule's incidents."""
 
     code: str
     rule: str
-    """Its name."""
+    """The rule's name."""
     opened: int
-    """Incidents, each time they opened."""
+    """Number of openings; an incident counts each time it opened."""
     still_open: int
-    """Of these, neither resolved nor ever muted."""
+    """Number of these openings that were neither resolved nor ever muted."""
     acknowledged: int
     muted: int
     closed_by_itself: int
-    """Resolved although nobody had acknowledged or muted them. It may also have been fixed unseen."""
+    """Number of openings that were resolved although nobody had acknowledged or muted them. Some may have been fixed
+    without a decision.
+    """
 
     unactioned: int
-    """Incidents that were muted or closed by themselves."""
+    """Number of openings that were muted or closed by themselves."""
 
 
 def unactioned(store: Store, since: date, targets: Collection[str] = ()) -> list[Unactioned]:
     """The rules whose incidents opened on or after the day, those with the most unactioned incidents first.
 
-    `targets`: empty for all. An incident that was acknowledged and then muted counts in both.
+    `targets`: empty for all. An incident that was acknowledged and then muted counts as both.
     """
     with store.reading() as connection:
         openings = _openings(connection, since, targets)
@@ -64,7 +66,7 @@ def _of_rule(code: str, rule: str, openings: list[tuple[bool, frozenset[str]]]) 
 
 
 def _openings(connection: Connection, since: date, targets: Collection[str]) -> list[tuple[str, str, str, date, bool]]:
-    """Code, rule, fingerprint, day, and whether it was resolved since."""
+    """Code, rule, fingerprint, day of opening, and whether it has been resolved since, for each opening."""
     day = incident_day.c
     wanted = and_(day.opened.is_not(None), day.opened >= since, day.day <= clock.today())
     if targets:
@@ -80,7 +82,7 @@ def _openings(connection: Connection, since: date, targets: Collection[str]) -> 
 
 
 def _decisions(connection: Connection) -> dict[tuple[str, date], frozenset[str]]:
-    """Fingerprint and day of an opening to the kinds of decisions that were made of it."""
+    """(fingerprint, day of an opening) to the kinds of decisions that were made about it."""
     made: dict[tuple[str, date], set[str]] = defaultdict(set)
     for row in connection.execute(select(decision.c.fingerprint, decision.c.opened, decision.c.kind)):
         if row.kind in set(DecisionKind):

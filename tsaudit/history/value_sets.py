@@ -1,14 +1,14 @@
 """The values of each tag over time in the history: a full set each month, and the changes of each day since.
 
-A subject's set is stored in full on the first day of a calendar month that listed it, and whenever it is not the
-previous set plus a day. The other days store what they changed. So a set is read in at most 31 steps, and compaction
-deletes whole months.
+A subject's set is stored in full on the first day of a calendar month on which it was listed, and whenever it does not
+follow from the previous set. The other days store only their changes. So a set is read in at most 31 steps, and
+compaction deletes whole months.
 
-A day's row is written in the transaction of the day's snapshot and replaced if the day is audited again. A past day is
-inserted in its place, and a removed day is taken out: the following days are recomputed from what they saw. Nothing is
-written for a day before the oldest remaining set, because the days before that set are no longer known, nor if another
-audit of the target has changed the earlier days in the meantime. A set that this version cannot read is left alone, and
-a new one is started.
+A day's row is written in the transaction of the day's snapshot and replaced if the day is audited again. If a past day
+is inserted or a day is removed, the following days are recomputed from what was listed on them. Nothing is written for
+a day before the oldest remaining set, because the days before that set are no longer known, nor if another audit of the
+target has changed the earlier days in the meantime. A set that this version cannot read is left unchanged, and a new
+set is started.
 """
 
 from __future__ import annotations
@@ -30,34 +30,34 @@ if TYPE_CHECKING:
     from tsaudit.model.subject import Subject
 
 REMEMBERED: Final = timedelta(days=90)
-"""Days after which an unseen value is forgotten with the next full set; if it comes back, it is new."""
+"""Age after which an unseen value is forgotten with the next full set; if it comes back, it counts as new."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Row:
-    """A subject and day as stored."""
+    """A stored row: one subject on one day."""
 
     subject: str
     day: date
     whole: int
-    """1 if `data` is the set with this day, 0 if it is what the day changed."""
+    """1 if `data` is the full set including this day, 0 if it is only the day's changes."""
     checksum: int
-    """Of the set with this day."""
+    """Checksum of the full set including this day."""
     data: bytes
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A subject's set after a day."""
+    """A subject's set after a day, as read from the history."""
 
     values: ValueSet
     day: date | None = None
-    """None if no earlier day is known, or if its set cannot be read."""
+    """The day of the set; None if no earlier day is known, or if its set cannot be read."""
     checksum: int | None = None
-    """Of the newest row, even if that cannot be read."""
+    """Checksum of the newest row, even if that row cannot be read."""
 
     def plus(self, subject: str, day: date, after: ValueSet) -> tuple[_Row, _Known]:
-        """The row of the next day, and what is then known. `after`: the set with that day."""
+        """The row of the next day, and the resulting state. `after`: the set including that day."""
         from tsaudit.analysis.values import stored_value_sets
 
         starts = self.day is None or month_of(self.day) != month_of(day)
@@ -72,13 +72,13 @@ class _Known:
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What a day saw of a subject."""
+    """What was listed on a day for a subject."""
 
     day: date
     hashes: Hashes
     distinct: int
     knows_the_past: bool
-    """Whether its set contains earlier days."""
+    """Whether the subject's set includes earlier days."""
 
     @classmethod
     def on_last_day(cls, values: ValueSet, day: date) -> _Seen:
@@ -86,9 +86,9 @@ class _Seen:
 
 
 class RememberedValues:
-    """The value sets of one target before a day, and those with the day's values until they are written.
+    """The value sets of one target before a day, and the sets including the day's values until they are written.
 
-    Any number of threads may use it, for different subjects. Methods raise HistoryError.
+    Thread-safe if each subject is used by one thread only. Methods raise HistoryError.
     """
 
     def __init__(self, store: Store, target: str, day: date) -> None:
@@ -98,10 +98,10 @@ class RememberedValues:
         self._read: dict[str, Sequence[Any]] = {}
         self._before: dict[str, _Known] = {}
         self._kept: list[tuple[_Row, int | None]] = []
-        """With the checksum of the set that each follows."""
+        """Rows to write, each with the checksum of the set that it follows."""
 
     def expect(self, subjects: Sequence[Subject]) -> None:
-        """Read what these need in one statement. It is kept as stored, until `of` is called for the subject."""
+        """Read the rows of these subjects in one statement. They stay packed until `of` is called for the subject."""
         keys = [stored_subject(subject) for subject in subjects]
         if not keys:
             return
@@ -109,7 +109,7 @@ class RememberedValues:
             self._read |= _rows_before(connection, self._target, keys, self._day)
 
     def of(self, subject: Subject) -> ValueSet:
-        """The set before the day, empty if there is none."""
+        """The subject's set before the day; empty if there is none."""
         key = stored_subject(subject)
         if key not in self._read:
             self.expect([subject])
@@ -117,7 +117,7 @@ class RememberedValues:
         return known.values
 
     def keep(self, subject: Subject, after: ValueSet) -> None:
-        """Take the set with the day's values, which starts with the result of `of`."""
+        """Keep the set including the day's values for `write`; it must be derived from the result of `of`."""
         key = stored_subject(subject)
         if len(key.encode()) <= LONGEST_SUBJECT_BYTES:
             before = self._before.pop(key)
@@ -125,7 +125,7 @@ class RememberedValues:
             self._kept.append((row, before.checksum))
 
     def write(self, connection: Connection) -> None:
-        """Write all sets taken, in the transaction of the day's snapshot."""
+        """Write all kept sets, in the transaction of the day's snapshot."""
         newest = _newest(connection, self._target)
         rows: list[_Row] = []
         for row, follows in self._kept:
@@ -138,7 +138,8 @@ class RememberedValues:
 
 
 def remove_day(connection: Connection, target: str, day: date) -> tuple[int, int]:
-    """Remove what the day saw from all sets of the target, in the transaction that removes the day's snapshot.
+    """Remove what was listed on the day from all sets of the target, in the transaction that removes the day's
+    snapshot.
 
     Returns the number of sets it was removed from, and the number it stays in: those that cannot be read, and those
     whose record of earlier days starts with that day.
@@ -156,7 +157,7 @@ def remove_day(connection: Connection, target: str, day: date) -> tuple[int, int
 def prune(connection: Connection, target: str, since: date, listed_since: date) -> None:
     """Delete the days that are not needed to compute the sets before `since` and before each later day.
 
-    Also all days of a subject that no day from `listed_since` on has listed.
+    Also deletes all days of a subject that has not been listed since `listed_since`.
     """
     day = value_set.c.day
     start = func.max(case(((value_set.c.whole == 1) & (day < since), day))).label("start")
@@ -179,11 +180,13 @@ def _select_rows_before() -> Select[Any]:
 
 
 _ROWS_BEFORE: Final = _select_rows_before()
-"""Made once, because an audit executes it for each measurement."""
+"""Built once, because an audit executes it for each measurement."""
 
 
 def _rows_before(connection: Connection, target: str, subjects: Sequence[str], day: date) -> dict[str, list[Any]]:
-    """Of each subject, the newest full set before the day and the changes since, oldest first; empty if none."""
+    """For each subject, the newest full set before the day and the changes since then, oldest first; empty if there is
+    none.
+    """
     found: dict[str, list[Any]] = {subject: [] for subject in subjects}
     for row in connection.execute(_ROWS_BEFORE, {"of": target, "about": subjects, "before": day}).all():
         found[row.subject].append(row)
@@ -191,7 +194,7 @@ def _rows_before(connection: Connection, target: str, subjects: Sequence[str], d
 
 
 def _known(rows: Sequence[Any]) -> _Known:
-    """The set that the rows lead to; empty if there are none, or if they cannot be read."""
+    """The set that results from the rows; empty if there are none, or if they cannot be read."""
     from tsaudit.analysis.values.value_sets import ValueSet
 
     values = ValueSet.empty()
@@ -206,14 +209,14 @@ def _known(rows: Sequence[Any]) -> _Known:
 
 
 def _after(before: ValueSet, row: Any) -> ValueSet:
-    """The set with the row's day. ValueError if it cannot be read, or follows another set."""
+    """The set including the row's day. Raises ValueError if the row cannot be read, or follows another set."""
     from tsaudit.analysis.values import stored_value_sets
 
     return stored_value_sets.from_bytes(row.data) if row.whole else stored_value_sets.with_delta(before, row.data)
 
 
 def _newest(connection: Connection, target: str) -> dict[str, Any]:
-    """The newest day of each subject, with its checksum."""
+    """The newest day of each subject, with the checksum of its set."""
     mine = value_set.c.target == target
     days = select(value_set.c.subject, func.max(value_set.c.day).label("day")).where(mine)
     newest = days.group_by(value_set.c.subject).subquery()
@@ -230,10 +233,10 @@ def _insert(connection: Connection, target: str, rows: Sequence[_Row]) -> None:
 def _rebuilt(
     connection: Connection, target: str, subject: str, day: date, added: _Row | None = None, follows: int | None = None
 ) -> list[_Row] | None:
-    """Delete the rows from the day on, and return those to insert instead, with `added` as the day's if it is given.
+    """Delete the rows from the day on, and return the rows to insert instead, with `added` as the day's row if given.
 
     Deletes nothing and returns None if the later days cannot be read, if the days before are no longer known, or if
-    `added` follows another set than the one that is there.
+    `added` does not follow the set that is stored.
     """
     known = _known(_rows_before(connection, target, [subject], day)[subject])
     try:
@@ -253,7 +256,7 @@ def _rebuilt(
 
 
 def _seen_from(connection: Connection, target: str, subject: str, day: date) -> list[_Seen]:
-    """What the day and each day after it saw. ValueError if one cannot be read."""
+    """What was listed on the day and on each later day. Raises ValueError if a day cannot be read."""
     from tsaudit.analysis.values.value_sets import ValueSet
 
     own = (value_set.c.target == target, value_set.c.subject == subject)

@@ -1,1 +1,1 @@
-"""Alembic's environment and the revisions that bring a history up to date, shipped inside the package."""
+"""Alembic's environment and the revisions that upgrade a history, shipped inside the package."""

@@ -1,4 +1,6 @@
-"""What Alembic runs for every command. The connection is `database.migrate`'s, inside its locked transaction."""
+"""The script that Alembic runs for every command. It uses the connection of `database.migrate`, inside its locked
+transaction.
+"""
 
 from __future__ import annotations
 

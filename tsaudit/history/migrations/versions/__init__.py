@@ -1,1 +1,1 @@
-"""One module per revision; the names count for people only, Alembic goes by `revision`."""
+"""One module per revision. The file names are for people only; Alembic uses `revision`."""
