@@ -33,14 +33,15 @@ def write(
     owner: str = "",
     is_newest: bool = True,
 ) -> ReportLocation:
-    """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and the entry in the index; returns where the
-    page is.
+    """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and the target's entry in the index; returns the
+    location of the page.
 
     The first run of a version also writes a page for each rule, `rules/<code>.html`.
 
-    `profile` is None for a target that could not be audited, `previous` is the result of the previous run. `warning` is
-    shown in red: a problem that makes the audit itself doubtful. `owner` is that of the target, for the index.
-    `is_newest`: whether the history has no later day; otherwise `latest.html` and the entry stay. Raises ReportError.
+    `profile` is None for a target that could not be audited, `previous` is the result of the previous run. `warning`, a
+    problem that makes the audit itself doubtful, is shown in red. `owner`: the target's owner, for the index.
+    `is_newest`: whether the history has no later day; otherwise `latest.html` and the index entry are not changed.
+    Raises ReportError.
     """
     from tsaudit.report import html, index, rule_files
     from tsaudit.report.json_report import json_report
@@ -71,7 +72,7 @@ def write(
 
 
 def rewrite(store: Store, settings: config.Settings, result: AuditResult) -> ReportLocation:
-    """Write the report of a stored result from the history. Raises ReportError, HistoryError."""
+    """Write the report of a stored result, using the history. Raises ReportError, HistoryError."""
     from tsaudit.history import clock, incidents
 
     target, day, days = result.target, result.day, store.days(result.target)
@@ -92,8 +93,8 @@ def rewrite(store: Store, settings: config.Settings, result: AuditResult) -> Rep
 def remove_day(store: Store, settings: config.Settings, target: str, day: date) -> None:
     """Delete the report of a day that the history no longer has.
 
-    `latest.html` and the index then show the newest day that it still has, or not the target if it has none. Raises
-    ReportError, HistoryError.
+    `latest.html` and the index then show the newest remaining day; if there is none, the target is removed from the
+    index. Raises ReportError, HistoryError.
     """
     from tsaudit.report import index
 
@@ -111,7 +112,9 @@ def remove_day(store: Store, settings: config.Settings, target: str, day: date) 
 
 
 def remove_old(target: str, settings: config.Report, newest: date) -> None:
-    """Delete the target's reports of days more than `report.keep_days` before `newest`, if that is set. ReportError."""
+    """Delete the target's reports of days more than `report.keep_days` before `newest`, if that is set. Raises
+    ReportError.
+    """
     from tsaudit.report import publish
 
     if settings.keep_days is not None:
@@ -120,9 +123,10 @@ def remove_old(target: str, settings: config.Report, newest: date) -> None:
 
 
 def write_index(settings: config.Report, store: Store) -> list[IndexEntry]:
-    """Write `index.html` from the entries of all targets: once after many audits. Returns those, most urgent first.
+    """Write `index.html` from the entries of all targets. Called once after many audits. Returns the entries, most
+    urgent first.
 
-    ReportError, HistoryError.
+    Raises ReportError, HistoryError.
     """
     from tsaudit.report import index
 

@@ -17,13 +17,13 @@ from tsaudit.text import many, retention
 
 @dataclass(frozen=True, slots=True)
 class FindingChange:
-    """A finding that is new, was resolved, or changed its severity."""
+    """A finding that is new or resolved, or whose severity changed."""
 
     fingerprint: str
     rule: RuleResult
     finding: Finding
     before: Severity | None = None
-    """Its severity in the previous run, if different."""
+    """The severity in the previous run, if different; otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,17 +36,17 @@ class RunChanges:
     new: tuple[FindingChange, ...]
     gone: tuple[FindingChange, ...]
     not_evaluated: tuple[FindingChange, ...]
-    """Found then; the rule could not be evaluated today, so their state is not known."""
+    """Findings of the previous run whose rule could not be evaluated today, so their state is not known."""
     severity: tuple[FindingChange, ...]
 
     @property
     def raised(self) -> tuple[FindingChange, ...]:
-        """Those that are more severe now."""
+        """Findings that are more severe now."""
         return tuple(c for c in self.severity if c.before and c.finding.severity.rank > c.before.rank)
 
     @property
     def lowered(self) -> tuple[FindingChange, ...]:
-        """Those that are less severe now."""
+        """Findings that are less severe now."""
         return tuple(c for c in self.severity if c.before and c.finding.severity.rank < c.before.rank)
 
     @property
@@ -63,7 +63,9 @@ class SchemaChange:
     kind: str
     """`new`, `gone` or `changed`."""
     what: str
-    """`database`, `measurement`, a column's role (`time`, `tag`, `field`), `role`, `type`, `retention`."""
+    """What has changed: `database`, `measurement`, a column named by its role (`time`, `tag`, `field`), `role`, `type`,
+    `retention`.
+    """
     subject: Subject
     detail: str = ""
 
@@ -71,7 +73,7 @@ class SchemaChange:
 def compare(before: AuditResult, now: AuditResult, muted: Collection[str] = ()) -> RunChanges:
     """What changed between two results of one target.
 
-    `muted`: fingerprints of the findings that count for neither verdict.
+    `muted`: fingerprints of the findings that are ignored in both verdicts.
     """
     old, new = _by_fingerprint(before), _by_fingerprint(now)
     rules = {r.code: r for r in now.results}
@@ -93,13 +95,17 @@ def compare(before: AuditResult, now: AuditResult, muted: Collection[str] = ()) 
 
 
 def schema_changes(before: Profile, now: Profile) -> Iterator[SchemaChange]:
-    """Differences between two snapshots. Whatever one of them could not see, or skipped, is neither new nor gone."""
+    """Differences between two snapshots. Whatever one of them could not read, or skipped, is reported as neither new
+    nor gone.
+    """
     yield from map(_schema_change, differences(before, now))
     yield from _retention(before, now)
 
 
 def describe(found: Sequence[SchemaChange], measurement: str) -> str:
-    """`2 new fields, 1 tag gone, 1 type changed`; `measurement` is the engine's word for one."""
+    """The changes in words: `2 new fields, 1 tag gone, 1 type changed`. `measurement`: the engine's word for a
+    measurement.
+    """
     counts = Counter((c.kind, measurement if c.what == "measurement" else c.what) for c in found)
     return ", ".join(
         many(count, f"new {what}") if kind == "new" else f"{many(count, what)} {kind}"
@@ -129,7 +135,7 @@ def _by_fingerprint(result: AuditResult) -> dict[str, FindingChange]:
     found: dict[str, FindingChange] = {}
     for rule, finding in result.findings():
         key = fingerprint(result.target, rule.code, finding.subject)
-        # Worst first: of two with the same fingerprint, the more severe one stays.
+        # Sorted worst first: of two findings with the same fingerprint, the more severe one is kept.
         found.setdefault(key, FindingChange(key, rule, finding))
     return found
 

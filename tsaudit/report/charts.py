@@ -29,9 +29,9 @@ _TOP: Final = 22
 _BOTTOM: Final = 24
 SPARK_POINTS: Final = 30
 _FARTHEST: Final = 6
-"""A limit more than this many times above the highest value would flatten the curve; it is named in the text."""
+"""A limit more than this many times above the highest value would flatten the curve; the text gives it instead."""
 _TINIEST: Final = 1e-12
-"""Below it, a figure is drawn as zero."""
+"""Smaller figures are drawn as zero."""
 
 
 class _Plane:
@@ -42,7 +42,7 @@ class _Plane:
         self._days = max(1, (last - first).days)
 
     def x(self, day: float) -> float:
-        """Of a number of days after the first."""
+        """The x coordinate of a number of days after the first day."""
         return round(_WIDTH * day / self._days, 1)
 
     def percent(self, day: date) -> float:
@@ -82,7 +82,7 @@ def trend(chart: Trend, number: int) -> Markup:
 
 
 def bar(share: float) -> Markup:
-    """A bar with that share of the width; the number is next to it, so it is hidden from screen readers."""
+    """A bar with that share of the width. It is hidden from screen readers, because the number is next to it."""
     width = round(100 * min(1.0, max(0.0, share)), 1)
     return Markup(  # noqa: S704 -- a number
         f'<svg class="bar" aria-hidden="true"><rect class="rest" width="100%" height="8"/>'
@@ -94,7 +94,7 @@ def sparkline(values: Sequence[float], limit: float | None = None) -> Markup:
     """A small line without axes, of at most SPARK_POINTS values; empty for fewer than two."""
     last = len(values) - 1
     step = max(1, math.ceil(last / (SPARK_POINTS - 1)))
-    # The newest value always stays.
+    # The newest value is always included.
     return Markup(svg([values[last - back] for back in range(last - last % step, -1, -step)], limit))  # noqa: S704 -- numbers
 
 
@@ -103,7 +103,7 @@ def _fits(limit: float | None, highest: float) -> bool:
 
 
 def _last_day(chart: Trend) -> date:
-    """The last day of the chart: today, or as far as the forecast is worth showing."""
+    """The last day of the chart: today, or the last day worth showing of the forecast."""
     today, first = chart.points[-1].day, chart.points[0].day
     forecast = chart.forecast
     if forecast is None or forecast.days is None or forecast.days <= 0:
@@ -172,7 +172,7 @@ def _limit_line(limit: float | None, plane: _Plane) -> str:
 
 
 def _limit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
-    """On the left or, without a forecast, on the side where the curve is farther away."""
+    """The label of the limit line: on the left or, without a forecast, on the side where the curve is farther away."""
     if limit is None:
         return ""
     text = escape(percent(limit) if chart.is_ratio else short(limit))
@@ -198,7 +198,7 @@ def _onset_label(chart: Trend, plane: _Plane) -> str:
 
 
 def _hit_label(chart: Trend, limit: float | None, plane: _Plane) -> str:
-    """The day the limit will probably be reached, above the limit line where the forecast meets it."""
+    """A label with the day the limit will probably be reached, above the limit line where the forecast meets it."""
     forecast = chart.forecast
     if limit is None or forecast is None or forecast.days is None or forecast.days <= 0:
         return ""

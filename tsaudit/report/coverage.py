@@ -16,7 +16,7 @@ MOST_DETAILS: Final = 4
 
 @dataclass(frozen=True, slots=True)
 class GapGroup:
-    """Gaps of one fact for one reason, grouped by their details unless those are too different."""
+    """Gaps of one fact for one reason with similar details, or with any details if there would be too many groups."""
 
     fact: str
     reason: Reason
@@ -24,7 +24,7 @@ class GapGroup:
     places: tuple[str, ...]
     """The first MOST_PLACES places."""
     detail: str
-    """What happened at the first of them and what would help, as a sentence."""
+    """What happened at the first place and what would help, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +39,13 @@ class CoverageSection:
     switched_off: tuple[RuleResult, ...]
     """Rules switched off by `rules` in the configuration."""
     missed: tuple[MissedRow, ...]
-    """What could not be audited: the target, the end of it, or databases."""
+    """What could not be audited: the target, the rest of it after a failure, or databases."""
     unused_settings: tuple[UnusedSetting, ...]
     left_out: tuple[Listed, ...]
-    """Databases from which `include` and `exclude` skip measurements."""
+    """Databases in which `include` and `exclude` skip measurements."""
 
     complete: bool
-    """Whether all that was needed was measured."""
+    """Whether everything needed was measured."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +54,7 @@ class MissedRow:
 
     what: str
     why: str
-    """A sentence."""
+    """The reason, as a sentence."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +95,7 @@ def _missed(result: AuditResult, profile: Profile | None) -> Iterator[MissedRow]
 
 
 def query_cost(profile: Profile) -> CostSection:
-    """What the audit cost."""
+    """What the audit cost the database."""
     costs = sorted(profile.costs, key=lambda c: (-c.seconds, c.fact))
     total = Cost(
         fact="all",
@@ -110,7 +110,7 @@ def query_cost(profile: Profile) -> CostSection:
 
 
 def _sum(parts: Iterable[int | None]) -> int | None:
-    """None if no part is known."""
+    """The sum of the known parts; None if no part is known."""
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
 
@@ -126,7 +126,9 @@ def _grouped(gaps: Iterable[Gap]) -> Iterable[GapGroup]:
 
 
 def _by_details(gaps: list[Gap]) -> list[list[Gap]]:
-    """Groups by their details without the names of places, largest first; a single group if there would be too many."""
+    """Groups of gaps whose details are the same except for the names of places, largest first; a single group if there
+    would be too many.
+    """
     alike: dict[str, list[Gap]] = {}
     for gap in gaps:
         names = "|".join(re.escape(name) for name in (gap.measurement, gap.database) if name)

@@ -17,7 +17,7 @@ class Definition(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """The engine's term for what contains rows."""
+    """The engine's term for a measurement."""
 
     one: str
     many: str
@@ -46,7 +46,7 @@ FIGURES: Final = (
 
 
 def noun(engine: str) -> Noun:
-    """The engine's term for a table."""
+    """The engine's term for a measurement."""
     word = ENGINES[engine].words.measurement
     return Noun(word, f"{word}s")
 

@@ -17,7 +17,7 @@ from tsaudit.report import untrusted
 from tsaudit.text import listed
 
 MOST_TAGS: Final = 24
-"""With more, the graph is unreadable; they are listed as text."""
+"""Maximum number of tags to draw; with more, the graph is unreadable, and the tags are listed as text."""
 _LONGEST: Final = 24
 _LETTER: Final = 7.3
 _BOX: Final = 28
@@ -65,7 +65,7 @@ def condensed(edges: set[tuple[str, str]]) -> tuple[list[Box], list[Arrow]]:
 
 
 def layers(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[list[Box]]:
-    """Columns from left to right, each box to the right of all that lead to it, and at a similar height."""
+    """Columns of boxes from left to right; each box is to the right of all that lead to it, and at a similar height."""
     depth: dict[Box, int] = dict.fromkeys(boxes, 0)
     for _ in boxes:
         for a, b in arrows:
@@ -123,7 +123,7 @@ def _short(tag: str) -> str:
 
 
 def _description(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
-    """The same in words, for those who do not see the picture."""
+    """The graph in words, for people who cannot see the picture."""
     each_other = [
         f"{listed([_short(t) for t in box], most=len(box))} determine each other." for box in boxes if len(box) > 1
     ]

@@ -1,4 +1,6 @@
-"""The findings on the page, worst first, the first ones in full, the rest in compact form; and their plans."""
+"""The findings on the page and their plans. Findings are sorted worst first: the first ones are shown in full, the rest
+in compact form.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +25,11 @@ if TYPE_CHECKING:
     from tsaudit.history.incidents import Decision, Incident
 
 ROOM_BYTES: Final = 600_000
-"""Approximate size of all findings on the page, in bytes. The worst are listed while it lasts; others are counted."""
+"""Approximate size of all findings on the page, in bytes. The worst findings are listed until it is used up; the others
+are only counted.
+"""
 LEAST_FULL_BYTES: Final = 60_000
-"""Bytes for findings in full and for messages, however many findings there are."""
+"""Minimum bytes for findings in full, and for messages, however many findings there are."""
 LONGEST_TEXT: Final = 1_500
 """Maximum number of characters of a fix or a statement."""
 PLANS_BYTES: Final = 80_000
@@ -34,16 +38,16 @@ _DECISIONS: Final = {
     "ack": "Acknowledge: you are working on it",
     "mute": "Mute for a week",
 }
-"""What can be decided about an open finding."""
+"""Commands for the decisions about an open finding."""
 _OPTIONS: Final = {
     "ack": "--reason 'working on it'",
     "mute": "--for 1w --reason 'planned for later'",
 }
 LONGEST_NAME: Final = 80
 LEAST_NAME: Final = 14
-"""Characters of the name of a finding in short: of its measurement and its column."""
+"""Minimum characters for the name of a finding in compact form: that of its measurement and its column."""
 _ANCHOR_BYTES: Final = 46
-"""Bytes of the smallest finding without its name: its anchor and its figure."""
+"""Bytes of the smallest compact finding without its name: its anchor and its figure."""
 _MARKUP_BYTES: Final = 3_800
 """Bytes of a finding in full without its texts."""
 
@@ -59,18 +63,20 @@ class Item:
     """Its ID on the page: `f-<fingerprint>`, with a number for further findings of one rule at one place."""
     incident: Incident | None
     decision: Decision | None
-    """Why nobody is notified (muted) or who works on it (ack), while that applies."""
+    """The decision that applies now: why nobody is notified (mute), or who is working on it (ack); None if there is
+    none.
+    """
     measurement: Measurement | None
-    """The measurement it is about, where the profile has it."""
+    """The measurement that the finding is about; None if the profile does not have it."""
 
     @property
     def muted(self) -> bool:
-        """Known, and nobody is notified."""
+        """Whether the finding is muted, so nobody is notified."""
         return self.decision is not None and self.decision.kind == "mute"
 
     @property
     def state(self) -> str:
-        """Its state as an incident, in words."""
+        """The state of the finding's incident, in words."""
         incident = self.incident
         if incident is None:
             return "For information, opens no incident" if self.finding.severity is Severity.NOTE else "No incident"
@@ -81,7 +87,7 @@ class Item:
 
     @property
     def commands(self) -> tuple[Command, ...]:
-        """What can be decided about it, or how to undo what was decided; none for a finding without an incident."""
+        """The commands that decide about the finding or undo a decision; none for a finding without an incident."""
         if self.incident is None or self.incident.state == "resolved":
             return ()
         if self.decision is None:
@@ -97,7 +103,7 @@ class Item:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command that records what somebody decides."""
+    """A command that records a decision."""
 
     words: str
     text: str
@@ -105,12 +111,12 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class CompactItem:
-    """A finding as a few words."""
+    """A finding in a few words."""
 
     anchor: str
     column: str
     text: str
-    """Its message if there is room, otherwise its figure."""
+    """The finding's message if there is room, otherwise its figure."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +135,7 @@ class CompactGroup:
     severity: Severity
     count: int
     places: tuple[CompactPlace, ...]
-    """Of the worst of them, as many as there is room for."""
+    """The worst places, as many as there is room for."""
 
     @property
     def left_out(self) -> int:
@@ -138,7 +144,7 @@ class CompactGroup:
 
 @dataclass(frozen=True, slots=True)
 class FindingsView:
-    """The section's contents."""
+    """The contents of the findings section."""
 
     full: tuple[Item, ...]
     compact: tuple[CompactGroup, ...]
@@ -147,12 +153,12 @@ class FindingsView:
 
     @property
     def actionable(self) -> tuple[Item, ...]:
-        """Those in full that count for the verdict."""
+        """Findings shown in full that count for the verdict."""
         return tuple(i for i in self.full if i.finding.severity is not Severity.NOTE)
 
     @property
     def notes(self) -> tuple[Item, ...]:
-        """Those in full that are information only."""
+        """Findings shown in full that are only for information."""
         return tuple(i for i in self.full if i.finding.severity is Severity.NOTE)
 
     @property
@@ -165,13 +171,13 @@ class FindingsView:
 
     @property
     def left_out(self) -> int:
-        """Findings that are counted, but not listed."""
+        """Number of findings that are counted, but not listed."""
         return sum(g.left_out for g in (*self.compact, *self.muted_compact))
 
 
 @dataclass(frozen=True, slots=True)
 class StepView:
-    """One step, with its number and its notes."""
+    """One step of a plan, with its number and its notes."""
 
     number: int
     step: Step
@@ -180,11 +186,11 @@ class StepView:
 
 @dataclass(frozen=True, slots=True)
 class PlanView:
-    """One complete plan."""
+    """One plan with all its steps."""
 
     plan: Plan
     home: str
-    """The anchor of the finding that it is shown with: the worst one that asks for it."""
+    """The anchor of the finding that the plan is shown with: the worst finding that asks for it."""
     anchor: str
     summary: str
     others: str
@@ -193,7 +199,7 @@ class PlanView:
 
 
 class PlanIndex:
-    """All plans by what they are about: to look through all of them for each finding would be quadratic."""
+    """All plans by their subjects: searching all plans for each finding would take quadratic time."""
 
     def __init__(self, plans: Iterable[Plan]) -> None:
         self._at: dict[Subject, dict[int, Plan]] = defaultdict(dict)
@@ -202,7 +208,9 @@ class PlanIndex:
                 self._at[subject][place] = plan
 
     def near(self, finding: Finding) -> list[Plan]:
-        """The plans, in their order, about what the finding asks to change: its own can only be among them."""
+        """The plans, in order, about the subjects that the finding asks to change: the finding's own plan is one of
+        these.
+        """
         found = {place: plan for c in finding.changes for place, plan in self._at.get(c.at, {}).items()}
         return [found[place] for place in sorted(found)]
 
@@ -236,7 +244,7 @@ def arrange(items: Sequence[Item]) -> FindingsView:
     """Which findings are shown in full, which in compact form, and which are muted."""
     open_items = [item for item in items if not item.muted]
     muted = [item for item in items if item.muted]
-    # As many characters of each name as there is room for, if all findings are shown in short.
+    # All names are shortened so that all findings would fit in compact form.
     longest_name = min(LONGEST_NAME, max(LEAST_NAME, ROOM_BYTES // max(1, len(items)) - _ANCHOR_BYTES))
     subjects = (item.finding.subject for item in (*open_items, *muted))
     sizes = [_ANCHOR_BYTES + min(longest_name, len(s.measurement) + len(s.column)) for s in subjects]
@@ -254,7 +262,7 @@ def arrange(items: Sequence[Item]) -> FindingsView:
 
 
 def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None]) -> dict[int, PlanView]:
-    """The plans of findings that are shown in full, by the identity of the plan, while there is room for them."""
+    """Plan ID (by identity) to the plan, for the plans of findings that are shown in full, as long as there is room."""
     found: dict[int, PlanView] = {}
     room = PLANS_BYTES
     for item in items:
@@ -269,7 +277,9 @@ def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None])
 
 
 def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
-    """Fact name and statement behind the finding; the measurement's own, its database's, or the target's."""
+    """Name and statement of each fact behind the finding: the statement for the measurement, its database, or the
+    target.
+    """
     if profile is None:
         return []
     database = next((one for one in profile.databases if one.name == item.finding.subject.database), None)
@@ -293,7 +303,7 @@ def _command(kind: str, key: str) -> str:
 
 
 def _fitting(items: Sequence[Item], room: int) -> int:
-    """How many of the leading items fit into the room if shown in full."""
+    """How many of the leading items fit into the room if they are shown in full."""
     for count, item in enumerate(items):
         room -= _weight(item)
         if room < 0:
@@ -310,14 +320,14 @@ def _weight(item: Item) -> int:
 
 
 class _Room:
-    """Bytes left for messages, and characters for a name."""
+    """What is left of the room: bytes for messages, and characters for a name."""
 
     def __init__(self, size: int, longest_name: int) -> None:
         self._left = size
         self.longest_name = longest_name
 
     def text(self, finding: Finding) -> str:
-        """The message if there is room, otherwise the figure."""
+        """The message if there is room for it, otherwise the figure."""
         message = untrusted.cut(finding.message)
         self._left -= len(message)
         if self._left >= 0:
@@ -326,7 +336,9 @@ class _Room:
 
 
 def _compact(items: Sequence[Item], room: _Room, most: int) -> tuple[CompactGroup, ...]:
-    """By severity and rule, then by measurement; the first `most` are listed, the others counted."""
+    """The findings grouped by severity and rule, then by measurement. The first `most` are listed, the others only
+    counted.
+    """
 
     def group_key(item: Item) -> tuple[int, str]:
         return -item.finding.severity.rank, item.rule.code
@@ -351,7 +363,7 @@ def _place(items: Sequence[Item], room: _Room, *, one_database: bool) -> Compact
     subject = items[0].finding.subject
     whole = str(Subject(subject.database, subject.measurement))
     columns = [untrusted.squeezed(i.finding.subject.column, room.longest_name // 2) for i in items]
-    # One line has both names, of several in one measurement each has its own.
+    # One line contains both names; of several findings in one measurement, each has its own.
     longest = room.longest_name - (len(columns[0]) if len(items) == 1 else 0)
     name = untrusted.squeezed(subject.measurement if one_database and subject.measurement else whole, longest)
     lines = (CompactItem(i.anchor, c, room.text(i.finding)) for i, c in zip(items, columns, strict=True))

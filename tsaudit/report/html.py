@@ -1,4 +1,4 @@
-"""The page: from a result and its context to one self-contained HTML document."""
+"""Renders the page: a result and its context become one self-contained HTML document."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class ReportContents:
-    """Everything in a report, before it is put into words."""
+    """Everything in a report, before it is rendered."""
 
     result: AuditResult
     profile: Profile | None
@@ -44,33 +44,33 @@ class ReportContents:
     run_changes: changes.RunChanges | None
     schema_changes: Sequence[changes.SchemaChange]
     movement: movement.Movement | None
-    """What moved since the previous snapshot; None without one, or if nothing was measured today."""
+    """What changed since the previous snapshot; None without one, or if nothing was measured today."""
     run_url: str | None
     verdict: Verdict
-    """Of what is not muted."""
+    """The verdict without muted findings."""
     full_values: bool
     warning: str
-    """A problem that makes the audit itself doubtful, in one line; empty for none."""
+    """A problem that makes the audit itself doubtful, in one line; empty if there is none."""
     usual_scope: str
-    """What most exact counts cover: the window, as the engine's collector words it; empty for everything."""
+    """The scope of most exact counts: the window, in the words of the engine's collector; empty for all data."""
     summary: brief.Summary
-    """The worst finding that is not muted, in brief; else what was evaluated."""
+    """The worst finding that is not muted, in brief; if there is none, what was evaluated."""
     plans: findings.PlanIndex
 
     @property
     def counts(self) -> dict[Severity, int]:
-        """Findings by severity, worst first; without muted ones."""
+        """Number of findings by severity, worst first, without muted ones."""
         found = Counter(i.finding.severity for i in self.items if not i.muted)
         return {severity: found[severity] for severity in reversed(Severity)}
 
     @property
     def keeps_documents(self) -> bool:
-        """Whether the engine counts documents, not series."""
+        """Whether the engine stores documents, which are counted instead of series."""
         return ENGINES[self.result.engine].keeps_documents
 
     @property
     def documents(self) -> int | None:
-        """In all measurements; None if the number is unknown for any of them."""
+        """Number of documents in all measurements; None if the number is unknown for any of them."""
         counts = [m.rows for m in self.profile.measurements] if self.profile else [None]
         return None if None in counts else sum(count.value for count in counts if count)
 
@@ -81,17 +81,17 @@ class ReportContents:
 
     @property
     def rules_evaluated(self) -> int:
-        """Rules that applied and had everything they needed."""
+        """Number of rules that applied and had everything they needed."""
         return brief.rules_evaluated(self.result)
 
     @property
     def rules_unknown(self) -> int:
-        """Rules that applied and lacked something, or failed."""
+        """Number of rules that applied but lacked something, or failed."""
         return brief.rules_unknown(self.result)
 
     @property
     def baseline_offer(self) -> str:
-        """What to do about many findings at first; empty later, and if there are none."""
+        """A suggestion for the first audit with many findings; empty later, and if there are none."""
         actionable = any(count for severity, count in self.counts.items() if severity is not Severity.NOTE)
         is_first = self.profile is not None and self.timeline.is_empty
         return baseline_offer(self.result.target) if actionable and is_first else ""
@@ -102,11 +102,13 @@ class ReportContents:
         return brief.of_finding(item.finding, item.rule.code, near, self.result.target, self.result.day)
 
     def plan_of(self, item: findings.Item) -> Plan | None:
-        """The plan that makes what the finding asks for; None if no plan does."""
+        """The plan that includes the changes of the finding; None if no plan does."""
         return describe.of_finding(item.finding, self.plans.near(item.finding))
 
     def fix_beyond_step(self, item: findings.Item) -> str | None:
-        """The rest of the fix if it begins with the plan's first step, which is not printed twice; None otherwise."""
+        """The rest of the fix if the fix begins with the plan's first step, so that the step is not printed twice; None
+        otherwise.
+        """
         plan = self.plan_of(item)
         return describe.beyond(item.finding.fix, describe.beginning(plan, self.result.target)) if plan else None
 
@@ -192,7 +194,7 @@ def _usual_scope(profile: Profile) -> str:
 
 
 def _weakest(profile: Profile) -> str:
-    """`exact` only if every count in the sum is."""
+    """How the sum was measured: `exact` only if every count in it is."""
     counts = [d.series for d in profile.wholes if d.series is not None]
     with_own = {d.name for d in profile.databases if d.series is not None}
     counts += [m.series for m in profile.measurements if m.database not in with_own and m.series is not None]

@@ -1,7 +1,8 @@
 """The index of all targets, generated from one small JSON file per target.
 
 Each audit writes its own target's file, so no two targets write the same one. The page is written from all files, once
-after many audits, so its cost does not grow with their number. What a killed run has written is on the next page.
+after many audits, so its cost does not grow with their number. Entries that a killed run has written appear in the next
+version of the page.
 """
 
 from __future__ import annotations
@@ -23,24 +24,30 @@ if TYPE_CHECKING:
 
 PAGE: Final = "index.html"
 ENTRIES: Final = "_targets"
-"""No target's name begins with an underscore, so this cannot be the folder of one."""
+"""Name of the folder with the entries. Target names never begin with an underscore, so it cannot be the folder of a
+target.
+"""
 SEEN: Final = "_index.json"
-"""All entries as they were read last, each with its file's version: only those that have changed are read again."""
+"""Name of the file that caches all entries with the versions of their files: only files that have changed are read
+again.
+"""
 SPARK_POINTS: Final = 30
 ROOM_BYTES: Final = 900_000
-"""Approximate size of the page, in bytes: targets get a row of their own while it lasts, worst first, then a name."""
+"""Approximate size of the page, in bytes. The worst targets get a row of their own until it is used up; the others are
+only named.
+"""
 LEAST_ROWS: Final = 50
-"""Targets with a row, however many there are."""
+"""Minimum number of targets with a row, however many there are."""
 LONGEST: Final = 240
-"""Characters of a headline."""
+"""Maximum number of characters of a headline."""
 _ROW_BYTES: Final = 1_150
-"""Bytes of a row without its texts, with a full trend."""
+"""Bytes of a row without its texts, including a full trend."""
 _NAME_BYTES: Final = 26
 """Bytes of a target that is only named, without its name and address."""
 _GROUP_BYTES: Final = 260
-"""Bytes of a group of such targets without its texts."""
+"""Bytes of a group of targets that are only named, without its texts."""
 _WAIT_S: Final = 90.0
-"""Seconds to wait for another writer of the page: longer than a killed one keeps its lease."""
+"""Seconds to wait for another writer of the page: longer than the lease of a killed one lasts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,11 +67,11 @@ class IndexEntry:
     href: str
     """Path of the report, relative to the index."""
     owners: tuple[str, ...] = ()
-    """Of open findings, worst first, then of the target."""
+    """Owners of open findings, worst first, then the owner of the target."""
     days_left: float | None = None
-    """Until the first limit is reached, by the findings that decide the verdict; None: none is in sight."""
+    """Days until the first limit is reached, by the findings that decide the verdict; None: none is in sight."""
     affected: float | None = None
-    """Series that one of these findings affects, at most; None: not known."""
+    """Largest number of series that one of these findings affects; None: not known."""
 
     @property
     def urgency(self) -> tuple[object, ...]:
@@ -74,12 +81,12 @@ class IndexEntry:
 
     @property
     def owner(self) -> str:
-        """Whom to ask first; empty if nobody is known."""
+        """The owner to ask first; empty if there is none."""
         return self.owners[0] if self.owners else ""
 
 
 def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
-    """The target's entry. `owner`: that of the target; empty if not known."""
+    """The target's entry. `owner`: the owner of the target; empty if not known."""
     result, profile = contents.result, contents.profile
     actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.NOTE]
     deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
@@ -104,20 +111,20 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
 
 
 def write_entry(folder: Folder, entry: IndexEntry) -> None:
-    """Write the target's entry. The page shows it once it is written the next time."""
+    """Write the target's entry. It appears the next time that the page is written."""
     folder.write(_place(entry.target), to_json(entry))
 
 
 def remove_entry(folder: Folder, target: str) -> None:
-    """Remove the target's entry, if it has one. The page leaves it out once it is written the next time."""
+    """Remove the target's entry, if there is one. It disappears the next time that the page is written."""
     folder.delete(_place(target))
 
 
 def write_page(folder: Folder, store: Store) -> list[IndexEntry]:
-    """Write the page from all entries, and return those, most urgent first.
+    """Write the page from all entries, and return the entries, most urgent first.
 
-    One process at a time, on whatever machine: otherwise a slow one could write an old page over a newer one. Raises
-    ReportError; HistoryError if the history, which tells who is writing, cannot be reached.
+    Only one process writes at a time, on all machines: otherwise a slow one could overwrite a newer page with an older
+    one. Raises ReportError, and HistoryError if the history, which records who is writing, cannot be reached.
     """
     from tsaudit.history import lease
 
@@ -132,8 +139,8 @@ def write_page(folder: Folder, store: Store) -> list[IndexEntry]:
 
 
 def _entries(folder: Folder) -> dict[str, bytes]:
-    """File name to contents of all entries. Reads those that have changed since the last page, which is one request
-    each in an object store.
+    """File name to contents of all entries. Reads only those that have changed since the last page, because each takes
+    one request in an object store.
     """
     versions, seen = folder.versions(ENTRIES, ".json"), _seen(folder)
     known = {name: text.encode() for name, (version, text) in seen.items() if versions.get(name) == version}
@@ -145,7 +152,7 @@ def _entries(folder: Folder) -> dict[str, bytes]:
 
 
 def _seen(folder: Folder) -> dict[str, tuple[str, str]]:
-    """File name to version and contents; empty if nothing was kept, or nothing that can be used."""
+    """File name to version and contents, from the cache; empty if there is no usable cache."""
     try:
         found: Any = json.loads(folder.read(SEEN) or b"{}")
         return {str(name): (str(version), str(text)) for name, (version, text) in found.items()}
@@ -154,14 +161,14 @@ def _seen(folder: Folder) -> dict[str, tuple[str, str]]:
 
 
 def listed(files: dict[str, bytes]) -> tuple[list[IndexEntry], list[str]]:
-    """The entries in the files, most urgent first, and the names of the files that are not valid ones."""
+    """The entries in the files, most urgent first, and the names of invalid files."""
     parsed = {name: _parsed(data) for name, data in files.items()}
     entries = sorted((entry for entry in parsed.values() if entry is not None), key=lambda entry: entry.urgency)
     return entries, sorted(name for name, entry in parsed.items() if entry is None)
 
 
 def page(entries: Sequence[IndexEntry], broken: Sequence[str]) -> str:
-    """The index page with the entries, most urgent first, and the names of files that are not valid ones."""
+    """The index page with the given entries, most urgent first, and the names of invalid files."""
     rows, named = _fitting(entries)
     verdicts = list(reversed(Verdict))
     view = {
@@ -182,7 +189,7 @@ def page(entries: Sequence[IndexEntry], broken: Sequence[str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TargetGroup:
-    """Targets that are only named, and what they have in common."""
+    """Targets that are only named, grouped by what they have in common."""
 
     verdict: Verdict
     engine: str
@@ -191,7 +198,7 @@ class TargetGroup:
 
 
 def _grouped(entries: Iterable[IndexEntry]) -> list[TargetGroup]:
-    """By verdict, then by engine and owners, in the order of the most urgent."""
+    """The targets by verdict, then by engine and owners, in the order of the most urgent."""
     found: dict[tuple[Verdict, str, tuple[str, ...]], list[IndexEntry]] = {}
     for entry in entries:
         found.setdefault(_key(entry), []).append(entry)

@@ -72,16 +72,16 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION: Final = 2
 FINDINGS_BYTES: Final = 6_000_000
-"""Of all findings: what those in brief do not take is for the worst ones in full."""
+"""Maximum bytes of all findings: the room not used by findings in brief is for the worst ones in full."""
 LIST_BYTES: Final = 350_000
-"""Of any other list that grows with the database."""
+"""Maximum bytes of any other list that grows with the database."""
 _FIGURES_BYTES: Final = 1_000_000
 _BRIEF_BYTES: Final = 28
-"""Of a finding in brief without its names."""
+"""Bytes of a finding in brief without its names."""
 _LEAST_FULL_BYTES: Final = 500_000
-"""Of findings in full, however many there are."""
+"""Minimum bytes for findings in full, however many there are."""
 _LOOKED_AT: Final = 100
-"""Findings of a rule that show what most of them have in common."""
+"""Maximum number of a rule's findings that are compared to see what most of them have in common."""
 
 
 def json_report(contents: ReportContents) -> bytes:
@@ -122,13 +122,13 @@ def json_report(contents: ReportContents) -> bytes:
 
 
 class _Fitting:
-    """Lists of limited size, and how much of each was left out."""
+    """Builds lists of limited size, and counts how much of each was left out."""
 
     def __init__(self) -> None:
         self.left_out: dict[str, int] = {}
 
     def array(self, name: str, encode: Callable[[Any], bytes], values: Iterable[Any], room: int = 0) -> bytes:
-        """As many of the values as fit, in their order."""
+        """As many of the values as fit, in order, as a JSON array."""
         room = room or LIST_BYTES
         kept: list[bytes] = []
         rest = iter(values)
@@ -184,7 +184,7 @@ def _findings(contents: ReportContents, fit: _Fitting) -> dict[str, bytes]:
 
 
 def _finding(item: Item, contents: ReportContents) -> dict[str, Any]:
-    """All its fields that are not empty."""
+    """All fields of the finding that are not empty."""
     finding, subject = item.finding, item.finding.subject
     plan = contents.plan_of(item)
     fields: dict[str, Any] = adapter(Finding).dump_python(finding, mode="json")
@@ -204,7 +204,7 @@ def _finding(item: Item, contents: ReportContents) -> dict[str, Any]:
 
 
 def _worst(contents: ReportContents) -> dict[str, dict[str, dict[str, Any]]]:
-    """For each rule with findings, the worst of these, by anchor."""
+    """For each rule with findings, the fields of its worst ones, by anchor."""
     worst: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
     for item in contents.items:
         found = worst[item.rule.code]
@@ -214,7 +214,7 @@ def _worst(contents: ReportContents) -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def _shared(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The values of fields that most of the findings share."""
+    """The fields whose value most of the findings share."""
     shared = {}
     for name in dict.fromkeys(name for finding in findings for name in finding):
         texts = Counter(json.dumps(finding[name]) for finding in findings if name in finding)
@@ -225,7 +225,7 @@ def _shared(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
 
 def _own(finding: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
-    """What the finding adds to `common`; null for what it does not have."""
+    """The fields of the finding that differ from `common`; null for those it does not have."""
     own = {name: value for name, value in finding.items() if name not in common or common[name] != value}
     return {"rule": finding["rule"]} | own | {name: None for name in common if name not in finding}
 
@@ -276,7 +276,7 @@ def _incident(incident: Incident) -> dict[str, Any]:
 
 
 def _alone(incident: Incident) -> bytes:
-    """One without a finding to stand with."""
+    """An incident without a finding, as JSON."""
     return _json({"fingerprint": incident.fingerprint, "code": incident.code} | _incident(incident))
 
 

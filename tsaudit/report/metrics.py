@@ -1,7 +1,7 @@
-"""The last audits as metrics, for Prometheus and what reads its format.
+"""The last audits as metrics, for Prometheus and other tools that read its format.
 
 All metrics are gauges, so the text is valid in the text format of Prometheus and in OpenMetrics: in the former, its
-last line is a comment. What was not measured has no line; it is never 0.
+last line is a comment. A value that was not measured has no line; it is never reported as 0.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ HELP: Final = {
     "tsaudit_audit_rows": "Rows that they returned.",
     "tsaudit_audit_scanned_bytes": "Bytes that the database says it read for them.",
 }
-"""Every metric, in the order of the text."""
+"""Name and help text of every metric, in the order of the output."""
 
 _MAX_SERIES: Final = "high-series-cardinality.max_series"
 _COUNT_FIELDS: Final = "high-series-cardinality.count_fields"
@@ -44,7 +44,7 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """One line: what was measured of a target."""
+    """One line: a value measured for a target."""
 
     metric: str
     labels: Mapping[str, str]
@@ -53,14 +53,14 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class LastAudit:
-    """What the history has of a target's last audit."""
+    """The last audit of a target, as stored in the history."""
 
     result: AuditResult
     profile: Profile | None
     muted: Collection[str]
     """Fingerprints of the findings that are muted."""
     seconds: float | None
-    """How long it took."""
+    """How long the audit took, in seconds; None if not known."""
 
 
 def last_audit(store: Store, target: str, seconds: float | None) -> LastAudit | None:
@@ -75,7 +75,7 @@ def last_audit(store: Store, target: str, seconds: float | None) -> LastAudit | 
 
 
 def samples(target: str, engine: str, audit: LastAudit | None) -> Iterator[Sample]:
-    """All that is known about the target. `audit`: None if it was never audited."""
+    """All samples of the target. `audit`: None if it was never audited."""
     yield Sample("tsaudit_target_info", {"target": target, "engine": engine}, 1)
     for metric, more, value in _of_audit(audit) if audit else ():
         if value is not None:
@@ -88,7 +88,8 @@ def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | N
     verdict = result.without(audit.muted).verdict
     for one in Verdict:
         yield "tsaudit_verdict", {"verdict": one}, one is verdict
-    # A target that could not be audited has a finding that says so, and not 0 of all others.
+    # A target that could not be audited has one finding that says so; it must not be reported as having 0 of all
+    # others.
     is_audited = any(rule.code not in RULELESS_CODES for rule in result.results)
     found = [(f, fingerprint(result.target, r.code, f.subject) in audit.muted) for r, f in result.findings()]
     counts = Counter((f.severity, muted) for f, muted in found)
@@ -108,7 +109,7 @@ def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | N
 
 
 def _time_left(findings: Iterable[Finding]) -> float | None:
-    """In seconds, of the finding whose limit is reached first; notes are no reason to hurry. None: none is in sight."""
+    """Seconds until the first limit is reached, not counting notes. None: none is in sight."""
     left = (f.days_left for f in findings if f.severity is not Severity.NOTE)
     return min((days * _DAY_S for days in left if days is not None), default=None)
 
@@ -126,14 +127,16 @@ def _of_profile(result: AuditResult, profile: Profile) -> Iterator[tuple[str, di
 
 
 def _series_limit(result: AuditResult) -> float | None:
-    """None if no rule compares the series of the target, or if it counts others than `Profile.series`."""
+    """The limit on the target's series; None if no rule compares them with a limit, or if it counts other series than
+    `Profile.series`.
+    """
     applied = [rule for rule in result.results if rule.outcome is not Outcome.NOT_APPLICABLE]
     limits = {limit.name: limit.value for rule in applied for limit in rule.limits}
     return None if limits.get(_COUNT_FIELDS) else limits.get(_MAX_SERIES)
 
 
 def text(found: Iterable[Sample]) -> str:
-    """The samples, by metric. Written here and not by a library: escaping labels is all there is to it."""
+    """The samples as text, grouped by metric. No library is used, because only labels have to be escaped."""
     by_metric: dict[str, list[Sample]] = {metric: [] for metric in HELP}
     for sample in found:
         by_metric[sample.metric].append(sample)

@@ -15,7 +15,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Count, Measurement, Profile
 
 MOST_KEYS: Final = 10_000_000
-"""Series keys up to which AWS recommends InfluxDB 2."""
+"""Largest number of series keys for which AWS recommends InfluxDB 2."""
 MOST_MOVES: Final = 100
 _INSTANCES: Final = (
     (100_000, "db.influx.large"),
@@ -23,26 +23,26 @@ _INSTANCES: Final = (
     (5_000_000, "db.influx.4xlarge"),
     (MOST_KEYS, "db.influx.8xlarge"),
 )
-"""Series keys below which an instance is large enough."""
+"""Number of series keys below which each instance is large enough."""
 _OWN_VALUE_RATIO: Final = 0.5
-"""Values divided by rows from which on most rows have a value of their own."""
+"""Minimum ratio of values to rows at which most rows are assumed to have a value of their own."""
 _MOST_LEFT: Final = 0.1
 """Maximum share of the combinations that remain if a dimension should become a field."""
 
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """One table."""
+    """The migration target of one table."""
 
     measurement: Measurement
     keys: Count | None
-    """None: not counted."""
+    """Series keys; None: not counted."""
     instance: str
-    """Of InfluxDB 2; empty if there are too many series for it, or they were not counted."""
+    """The InfluxDB 2 instance; empty if there are too many series for InfluxDB 2, or they were not counted."""
     as_field: str
     """The dimension that causes most of the series and should become a field; empty if there is none."""
     series_left: int | None
-    """Combinations of the other dimensions; None if they were not listed."""
+    """Number of combinations of the other dimensions; None if they were not listed."""
 
 
 @dataclass(frozen=True, slots=True)

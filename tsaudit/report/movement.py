@@ -1,7 +1,7 @@
 """What moved between two snapshots: the target's figures, and the measurements and tags that moved most.
 
-Only figures that both snapshots measured in the same way are compared. What is new counts from zero, what is gone
-counts to zero, and what one of them could not see is counted as not compared.
+Only figures that both snapshots measured in the same way are compared. Something new counts as growing from zero,
+something gone as falling to zero, and what only one of them could measure as not compared.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from tsaudit.model.timeline import Figure
 from tsaudit.schema.diff import shows
 
 MOST: Final = 5
-"""Movers that are listed for each figure."""
+"""Most movers listed for each figure."""
 _SIGMAS: Final = 2
-"""Standard errors by which an estimate has to move, so that it is not the estimate alone."""
+"""Number of standard errors by which an estimate has to change to count as moved."""
 _OF_WINDOW: Final = frozenset({"rows"})
 """Figures that depend on the length of the window."""
 _PARTS: Final = ("series", "rows", "tag_values")
@@ -33,7 +33,7 @@ _WHOLES: Final = ("measurements", "stored_bytes")
 
 @dataclass(frozen=True, slots=True)
 class Mover:
-    """One figure of one measurement, one tag, or the target on both days."""
+    """One figure of one measurement, one tag, or the target, on both days."""
 
     subject: Subject
     before: float
@@ -50,27 +50,27 @@ class Mover:
 
     @property
     def has_moved(self) -> bool:
-        """Whether the change is more than chance."""
+        """Whether the change is larger than the random error of the estimates."""
         return abs(self.change) > _SIGMAS * self.error
 
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """One figure of the target, and where it moved most."""
+    """One figure of the target, and where it changed most."""
 
     figure: str
     """As in `Figure.name`."""
     total: Mover
     not_compared: int
-    """Measurements or tags that at most one of the days measured, or that they measured differently; 0 if the total is
-    the target's own figure.
+    """Number of measurements or tags that only one of the days measured, or that the days measured differently; 0 if
+    the total is the target's own figure.
     """
     is_part: bool
-    """Whether the total is only of what was compared: the target has more, or its own figure was not measured."""
+    """Whether the total covers only what was compared: the target has more, or its own figure was not measured."""
     movers: tuple[Mover, ...]
-    """Where it moved most, at most MOST."""
+    """The measurements or tags that changed most, at most MOST."""
     more: int
-    """Further ones that moved."""
+    """Number of further measurements or tags that changed."""
 
     @property
     def ratio(self) -> float | None:
@@ -79,19 +79,19 @@ class Moved:
 
     @property
     def has_moved(self) -> bool:
-        """Whether anything is different, even if gains and losses cancel each other out."""
+        """Whether anything changed, even if gains and losses cancel each other out."""
         return self.total.has_moved or bool(self.movers)
 
 
 @dataclass(frozen=True, slots=True)
 class Movement:
-    """The figures of two snapshots."""
+    """The figures of two snapshots, compared."""
 
     day_before: date
     figures: tuple[Moved, ...]
-    """Those that could be compared, moved or not."""
+    """Figures that could be compared, whether or not they changed."""
     not_compared: tuple[str, ...]
-    """Names of figures of which nothing could be compared, although one of the days measured them."""
+    """Names of figures that could not be compared at all, although one of the days measured them."""
 
     @property
     def moved(self) -> tuple[Moved, ...]:
@@ -112,7 +112,7 @@ def movement(before: Profile, now: Profile) -> Movement:
 
 
 class _Pair:
-    """Two snapshots, and what can be compared of them."""
+    """Two snapshots, and what can be compared between them."""
 
     def __init__(self, before: Profile, now: Profile) -> None:
         self._before, self._now = _Side(before), _Side(now)
@@ -123,7 +123,7 @@ class _Pair:
         return bool(self._before.figures[name] or self._now.figures[name])
 
     def subjects(self, name: str) -> list[Subject]:
-        """The measurements or tags of both days, whether they have the figure or not."""
+        """The measurements or tags of both days, whether or not they have the figure."""
         return list(dict.fromkeys((*self._before.subjects(name), *self._now.subjects(name))))
 
     def all_listed(self) -> bool:
@@ -157,7 +157,7 @@ class _Side:
         self.all_listed = profile.all_listed()
 
     def subjects(self, name: str) -> Iterator[Subject]:
-        """The measurements, or of a figure of tags, the tags."""
+        """The measurements or, for a figure of tags, the tags."""
         for m in self._measurements.values():
             if name in _OF_TAGS:
                 yield from (Subject(m.database, m.name, tag.key) for tag in m.tags)
@@ -165,7 +165,7 @@ class _Side:
                 yield Subject(m.database, m.name)
 
     def lacks(self, subject: Subject) -> bool:
-        """Whether there is no such measurement or tag, and the snapshot would show it."""
+        """Whether the measurement or tag did not exist: the snapshot would otherwise contain it."""
         if not subject.measurement or not shows(self._profile, subject.database, subject.measurement):
             return False
         found = self._measurements.get((subject.database, subject.measurement))
@@ -173,7 +173,9 @@ class _Side:
 
 
 def _compared(old: Figure, new: Figure) -> Mover | None:
-    """None for samples, whose figures move by chance, and for an exact figure and an estimate of unknown error."""
+    """Both figures as a mover; None for samples, whose figures change by chance, and for an exact figure with an
+    estimate of unknown error.
+    """
     if How.SAMPLED in (old.how, new.how):
         return None
     errors = [one.standard_error for one in (old, new) if one.how is How.ESTIMATE]
@@ -189,7 +191,7 @@ def _parts(pair: _Pair, name: str) -> Moved | None:
     moved = sorted((one for one in found if one.has_moved), key=lambda one: (-abs(one.change), one.subject))
     total = pair.mover(name, Subject())
     not_compared = 0 if total else len(subjects) - len(found)
-    # The sum of the series is not the target's number even if all are compared: policies may share them.
+    # The sum of the series is not the target's number even if all are compared: retention policies may share series.
     is_part = total is None and (name == "series" or not_compared > 0 or not pair.all_listed())
     if total is None and found:
         before, now = math.fsum(one.before for one in found), math.fsum(one.now for one in found)

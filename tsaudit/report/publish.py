@@ -1,4 +1,4 @@
-"""Puts finished files where people can read them, a folder, a bucket of S3, or any fsspec URL; deletes old ones."""
+"""Puts finished files where people can read them (a folder, an S3 bucket, or any fsspec URL), and deletes old ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tsaudit.report.storage import FsspecStorage, LocalStorage, StorageSection
 
 
 class ReportError(TsauditError):
-    """A report could not be written; the message is one line that says where, why, and what to do."""
+    """A report could not be written; the error's text is one line that says where, why, and what to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +34,7 @@ class Folder:
     def __init__(self, address: str, permissions: int | None = None) -> None:
         """`permissions` apply to files, if the storage has any; folders created here are accessible to the same users.
 
-        None leaves them to the umask.
+        None: the umask decides.
         """
         self.address = address
         secrets.remember(*addresses.secrets_in(address))
@@ -60,7 +60,9 @@ class Folder:
             raise self._refused("read", path, error) from error
 
     def versions(self, subfolder: str, suffix: str) -> dict[str, str]:
-        """File name to a text that changes with the file, for every file with that suffix in the subfolder."""
+        """File name to a version, a text that changes with the file, for every file with that
+        suffix in the subfolder.
+        """
         try:
             listed = self._storage.versions(subfolder)
         except Exception as error:
@@ -68,7 +70,7 @@ class Folder:
         return {name: version for name, version in sorted(listed.items()) if name.endswith(suffix)}
 
     def read_all(self, subfolder: str, names: Iterable[str]) -> dict[str, bytes]:
-        """File name to contents; files removed in the meantime are missing."""
+        """File name to contents; files removed in the meantime are left out."""
         try:
             found = self._storage.read_all([f"{subfolder}/{name}" for name in names])
         except Exception as error:
@@ -76,7 +78,7 @@ class Folder:
         return {path.rpartition("/")[2]: data for path, data in found.items()}
 
     def delete(self, path: str) -> None:
-        """Delete the file; one that does not exist is fine."""
+        """Delete the file. It is not an error if it does not exist."""
         try:
             self._storage.delete(path)
         except Exception as error:

@@ -13,10 +13,11 @@ from tsaudit.report.rule_pages import FOLDER
 
 
 def write(folder: Folder) -> None:
-    """Write all pages and their list, unless a run of this version with these rules has. Raises ReportError.
+    """Write all rule pages and their list, unless a run of this version with the same rules has already done so. Raises
+    ReportError.
 
-    Every run of a version writes the same bytes, so runs at the same time cannot mix; the marker comes last, so a run
-    that is cut off is made up for by the next one.
+    Every run of a version writes the same bytes, so concurrent runs do no harm. The marker is written last, so the next
+    run makes up for one that was interrupted.
     """
     pages = rule_pages.pages()
     texts = [(page.code, page.name, page.title, page.text, page.summary, _facts(page)) for page in pages]

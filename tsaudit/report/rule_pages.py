@@ -22,15 +22,15 @@ class Page:
     name: str
     title: str
     text: str
-    """Markdown."""
+    """The text in Markdown."""
     summary: str
     """One paragraph of Markdown for the list of all rules."""
     rule: Rule | None = None
-    """None for a finding without a rule."""
+    """The rule; None for a finding without a rule."""
 
 
 def address(code: str) -> str:
-    """Where a report links to for a code: its page, or the text on the report itself if there is no such page."""
+    """The address that a report links to for a code: its page or, if there is none, the text on the report itself."""
     from tsaudit.rules import all_rules
 
     has_page = code in RULELESS_CODES or any(rule.code == code for rule in all_rules())

@@ -1,6 +1,6 @@
-"""A report folder in S3 or a compatible object store, by boto3.
+"""A report folder in S3 or a compatible object store, using boto3.
 
-Not by s3fs: the versions that pip can install beside boto3, which Timestream needs, are years old.
+s3fs is not used: the versions of it that pip can install together with boto3, which Timestream needs, are years old.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class S3Storage:
     """A bucket and a prefix in it."""
 
     def __init__(self, address: str) -> None:
-        """`address`: `s3://bucket/prefix`. ValueError without a bucket; ImportError without boto3."""
+        """`address`: `s3://bucket/prefix`. Raises ValueError without a bucket, ImportError without boto3."""
         self._bucket, _, prefix = address.removeprefix(SCHEME).partition("/")
         if not self._bucket:
             raise ValueError(f"{SCHEME} needs a bucket: {SCHEME}bucket/folder")
@@ -37,7 +37,8 @@ class S3Storage:
     def write(self, path: str, data: bytes) -> None:
         """Write the object, with the content type of its suffix. It is visible once it is complete.
 
-        ValueError if what answers is no object store: such as the login page of a proxy, with status 200.
+        Raises ValueError if the response is not from an object store, for example the login page of a proxy with status
+        200.
         """
         kind = CONTENT_TYPES.get(PurePosixPath(path).suffix, "application/octet-stream")
         answer = self._client.put_object(Bucket=self._bucket, Key=self._key(path), Body=data, ContentType=kind)
@@ -45,14 +46,14 @@ class S3Storage:
             raise ValueError("the answer has no ETag, so it is not that of an object store")
 
     def read(self, path: str) -> bytes:
-        """The contents; FileNotFoundError if there is no such object."""
+        """The contents. Raises FileNotFoundError if there is no such object."""
         try:
             return bytes(self._client.get_object(Bucket=self._bucket, Key=self._key(path))["Body"].read())
         except self._client.exceptions.NoSuchKey as error:
             raise FileNotFoundError(path) from error
 
     def read_all(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """Path to contents; objects that do not exist are missing."""
+        """Path to contents; objects that do not exist are left out."""
 
         def one(path: str) -> tuple[str, bytes | None]:
             try:
@@ -64,13 +65,13 @@ class S3Storage:
             return {path: data for path, data in pool.map(one, paths) if data is not None}
 
     def versions(self, subfolder: str) -> Mapping[str, str]:
-        """Name to ETag."""
+        """File name to ETag."""
         start = self._key(f"{subfolder}/")
         pages = self._client.get_paginator("list_objects_v2").paginate(Bucket=self._bucket, Prefix=start, Delimiter="/")
         return {one["Key"].removeprefix(start): one["ETag"] for page in pages for one in page.get("Contents", ())}
 
     def delete(self, path: str) -> None:
-        """Delete the object; one that does not exist is fine."""
+        """Delete the object. It is not an error if it does not exist."""
         self._client.delete_object(Bucket=self._bucket, Key=self._key(path))
 
     def address(self, path: str) -> str:
@@ -83,16 +84,16 @@ class S3Storage:
 
 @functools.cache
 def _client() -> Any:
-    """One for all threads: it takes a tenth of a second to make. Credentials, region, and endpoint are those of boto3:
-    environment, profile, role.
+    """The client, shared by all threads because creating one takes a tenth of a second. Credentials, region, and
+    endpoint come from boto3: environment, profile, role.
     """
     import boto3
     from botocore.config import Config
 
-    # Other stores than that of AWS reject checksums that they do not know.
+    # Object stores other than AWS's reject checksums that they do not know.
     plain = {"request_checksum_calculation": "when_required", "response_checksum_validation": "when_required"}
     limits = {"connect_timeout": 10, "read_timeout": 30, "max_pool_connections": _AT_ONCE}
     client = boto3.session.Session().client("s3", config=Config(retries={"mode": "standard"}, **limits, **plain))
-    # Its errors quote the endpoint, which may have a password.
+    # boto3's errors quote the endpoint, which may contain a password.
     secrets.remember(*addresses.secrets_in(client.meta.endpoint_url))
     return client

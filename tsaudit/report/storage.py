@@ -10,26 +10,28 @@ from pathlib import Path
 from typing import Any, Final, Protocol
 
 CONTENT_TYPES: Final = {".html": "text/html; charset=utf-8", ".json": "application/json"}
-"""By suffix: without them, a browser downloads a page of an object store in place of showing it."""
+"""Content type by suffix: without it, a browser downloads a page from an object store instead of showing it."""
 
 
 class StorageSection(Protocol):
     """Keeps files by their path below the report folder. Methods raise whatever their library raises."""
 
     def write(self, path: str, data: bytes) -> None:
-        """Write the file, atomically: a reader sees the old file or the new one, never a part."""
+        """Write the file atomically: a reader sees the old file or the new one, never a part."""
 
     def read(self, path: str) -> bytes:
-        """The contents; FileNotFoundError if there is no such file."""
+        """The contents. Raises FileNotFoundError if there is no such file."""
 
     def read_all(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """Path to contents; files that do not exist are missing."""
+        """Path to contents; files that do not exist are left out."""
 
     def versions(self, subfolder: str) -> Mapping[str, str]:
-        """Name to a text that changes with the file, for each file directly in the subfolder, if there is one."""
+        """File name to a version, a text that changes with the file, for each file directly in the subfolder; empty
+        without such a folder.
+        """
 
     def delete(self, path: str) -> None:
-        """Delete the file; one that does not exist is fine."""
+        """Delete the file. It is not an error if it does not exist."""
 
     def address(self, path: str) -> str:
         """The file's address, or its path on this machine."""
@@ -48,7 +50,7 @@ class LocalStorage:
         _make_folder(file.parent, self._permissions)
         temporary = file.with_name(f".{file.name}.{uuid.uuid4().hex}.tmp")
         try:
-            # Nobody else may read it before it has its permissions, which are set whatever the umask is.
+            # Created without access for others, then given its permissions, whatever the umask is.
             first = 0o666 if self._permissions is None else 0o600
             with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, first)) as opened:
                 if self._permissions is not None:
@@ -62,11 +64,11 @@ class LocalStorage:
             raise
 
     def read(self, path: str) -> bytes:
-        """The contents; FileNotFoundError if there is no such file."""
+        """The contents. Raises FileNotFoundError if there is no such file."""
         return (self._root / path).read_bytes()
 
     def read_all(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """Path to contents; files that do not exist are missing."""
+        """Path to contents; files that do not exist are left out."""
         found = {}
         for path in paths:
             with suppress(FileNotFoundError):
@@ -74,7 +76,7 @@ class LocalStorage:
         return found
 
     def versions(self, subfolder: str) -> Mapping[str, str]:
-        """Name to inode, time, and size."""
+        """File name to inode, time, and size."""
         found = {}
         with suppress(FileNotFoundError), os.scandir(self._root / subfolder) as entries:
             for entry in entries:
@@ -85,7 +87,7 @@ class LocalStorage:
         return found
 
     def delete(self, path: str) -> None:
-        """Delete the file; one that does not exist is fine."""
+        """Delete the file. It is not an error if it does not exist."""
         (self._root / path).unlink(missing_ok=True)
 
     def address(self, path: str) -> str:
@@ -106,18 +108,18 @@ class FsspecStorage:
         self._files.pipe_file(full, data)
 
     def read(self, path: str) -> bytes:
-        """The contents; FileNotFoundError if there is no such file."""
+        """The contents. Raises FileNotFoundError if there is no such file."""
         return bytes(self._files.cat_file(self._full(path)))
 
     def read_all(self, paths: Iterable[str]) -> Mapping[str, bytes]:
-        """Path to contents; files that do not exist are missing."""
+        """Path to contents; files that do not exist are left out."""
         path_of = {self._full(path): path for path in paths}
         found = self._files.cat(list(path_of), on_error="omit") if path_of else {}
-        # Some answer with a leading slash that they were not asked with.
+        # Some file systems return paths with a leading slash that the request did not have.
         return {path_of.get(full) or path_of[full.lstrip("/")]: bytes(data) for full, data in found.items()}
 
     def versions(self, subfolder: str) -> Mapping[str, str]:
-        """Name to all that the listing tells: the time and, if there is one, the ETag."""
+        """File name to the details in the listing: the time and, if there is one, the ETag."""
         self._files.invalidate_cache()
         if not self._files.exists(self._full(subfolder)):
             return {}
@@ -125,7 +127,7 @@ class FsspecStorage:
         return {str(info["name"]).rpartition("/")[2]: str(info) for info in listed if info.get("type") != "directory"}
 
     def delete(self, path: str) -> None:
-        """Delete the file; one that does not exist is fine."""
+        """Delete the file. It is not an error if it does not exist."""
         with suppress(FileNotFoundError):
             self._files.rm_file(self._full(path))
 
@@ -144,5 +146,5 @@ def _make_folder(folder: Path, permissions: int | None) -> None:
     if permissions is None:
         return
     for one in missing:
-        # Users who may read the files need access to the folder.
+        # Users who may read the files also need access to the folder.
         one.chmod(permissions | (permissions & 0o444) >> 2)

@@ -1,4 +1,4 @@
-"""The tables of the page: measurements, columns and contributions of some, nulls, shares of rows."""
+"""The tables of the page: measurements, their columns and contributions, null ratios, and shares of rows."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ from tsaudit.text.table_roles import TableRoles, override, table_roles
 MOST_ROWS: Final = 500
 MOST_DETAILS: Final = 20
 MOST_DETAIL_COLUMNS: Final = 200
-"""Columns in all details together; the first detail is always shown in full."""
+"""Most columns in all details together; the first detail is always shown in full."""
 MOST_COLUMNS: Final = 30
 HEAT_ROWS: Final = 30
 HEAT_COLUMNS: Final = 12
@@ -50,14 +50,14 @@ class TableRow:
     measurement: Measurement
     verdict: Verdict
     series_change: float | None
-    """Compared with the newest day before; None if there is none."""
+    """Change of the series from the newest earlier day; None if there is none."""
     row_share: float | None
-    """Of all rows read in the target; None if that total is not known."""
+    """Share of all rows read in the target, 0 to 1; None if the total is not known."""
     worst_null: tuple[str, float] | None
-    """Field and ratio."""
+    """The field with the most nulls and its ratio; None if there are no nulls."""
     retention: str
     determined: str
-    """The tags that add no series, with those that determine them; empty if there are none, or this is not known."""
+    """Tags that add no series, with the tags that determine them; empty if there are none, or this is not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,19 +74,19 @@ class Detail:
     joint: tuple[JointDependency, ...]
     near: tuple[NearDependency, ...]
     values_from: str
-    """The rows in which the distinct values of all fields were counted; empty if they differ."""
+    """Which rows were read to count the distinct values of all fields; empty if this differs between fields."""
     daily: str
-    """The bytes of values that are written a day, and the columns that take most of them; empty if not known."""
+    """Bytes of values written a day, and the columns that take most of them; empty if not known."""
 
 
 @dataclass(frozen=True, slots=True)
 class HeatMap:
-    """Share of nulls: a row per measurement, a column per field name."""
+    """Share of nulls: one row per measurement, one column per field name."""
 
     fields: tuple[str, ...]
     rows: tuple[tuple[Measurement, tuple[float | None, ...]], ...]
     left_out: int
-    """Measurements with nulls that did not fit."""
+    """Number of measurements with nulls that did not fit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Overview:
     rows: tuple[TableRow, ...]
     left_out: int
     verdicts: Counter[Verdict]
-    """Of all of them."""
+    """Verdicts of all measurements, counted."""
 
 
 def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Overview:
-    """A row per measurement: by verdict, then by series; at most MOST_ROWS."""
+    """The overview: one row per measurement, by verdict, then by series; at most MOST_ROWS."""
     worst = _verdicts(profile, items)
     total = _total_rows(profile)
     policies = {d.name: d.retention or () for d in profile.databases}
@@ -127,7 +127,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
 
 def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
     """Columns and contributions of measurements: those with findings first, ordered by their worst finding, then those
-    whose tags were listed, by series.
+    whose tags were listed, most series first.
     """
     wanted = dict.fromkeys(
         (i.finding.subject.database, i.finding.subject.measurement) for i in items if i.finding.subject.measurement
@@ -148,7 +148,7 @@ def details(profile: Profile, items: Sequence[Item]) -> list[Detail]:
 def roles(profile: Profile) -> tuple[list[tuple[TableRoles, str]], int]:
     """How the audit reads the biggest tables, each with the setting that changes it, and the number of others.
 
-    Nothing if the engine declares it.
+    Empty if the engine declares the roles.
     """
     if not ENGINES[profile.engine].infers_roles:
         return [], 0
@@ -205,13 +205,13 @@ def _detail(m: Measurement, window: Window) -> Detail:
 
 _MOST_DAILY: Final = 5
 _HOUR: Final = timedelta(hours=1)
-"""Rates from less are chance."""
+"""Rates computed from less than this are too unreliable."""
 
 
 def _daily(m: Measurement, window: Window) -> str:
     if m.row_bytes is None or m.rows is None or m.last_time is None or m.own_window is not None:
         return ""
-    # Of a big table, the planner tells how many rows are within the window.
+    # For a big table, the query planner estimates how many rows are within the window.
     span = min(m.last_time, window.end) - (m.first_time or window.start)
     if span < _HOUR:
         return ""
@@ -227,7 +227,9 @@ def _values_from(m: Measurement) -> str:
 
 
 def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], Verdict]:
-    """The worst finding of each measurement, or of its family; `unknown` if something about it was not measured."""
+    """The verdict of each measurement: the worst finding about it or about its family; `unknown` if something about it
+    was not measured.
+    """
     gaps = {(g.database, g.measurement) for g in profile.gaps}
     said: dict[tuple[str, str], list[Verdict]] = defaultdict(list)
     for finding in (i.finding for i in items if not i.muted and i.finding.severity is not Severity.NOTE):
@@ -237,7 +239,7 @@ def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], 
     found: dict[tuple[str, str], Verdict] = {}
     for m in profile.measurements:
         blind = not gaps.isdisjoint({(None, None), (m.database, None), (m.database, m.name), (None, m.name)})
-        # A member of a family that represents others.
+        # The representative of a family of measurements stands for all its members.
         blind = blind or (keeps_documents and m.documents is None and m.storage is None)
         family = families.get((m.database, m.name))
         of_family = said.get((m.database, family.template), []) if family else []
@@ -259,7 +261,9 @@ def _worst_null(m: Measurement) -> tuple[str, float] | None:
 
 
 def _kept(policies: Sequence[Retention], measurement: str) -> str:
-    """The default policy's duration, or that of its own policy, or all of them; a dash if there is none."""
+    """The duration of the default policy or of the measurement's own policy, or all durations; a dash
+    if there is none.
+    """
     own = [p for p in policies if p.policy == measurement]
     chosen = [p for p in policies if p.default] or own or list(policies)
     return ", ".join(dict.fromkeys(retention(p.duration_s) for p in chosen[:3])) or NOT_KNOWN

@@ -1,4 +1,4 @@
-"""The templates: what they can use, and how everything they show is made safe."""
+"""The template environment: what templates can use, and how everything they show is made safe."""
 
 from __future__ import annotations
 
@@ -58,12 +58,12 @@ WORDS: Final = {"ok": "OK", "unknown": "Unknown", "note": "Note", "warning": "Wa
 
 
 def render(template: str, view: Mapping[str, Any]) -> str:
-    """A template of this package, filled in. Everything in `view` is escaped and made safe."""
+    """The filled-in template of this package. Everything in `view` is escaped and made safe."""
     return _environment().get_template(template).render(view)
 
 
 def sources() -> tuple[str, ...]:
-    """Everything that decides how a page looks, besides its contents."""
+    """All sources that determine how a page looks, besides its contents."""
     return tuple(_asset(name) for name in ("style.css", "script.js", "base.html.j2", "rule.html.j2", "rules.html.j2"))
 
 
@@ -71,8 +71,8 @@ def sources() -> tuple[str, ...]:
 def _environment() -> Environment:
     from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
 
-    # Compiling them takes a third as long as the audit of a small database. Like bytecode, they stay where only those
-    # write who could change the code as well.
+    # Compiling the templates takes a third as long as the audit of a small database. The compiled templates are stored
+    # like bytecode, where only users can write who could also change the code.
     beside = _HERE / "__pycache__"
     is_kept = not sys.dont_write_bytecode and os.access(beside, os.W_OK)
     environment = Environment(
@@ -147,24 +147,24 @@ def _environment() -> Environment:
 
 
 def _harmless(value: object) -> object:
-    """Applied to every value put into a template, so no template can forget it."""
+    """Makes a value safe. Applied to every value in a template, so that no template can forget it."""
     if isinstance(value, Markup) or not isinstance(value, str):
         return value
     return untrusted.line(value)
 
 
 def _asset(name: str) -> Markup:
-    # Our own files; escaping would break them.
+    # Our own file: escaping would break it.
     return Markup(_HERE.joinpath(name).read_text(encoding="utf-8"))  # noqa: S704
 
 
 def _hash(text: str) -> str:
-    """For a Content-Security-Policy: only exactly this script or style is allowed."""
+    """Hash for a Content-Security-Policy, which allows only exactly this script or style."""
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
 
 
 def _heat_level(ratio: float) -> int:
-    """0 for none, 1 to 5 for up to all."""
+    """The color level: 0 for no nulls, 1 to 5 for up to all."""
     return 0 if ratio <= 0 else min(5, 1 + int(ratio * 4.999))
 
 
@@ -189,12 +189,12 @@ def _capitalized(text: str) -> str:
 
 
 def _tally(count: int, kind: Severity | Verdict) -> str:
-    """`1 critical`, `2 warnings`, `3 notes`, `4 unknown`, `5 OK`."""
+    """A count with its word: `1 critical`, `2 warnings`, `3 notes`, `4 unknown`, `5 OK`."""
     if kind in ("ok", "unknown"):
         return f"{number(count)} {'OK' if kind == 'ok' else 'unknown'}"
     return of_severity(count, kind)
 
 
 def _tallies(counts: Mapping[Verdict, int]) -> str:
-    """`1 critical, 2 warnings, 3 OK`: the worst first, without those of which there are none."""
+    """All counts except zeros, worst first: `1 critical, 2 warnings, 3 OK`."""
     return ", ".join(_tally(counts[verdict], verdict) for verdict in reversed(Verdict) if counts.get(verdict))

@@ -1,4 +1,4 @@
-"""Which figures are drawn over time, with their limit and forecast."""
+"""Chooses the figures that are drawn over time, with their limits and forecasts."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.report.findings import Item
 
 MOST: Final = 8
-"""Charts on one page; the worst findings come first."""
+"""Most charts on one page; those of the worst findings come first."""
 
 _TITLES: Final = {
     "series": "Series",
@@ -37,12 +37,12 @@ class Trend:
     figure: str
     subject: Subject
     points: tuple[Point, ...]
-    """Oldest first, ending with today's if it was measured."""
+    """The values by day, oldest first, ending with today's if it was measured."""
     limit: float | None = None
     forecast: Forecast | None = None
     onset: date | None = None
     fingerprint: str = ""
-    """Of the finding it belongs to; empty for the target's own chart."""
+    """Fingerprint of the finding that the chart belongs to; empty for the target's own chart."""
 
     @property
     def title(self) -> str:
@@ -61,7 +61,8 @@ class Trend:
 def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -> list[Trend]:
     """The target's series first, or its measurements, then one chart for each figure behind a finding, at most MOST.
 
-    Figures with fewer than two days are left out, because one point is not a trend; so are those that never changed.
+    Figures with fewer than two days are left out, because one point is not a trend, and so are figures that never
+    changed.
     """
     today = _today(profile)
     found: dict[tuple[str, Subject], Trend] = {}
@@ -78,7 +79,7 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
         known = found.get(key)
         if known is None or (known.forecast is None and trend.forecast is not None):
             found[key] = trend
-    # If there are no series, as in collections of documents, use the number of measurements.
+    # If there are no series, as in document databases, the number of measurements is used.
     of_whole = [(name, Subject()) for name in _WHOLE_FIGURES]
     whole = next((key for key in of_whole if len(_points(key, timeline, today, profile)) > 1), of_whole[0])
     points = _points(whole, timeline, today, profile)
@@ -88,7 +89,7 @@ def trends(profile: Profile | None, timeline: Timeline, items: Sequence[Item]) -
 
 
 def of_findings(profile: Profile | None, timeline: Timeline, items: Iterable[Item]) -> dict[str, Trend]:
-    """The chart of the very figure that each finding is about, by anchor.
+    """The chart of exactly the figure that each finding is about, by the finding's anchor.
 
     Findings whose figure has no history, or never changed, are left out.
     """
@@ -112,7 +113,7 @@ def _trend(key: tuple[str, Subject], points: tuple[Point, ...], item: Item) -> T
     finding, forecast = item.finding, item.finding.forecast
     onset = (forecast.onset if forecast else None) or finding.since
     if finding.observed != points[-1].value:
-        # A related figure, not the one the rule used: its limit and forecast do not belong here.
+        # A related figure, not the one that the rule used: the finding's limit and forecast do not apply to it.
         return Trend(*key, points, onset=onset, fingerprint=item.fingerprint)
     own = finding.limit.value if finding.limit and finding.limit.unit == finding.unit else None
     limit = forecast.limit if forecast else own
@@ -124,7 +125,9 @@ def _today(profile: Profile | None) -> dict[tuple[str, Subject], float]:
 
 
 def _figure_of(finding: Finding, today: Mapping[tuple[str, Subject], float], timeline: Timeline) -> tuple[str, Subject]:
-    """The figure the finding is about: the one with its observed value, or the most likely one of its subject."""
+    """The figure that the finding is about: the one with its observed value, otherwise the most likely one of its
+    subject.
+    """
     candidates = list(_candidates(finding.subject))
     for key in candidates:
         if finding.observed is not None and today.get(key) == finding.observed:

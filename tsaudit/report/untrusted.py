@@ -1,8 +1,8 @@
 """Untrusted text: made safe to display, shortened, and redacted.
 
-The template engine does HTML escaping (autoescape). This module handles what escaping leaves alone: characters that are
-invisible, that reorder the text around them, or that end a line. It also renders the Markdown of rules: those of other
-packages are not trusted, and their texts become no markup of their own.
+The template engine does HTML escaping (autoescape). This module handles what escaping does not change: characters that
+are invisible, that reorder the text around them, or that end a line. It also renders the Markdown of rules. Rules of
+other packages are not trusted, so their texts cannot add markup of their own.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _DAY: Final = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])")
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
 _HEADING: Final = "h2"
-"""The title of the page is its `h1`."""
+"""Level of the headings in a rule's text, because the title of the page is its `h1`."""
 
 
 def line(text: str) -> str:
@@ -47,7 +47,7 @@ def block(text: str) -> str:
 
 
 def cut(text: str, longest: int = LONGEST) -> str:
-    """The text, with its middle replaced by the number of omitted characters if it is longer than `longest`."""
+    """The text; if it is longer than `longest`, its middle is replaced by the number of omitted characters."""
     if len(text) <= longest:
         return text
     head, tail = longest * 3 // 4, longest // 8
@@ -55,7 +55,9 @@ def cut(text: str, longest: int = LONGEST) -> str:
 
 
 def squeezed(text: str, longest: int) -> str:
-    """The text, with an ellipsis for its middle if it is longer: what names have in common is mostly at one end."""
+    """The text; if it is longer, its middle is replaced by an ellipsis, because similar names usually differ at one
+    end.
+    """
     if len(text) <= longest:
         return text
     head = longest // 2
@@ -69,12 +71,12 @@ def with_code(text: str) -> Markup:
 
 
 def prose(text: str) -> Markup:
-    """Like `with_code`, for text in which newlines stay."""
+    """Like `with_code`, but newlines are kept."""
     return _marked(block(text))
 
 
 def unbroken(text: str) -> Markup:
-    """The text as escaped HTML in which no line ends within a date: browsers may break lines at its hyphens."""
+    """The text as escaped HTML without line breaks inside dates: browsers may break lines at their hyphens."""
     return Markup(_DAY.sub(r'<span class="day">\g<0></span>', str(escape(text))))  # noqa: S704 -- escaped just before
 
 
@@ -95,7 +97,7 @@ def markdown_line(text: str) -> Markup:
 
 
 def shown(values: Sequence[str], *, full: bool, most: int = 3) -> tuple[str, ...]:
-    """Up to `most` sample values as they may be shown: redacted unless the configuration says `full`."""
+    """Up to `most` sample values in the form to display: redacted unless the configuration says `full`."""
     if full:
         return tuple(values[:most])
     from tsaudit.analysis.shapes.shapes import redact
@@ -113,11 +115,11 @@ def _parser() -> MarkdownIt:
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "xhtmlOut": False})
     parser.enable("linkify").disable("image")
-    # Only addresses with a scheme: `audit.py` is a file, although .py is a country.
+    # Only addresses with a scheme become links: otherwise `audit.py` would be one, because .py is a country.
     assert parser.linkify is not None
     parser.linkify.set({"fuzzy_link": False, "fuzzy_email": False, "fuzzy_ip": False})
     parser.validateLink = lambda url: _WEB.match(url) is not None  # type: ignore[method-assign]
-    # As it was written: decoded, an address could look like another one.
+    # The address as written: decoded, it could look like another one.
     parser.normalizeLinkText = lambda link: link  # type: ignore[method-assign]
     parser.core.ruler.push("harmless", _clean)
     parser.add_render_rule("fence", _code)
@@ -126,7 +128,7 @@ def _parser() -> MarkdownIt:
 
 
 def _clean(state: StateCore) -> None:
-    """After parsing, because a character may have been written as an entity."""
+    """Remove unsafe characters after parsing, because a character may have been written as an entity."""
     leads_nowhere = False
     for token in _all(state.tokens):
         if token.type in ("fence", "code_block"):
@@ -136,7 +138,7 @@ def _clean(state: StateCore) -> None:
         if token.type in ("heading_open", "heading_close"):
             token.tag = _HEADING
         if token.type == "link_open":
-            # The parser does not ask about an address that is empty, as in `[text]()`. Links are never nested.
+            # The parser does not ask about an empty address, as in `[text]()`. Links are never nested.
             token.hidden = leads_nowhere = not token.attrGet("href")
             token.attrs = {"href": str(token.attrGet("href")), "rel": "noreferrer noopener"}
         if token.type == "link_close":
