@@ -115,7 +115,9 @@ def _keep(record: logging.LogRecord) -> bool:
 
 
 def _without(all_addresses: Iterable[str], line: str) -> str:
-    """The log line without any part of the addresses except their schemes: in some addresses, even the host is a token."""
+    """The log line without any part of the addresses except their schemes: in some addresses, even the
+    host is a token.
+    """
     parts: set[str] = set()
     for rest in (address.partition("://")[2] for address in all_addresses):
         whole = re.split(r"[/?#@:&=,]+", rest)

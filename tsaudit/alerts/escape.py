@@ -69,7 +69,9 @@ def inert(text: str, limit: int) -> str:
 
 
 def link(url: str, label: str) -> str:
-    """A link to `url` with the given label; an address that people cannot open, such as a file path, is shown as code."""
+    """A link to `url` with the given label; an address that people cannot open, such as a file path, is
+    shown as code.
+    """
     if re.match(r"https?://", url, re.IGNORECASE):
         # Percent-encoded first, because `|` and `>` would end the link early.
         address = quote(clean(url), safe="/:?#[]@!$&'()*+,;=%~-._")
@@ -78,7 +80,9 @@ def link(url: str, label: str) -> str:
 
 
 def _escaped(text: str, limit: int) -> str:
-    """The text with its entities escaped, at most `limit` long; it is cut between characters, never within an entity."""
+    """The text with its entities escaped, at most `limit` long; it is cut between characters, never
+    within an entity.
+    """
     return _cut((_ENTITIES.get(character, character) for character in text), limit)
 
 

@@ -125,7 +125,9 @@ class _Exchange:
         return HttpAnswer(response.status, {name.lower(): value for name, value in response.headers.items()}, body)
 
     def made(self, connection: http.client.HTTPConnection) -> None:
-        """Store the connection, so that it can be closed: urllib hands over its connection before the response is read."""
+        """Store the connection, so that it can be closed: urllib hands over its connection before
+        the response is read.
+        """
         self._connection = connection
 
     def open(self, connected: socket.socket) -> None:

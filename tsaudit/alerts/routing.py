@@ -97,7 +97,9 @@ class Share:
         self._notifiers = {*settings.notifiers, *([SLACK] if slack.token or slack.webhook else [])}
 
     def has(self, delivery: Delivery) -> bool:
-        """Whether the message is about targets that are configured here, or was abandoned by every other configuration."""
+        """Whether the message is about targets that are configured here, or was abandoned by every
+        other configuration.
+        """
         age = utc_now() - delivery.queued_at.replace(tzinfo=UTC)
         return self._is_own(delivery) or (age > ABANDONED and delivery.notifier in self._notifiers)
 
