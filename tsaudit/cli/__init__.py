@@ -25,7 +25,7 @@ _COMMANDS: Final = {
     "incidents": ("incidents", "List incidents: open ones first, then those being watched."),
     "ack": ("decisions", "Record that somebody is working on incidents."),
     "mute": ("decisions", "Mute incidents for a while, although they are not fixed."),
-    "baseline": ("decisions", "Mute all findings that are there today, to hear only about new ones."),
+    "baseline": ("decisions", "Mute all current findings, to be notified only about new ones."),
     "reopen": ("decisions", "Undo `ack`, `mute`, and `baseline`."),
     "history": ("history", "List, prune, or remove audited days; list decisions."),
     "metrics": ("metrics", "Write the last audits as metrics for Prometheus."),
@@ -87,13 +87,13 @@ def main(ctx: click.Context, debug: bool) -> None:
 
     \b
     Exit codes:
-      0    nothing that --fail-on names
-      1    what --fail-on names
+      0    no finding that --fail-on selects
+      1    findings that --fail-on selects
       2    wrong usage or configuration
       3    a target could not be audited, or is unknown with --fail-on unknown
       4    a message could not be delivered
       70   an internal error
-    When several of 1, 3 and 4 apply, the largest is given.
+    If several of 1, 3, and 4 apply, the largest is used.
     """
     ctx.find_object(CallState).debug = debug  # type: ignore[union-attr]  # main() always passes one
     if os.environ.get("NO_COLOR"):

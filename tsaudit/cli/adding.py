@@ -1,4 +1,4 @@
-"""Adds targets to a tsaudit.yaml that somebody has written, and leaves everything else in it as it is."""
+"""Adds targets to an existing tsaudit.yaml and leaves everything else in it unchanged."""
 
 from __future__ import annotations
 
@@ -15,29 +15,29 @@ from tsaudit.cli.discovery import FoundTarget
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """The file as it is."""
+    """An existing tsaudit.yaml."""
 
     file: Path
     lines: tuple[str, ...]
     targets: dict[str, tuple[str, str]]
     """Name to engine and address."""
     at: int
-    """The line before which a target is added, counted from 0 ..."""
+    """Index of the line before which a target is added."""
     indent: int
-    """... and the column of the `-` before each."""
+    """Column of the `-` before each target."""
 
     @property
     def names(self) -> frozenset[str]:
-        """Of its targets."""
+        """The names of its targets."""
         return frozenset(self.targets)
 
     def new(self, found: Iterable[FoundTarget]) -> list[FoundTarget]:
-        """Those whose database is not among its targets, under names that are free."""
+        """The targets whose database is not yet in the file, with names that are not used in it."""
         known = set(self.targets.values())
         return discovery.unique([one for one in found if (one.engine, self._whole(one)) not in known], self.names)
 
     def with_entries(self, entries: Sequence[str]) -> str:
-        """Its text with the entries, each of which begins with `  - `."""
+        """The text of the file with the entries added; each entry begins with `  - `."""
         return "".join([*self.lines[: self.at], *map(self._indented, entries), *self.lines[self.at :]])
 
     def _indented(self, entry: str) -> str:
@@ -45,7 +45,7 @@ class Existing:
         return "".join(f"{' ' * self.indent}{line[2:]}{end}" for line in entry.splitlines())
 
     def _whole(self, one: FoundTarget) -> str:
-        """The address as the settings have it."""
+        """The address in the form that the settings have."""
         from tsaudit.config.file import anchored_url
         from tsaudit.engines.registry import ENGINES
 
@@ -53,7 +53,7 @@ class Existing:
 
 
 def read(file: Path) -> Existing:
-    """The file. ConfigError for one that is wrong, click.UsageError for one that nothing can be added to."""
+    """The file's contents. Raises ConfigError if it is invalid, click.UsageError if nothing can be added to it."""
     from tsaudit.config.file import load
 
     if not file.exists():
@@ -68,7 +68,7 @@ def read(file: Path) -> Existing:
     if not lines[-1].endswith("\n"):
         lines[-1] += "\n"
     at = min(found[0].end_mark.line + (found[0].end_mark.column > 0), len(lines))
-    # Comments that begin a line are about what follows the targets.
+    # Comments at the beginning of a line are about what follows the targets.
     while lines[at - 1].startswith("#") or not lines[at - 1].strip():
         at -= 1
     known = {t.name: (t.engine, t.url.get_secret_value()) for t in settings.targets}

@@ -37,7 +37,7 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
 @click.option("--no-notify", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
 @click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
 @click.option(
-    "-q", "--quiet", is_flag=True, help="Print only targets that make the exit code other than 0, and no progress."
+    "-q", "--quiet", is_flag=True, help="Print only targets that cause an exit code other than 0, and no progress."
 )
 @click.option(
     "--workers", type=click.IntRange(1, 64), default=4, show_default=True, help="Targets to audit in parallel."
@@ -117,7 +117,7 @@ def audit(
 
 
 class _Printer:
-    """Prints targets: as text as soon as each is audited, in other formats when all are."""
+    """Prints targets: in text format as soon as each is audited, in other formats when all are."""
 
     def __init__(
         self,
@@ -141,7 +141,7 @@ class _Printer:
                 block.print_block(found, everything=self._everything, stored=self._stored)
 
     def end(self, names: Sequence[str], *, summary: bool) -> None:
-        """`names`: of all targets, in the order in which they are printed where that is not when they end.
+        """`names`: the names of all targets, in the order in which they are printed in formats other than text.
 
         `summary`: whether text ends with the number of targets by verdict.
         """
@@ -165,7 +165,7 @@ class _Printer:
 
 
 def _configured(config: str | None) -> tuple[Path | None, dict[str, int]]:
-    """The configuration, and the line of each target in it; none of both if a profile is audited without one."""
+    """The configuration file, and the line of each target in it; None and empty if a profile is audited without one."""
     from tsaudit.config import file as config_file
 
     try:
@@ -201,7 +201,9 @@ def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
 
 
 def _first_problem(error: ValueError) -> str:
-    """Where in the document, and what; without the document itself, which may be large and untrusted."""
+    """The first problem: its place in the document, and what is wrong; without the document itself, which may be large
+    and untrusted.
+    """
     from pydantic import ValidationError
 
     if not isinstance(error, ValidationError):
@@ -212,7 +214,9 @@ def _first_problem(error: ValueError) -> str:
 
 
 def _terminal(form: str, watched: progress.Progress) -> Callable[[str], None]:
-    """Where messages about earlier audits go if there is no Slack; stdout holds nothing else in other formats."""
+    """Prints messages about earlier audits if there is no Slack: to stderr for formats other than text, because stdout
+    then contains only the output.
+    """
 
     def out(text: str) -> None:
         with watched.aside():
@@ -230,7 +234,9 @@ def _summary(verdicts: Iterable[str]) -> str:
 
 
 def _exit_code(verdict: Verdict, fail_on: str, *, has_new: bool) -> int:
-    """FINDINGS for warning and critical or for what is new, NOT_AUDITED for unknown, depending on `fail_on`."""
+    """The exit code: FINDINGS for warning and critical, or for what is new, NOT_AUDITED for unknown, depending on
+    `fail_on`.
+    """
     if fail_on == "new":
         return Exit.FINDINGS if has_new else Exit.OK
     if fail_on == "unknown" and verdict == "unknown":
@@ -245,7 +251,7 @@ def _exit_code(verdict: Verdict, fail_on: str, *, has_new: bool) -> int:
 
 
 def _said(problems: Sequence[str], code: int) -> int:
-    """Print the problems, whatever `--fail-on` says; `code` if there are any, otherwise OK."""
+    """Print the problems. Returns `code` if there are any, whatever `--fail-on` says, otherwise OK."""
     for problem in problems:
         say(problem)
     return code if problems else Exit.OK

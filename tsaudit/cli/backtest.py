@@ -30,7 +30,7 @@ def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str,
     """Show on which audited days a rule would have fired.
 
     Runs the rule, given by its code or name, on the history with the limits that tsaudit.yaml sets now. Change a limit,
-    and see which findings you would have got. Nothing is measured, saved, or sent.
+    and see which findings you would have had. Nothing is measured, saved, or sent.
 
     Exits with 1 if the rule would have fired with a warning or critical, and with 3 if not a single day could be
     evaluated.
@@ -59,7 +59,9 @@ def _rule(word: str) -> Rule:
 
 
 def _evaluated(rule: Rule, settings: Settings, store: Store, names: Sequence[str], days: int) -> list[EvaluatedDay]:
-    """All targets' days, one target after the other. A usage error for a named target without audits."""
+    """The evaluated days of all targets, one target after the other. Raises a usage error for a named target without
+    audits.
+    """
     from tsaudit.backtest import backtest as evaluated_days
     from tsaudit.policy import harm_policy, limit_policy
 
@@ -110,7 +112,7 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
     unknown = sum(one["outcome"] == "open" for one in days)
     not_known = f", unknown on {number(unknown)}" if unknown else ""
     show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {many(len(days), 'audited day')}{not_known}")
-    # Limits may depend on the engine, and a target can change its engine; those of the newest day are today's.
+    # Limits may depend on the engine, and a target can change its engine; the limits of the newest day are today's.
     for limit in next((one["limits"] for one in reversed(days) if one["limits"]), ()):
         show.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:

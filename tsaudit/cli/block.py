@@ -1,4 +1,6 @@
-"""One target on one screen: the summary of its worst finding, the others in one line each, and where the rest is."""
+"""The output for one target on one screen: the summary of its worst finding, one line for each other finding, and a
+hint how to see the rest.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +19,23 @@ if TYPE_CHECKING:
     from tsaudit.summary import Summary
 
 MOST_LINES: Final = 21
-"""Of a block without `--all`: with the prompt and a line for the next target, it fits a terminal of 24 lines."""
+"""Maximum number of lines of a block without `--all`: with the prompt and a line for the next target, it fits a
+terminal of 24 lines.
+"""
 _FEWEST_OTHERS: Final = 3
-"""Findings below the worst one that are listed however long its summary is."""
+"""Minimum number of findings listed below the worst one, however long its summary is."""
 _CAUSES: Final = 2
-"""Reasons why rules could not be evaluated that are listed without `--all`."""
+"""Maximum number of reasons listed, without `--all`, why rules could not be evaluated."""
 _RESOLVED: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a block lists below its summary, and how much it leaves out."""
+    """The findings that a block lists below its summary, and what it leaves out."""
 
     listed: Sequence[dict[str, Any]]
     left_out: str
-    """`3 more, 12 notes, 2 muted`; empty if nothing is left out."""
+    """What is left out: `3 more, 12 notes, 2 muted`; empty if nothing is."""
 
 
 def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True) -> None:
@@ -41,7 +45,7 @@ def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True)
 
 
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> list[str]:
-    """The block as lines, of which a terminal may still break the one with the statement."""
+    """The lines of the block. A terminal may still wrap the line with the statement."""
     above, below = [*_heading(found), *_summary(found["summary"])], list(_below(found, everything, stored=stored))
     room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
     rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
@@ -52,9 +56,10 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
 
 
 def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
-    """The findings that the summary is not about. `everything`: also notes, and muted ones.
+    """The findings other than the one in the summary. `everything`: include notes and muted findings.
 
-    On the first day, notes are listed below the others: what has too little history to be more than a note is one then.
+    On the first day, notes are listed below the others: many problems are only notes then, because there is too little
+    history.
     """
     worst = summarized(found)
     others = [one for one in found["findings"] if one is not worst]
@@ -69,22 +74,23 @@ def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
 
 
 def summarized(found: dict[str, Any]) -> dict[str, Any] | None:
-    """The finding that the summary is about; None if it is about none."""
+    """The finding that the summary is about; None if it is about no finding."""
     return next((one for one in found["findings"] if one["fingerprint"] == found["summary"]["fingerprint"]), None)
 
 
 def lists_all(found: dict[str, Any], *, stored: bool) -> str:
-    """How to see all findings."""
+    """A hint how to see all findings."""
     return f"`tsaudit show {found['target']}` lists all" if stored else "pass --all to list them"
 
 
 def joined_by(found: dict[str, Any]) -> str:
-    """Before what is left out, if a finding stands above it."""
+    """The word before what is left out, if a finding is shown above it."""
     return "and " if summarized(found) else ""
 
 
 def changed(found: dict[str, Any]) -> str:
-    """What is new, worse, and resolved since the day before, in one line; empty if nothing is.
+    """The numbers of new and worse incidents and the resolved ones since the previous day, in one line; empty if there
+    are none.
 
     On the first day, all findings are new, which is not worth a line.
     """
@@ -98,9 +104,7 @@ def changed(found: dict[str, Any]) -> str:
 
 
 def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Reason to the codes of the rules that could not be evaluated because of it, without those that are findings
-    already.
-    """
+    """Reason to the codes of the rules that could not be evaluated for it, without codes that are findings already."""
     alike: dict[str, list[str]] = {}
     for one in results.unknown_rules(found):
         alike.setdefault(one["reason"] or one["outcome"], []).append(one["code"])
@@ -108,8 +112,8 @@ def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def heading(found: dict[str, Any]) -> list[str]:
-    """Engine, day, series of the whole target if all were counted, and findings by severity; without what is unknown,
-    and without the series of a target that has none.
+    """The parts of the heading: engine, day, series of the whole target if all were counted, and findings by severity.
+    Unknown parts are left out, and so are the series of a target that has none.
     """
     engine = f"{found['engine']} {found['server_version']}".strip()
     counted = found["measured"] and found["measured"]["series"]
@@ -135,7 +139,7 @@ def _summary(summary: dict[str, Any]) -> Iterator[str]:
 
 
 def brief(summary: Summary) -> Iterator[str]:
-    """What is wrong: the headline of a finding, and its figures."""
+    """What is wrong: the headline of a finding, followed by its figures."""
     yield from show.wrapped(summary.headline, "  ")
     yield from show.figures(((figure.label, figure.text) for figure in summary.figures), "    ")
 
@@ -181,6 +185,6 @@ def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
 
 
 def _charged(cost: dict[str, Any]) -> str:
-    """What the provider will bill."""
+    """What the provider will bill for the audit."""
     scanned, metered = size(cost["bytes_scanned"] or 0), size(cost["bytes_metered"])
     return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} billed"

@@ -1,4 +1,4 @@
-"""`tsaudit check`: will the audit work from here, and what can it not measure."""
+"""`tsaudit check`: whether the audit will work from here, and what it cannot measure."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ _TABLES = (
     "How the audit reads each table. To change it, edit its last line and paste it below `columns:` of the target:"
 )
 _WIDTH = "tsaudit.cli.check.width"
-"""Of the first column, in the command's context: names of targets and of notifiers may be long."""
+"""Key of the width of the first column in the command's context: names of targets and notifiers may be long."""
 _WIDTHS = (14, 32)
-"""The least and the most; a longer name moves its line to the right."""
+"""Minimum and maximum width; a longer name moves the rest of its line to the right."""
 _MOST_PLACES = 12
-"""That lack the same, by name."""
+"""Most places with the same problem that are named."""
 _CALL_S = 10.0
 """Seconds Slack may take to identify the token's owner."""
 
@@ -35,7 +35,7 @@ _CALL_S = 10.0
 @click.command()
 @options.targets_argument
 @click.option("--roles", "only_roles", is_flag=True, help="Only print the roles that tsaudit guessed, to confirm them.")
-@click.option("--notify", is_flag=True, help="Only send a test message to each owner, and say what was accepted.")
+@click.option("--notify", is_flag=True, help="Only send a test message to each owner, and report what was accepted.")
 @options.config_option
 def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str | None) -> int:
     """Test the setup, and show what is missing.
@@ -44,11 +44,11 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
     audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also how the audit
     reads each table, with the setting that changes it. Nothing is audited, and nothing is sent without --notify.
 
-    --roles prints what tsaudit had to guess as a piece of tsaudit.yaml: correct it, and paste it. What rests on guesses
-    is never more than a note.
+    --roles prints the column roles that tsaudit had to guess as a piece of tsaudit.yaml, to correct and paste. A
+    finding that rests on guessed roles is never more than a note.
 
-    --notify sends a short message to each owner through each notifier. An alert for Alertmanager has ended already, so
-    that it calls nobody. The exit code is 4 if one was not accepted.
+    --notify sends a short message to each owner through each notifier. An alert for Alertmanager is sent as resolved,
+    so that it notifies nobody. The exit code is 4 if a message was not accepted.
     """
     if notify and (targets or only_roles):
         raise click.UsageError("`--notify` is about owners: pass neither targets nor `--roles`")
@@ -97,14 +97,14 @@ def _first_column() -> int:
 
 
 def _plugins() -> bool:
-    """Whether all rules of other packages can be used; other problems with these packages are printed."""
+    """Whether all rules of other packages can be used; also prints other problems with these packages."""
     from tsaudit import rules
     from tsaudit.engines.registry import ENGINES
 
     for problem in rules.unusable():
         _line("plug-ins", "failed", str(problem))
     for problem in ENGINES.problems:
-        # A target on it fails below.
+        # A target that uses this engine fails below.
         _line("plug-ins", "warning", str(problem))
     return not rules.unusable()
 
@@ -134,7 +134,7 @@ def _clock(settings: Settings, names: Iterable[str]) -> bool:
 
 
 def _report(settings: Settings) -> bool:
-    """Whether a file can be written to the report folder, read, listed, and removed again, as audits do."""
+    """Whether files can be written to the report folder, read, listed, and removed again, as audits do."""
     from tsaudit.net import addresses
     from tsaudit.report.index import ENTRIES
     from tsaudit.report.publish import Folder, ReportError
@@ -219,7 +219,7 @@ def _test_messages(settings: Settings) -> int:
 
 
 def _before(settings: Settings, target: Target) -> Profile | None:
-    """The newest profile of the target, whose column roles the next audit keeps."""
+    """The newest profile of the target: the next audit keeps its column roles."""
     from datetime import timedelta
 
     from tsaudit.history import clock
@@ -244,7 +244,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
         return False
     profile = probed.profile
     if (cause := not_audited.unseen(profile)) is not None:
-        # Everything else depends on it.
+        # All other checks of the target depend on this.
         _line(target.name, "failed", cause)
         _cannot_read(profile)
         return False
@@ -255,7 +255,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     gone = {one.subject.database for one in missed}
     unread = not_audited.unread(profile)
     gaps = [gap for gap in profile.gaps if gap.database not in gone]
-    # A gap in a single measurement makes no rule unknown as a whole.
+    # A gap in a single measurement does not make a rule as a whole unknown.
     lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
     unknown = {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
@@ -276,7 +276,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
 
 
 def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
-    """Prints the guessed roles of the targets as YAML; everything else is a comment."""
+    """Print the guessed roles of the targets as YAML; everything else is printed as comments."""
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.registry import ENGINES
 
@@ -295,13 +295,13 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
         if found.entries:
             show.line("columns:")
         for entry in found.entries:
-            # YAML is not cut off, and escapes by itself what is not printable.
+            # YAML must not be cut off, and its writer escapes unprintable characters.
             click.echo(f"  {entry}")
     return code
 
 
 def _cannot_read(profile: Profile) -> None:
-    """A line for each table of which nothing can be read, with what would let the audit read it."""
+    """Print a line for each table that cannot be read at all, with what would let the audit read it."""
     from tsaudit import not_audited
 
     unread = not_audited.unread(profile)
@@ -312,7 +312,7 @@ def _cannot_read(profile: Profile) -> None:
 
 
 def _tables(tables: Sequence[Measurement], others: int) -> None:
-    """How the audit reads each table, and the line of the configuration that would change it."""
+    """Print how the audit reads each table, with the line of the configuration that would change it."""
     from tsaudit.text.table_roles import override, table_roles
 
     if not tables:
@@ -331,7 +331,7 @@ def _tables(tables: Sequence[Measurement], others: int) -> None:
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
-    """The outcome an audit would have for each rule because of the gaps: evaluated, or open."""
+    """The outcome that an audit would have for each rule because of the gaps: evaluated, or open."""
     from tsaudit.evaluation import Unmeasured
     from tsaudit.model.finding import Outcome, RuleResult
     from tsaudit.rules import all_rules
@@ -347,8 +347,8 @@ def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
 
 
 def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator[str]:
-    """One line for all places that lack the same facts for the same reason: the facts, the first places, the number of
-    others, what the first of them lacks, and the rules that are unknown because of it.
+    """One line for each group of places that lack the same facts for the same reason: the facts, the first places, the
+    number of others, what the first place lacks, and the rules that are unknown because of it.
     """
     lacking: dict[tuple[str, Reason, str], list[str]] = {}
     for gap in gaps:

@@ -48,7 +48,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
         try:
             profile = _measured(target, logical)
         except ConnectorError as error:
-            # Measure the others all the same.
+            # Go on with the other targets.
             say(f"{target.name}: {error}")
             code = Exit.NOT_AUDITED
             continue

@@ -31,7 +31,7 @@ _replace_option = click.option("--replace", is_flag=True, help="Replace another 
 
 
 def _named(command: F) -> F:
-    """The incidents, who decides about them, and why."""
+    """Adds the options and the argument for decisions: which incidents, who decided, and why."""
     for option in (
         _replace_option,
         click.option("--reason", required=True, help="The reason, shown wherever the incident is shown."),
@@ -44,7 +44,7 @@ def _named(command: F) -> F:
 
 
 def _end_options(default: str = "") -> Callable[[F], F]:
-    """--for and --until: two ways to say the last day."""
+    """Adds --for and --until: two ways to give the last day."""
     period = click.option(
         "--for", "period", type=options.Period(), metavar="PERIOD", help=f"How long, such as 7d or 2w.{default}"
     )
@@ -55,7 +55,7 @@ def _end_options(default: str = "") -> Callable[[F], F]:
 
 
 def _selection_options(command: F) -> F:
-    """--target and --rule, each any number of times."""
+    """Adds --target and --rule, each of which may be repeated."""
     for option in (
         click.option("--rule", "rules", multiple=True, metavar="RULE", help="Only of this rule: CAR001, 'CAR*', name."),
         click.option("--target", "targets", multiple=True, metavar="NAME", help="Only of this target."),
@@ -69,7 +69,7 @@ def _selection_options(command: F) -> F:
 def ack(fingerprints: Sequence[str], config: str | None, owner: str | None, reason: str, replace: bool) -> None:
     """Record that somebody is working on incidents.
 
-    Applies to each until it is resolved. If it gets worse, its owner is notified.
+    This applies to each incident until it is resolved. If an incident gets worse, its owner is notified.
     """
     _decide("ack", fingerprints, config, owner, reason, None, replace=replace)
 
@@ -88,8 +88,8 @@ def mute(
 ) -> None:
     """Mute incidents for a while, although they are not fixed.
 
-    Until the end, they are shown as muted, fail nothing, and notify nobody. An incident that gets worse comes back
-    before: if it becomes more severe, or if its figure becomes more than 1.5 times what it was.
+    Until the mute ends, they are shown as muted, fail nothing, and notify nobody. It ends early for an incident that
+    gets worse: if it becomes more severe, or if its figure exceeds 1.5 times its value at the time of the mute.
     """
     last = _last_day(period, until)
     if last is None:
@@ -126,11 +126,11 @@ def baseline(
     until: date | None,
     replace: bool,
 ) -> None:
-    """Mute all findings that are there today, to hear only about new ones.
+    """Mute all current findings, to be notified only about new ones.
 
-    Mutes what is open or watched, except for critical findings, in one transaction; see `tsaudit mute`. What somebody
-    has decided about stays as it is, and so do findings about the audit itself (TGT001 to TGT003). The same command
-    again mutes only what is new.
+    Mutes all open or watched incidents, except for critical ones, in one transaction; see `tsaudit mute`. Incidents
+    that somebody has already decided about do not change, and neither do findings about the audit itself (TGT001 to
+    TGT003). Running the command again mutes only what is new.
     """
     from tsaudit.history import decisions
     from tsaudit.model.finding import Severity
@@ -196,7 +196,7 @@ def reopen(
 
 
 def _last_day(period: date | None, until: date | None) -> date | None:
-    """The end that one of the two options names; None without any."""
+    """The last day according to the two options; None if neither is given. Raises a usage error if both are."""
     if period is not None and until is not None:
         raise click.UsageError("pass `--for` or `--until`, not both")
     last = period or until
@@ -215,7 +215,7 @@ def _decide(
     *,
     replace: bool,
 ) -> None:
-    """Store one decision, and print it."""
+    """Store one decision about several incidents, and print it."""
     settings = options.load_settings(config, "history")
 
     from tsaudit.history import decisions
@@ -235,7 +235,7 @@ def _decide(
 
 
 def _selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> IncidentSelection:
-    """The selection that the options name. A name that selects nothing anywhere is a usage error."""
+    """The incidents that the options select. Raises a usage error for a name that matches nothing."""
     from tsaudit.history.decisions import IncidentSelection
 
     known = store.targets()
@@ -246,7 +246,7 @@ def _selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> Inc
 
 
 def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
-    """The codes of the named rules, also of those that only the history still has."""
+    """The codes of the named rules, including rules that only the history still contains."""
     if not rules:
         return ()
     from tsaudit.history import incidents
@@ -265,7 +265,7 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
 
 
 def _fingerprints_of(store: Store, prefixes: Sequence[str]) -> list[str]:
-    """The fingerprints that start with the prefixes, one with each."""
+    """The fingerprints that start with the prefixes, exactly one for each."""
     from tsaudit.history import incidents
 
     known = incidents.current(store) if prefixes else []
@@ -316,7 +316,7 @@ def _print_groups(found: Iterable[Incident]) -> None:
 
 
 def _print(found: Baseline, wanted: Mute, *, dry_run: bool) -> None:
-    """What was muted, then what was left and how to mute it, too."""
+    """Print what was muted, then what was left unmuted and how to mute it, too."""
     from tsaudit.history.decisions import describe
 
     _print_groups(found.muted)

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 HERE: Final = "127.0.0.1"
 _LARGEST_FOLDER: Final = 1000
 _ANSWER_S: Final = 2.0
-"""Seconds to wait for whatever listens on a port."""
+"""Time limit for an answer from whatever listens on a port, in seconds."""
 LOOK_S: Final = 5.0
-"""Seconds that a look at the databases of a server, or at the tables of one, may take."""
+"""Time limit for reading the databases of a server, or the tables of a database, in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,29 +34,29 @@ class FoundTarget:
     engine: str
     url: str
     variable: str = ""
-    """The environment variable for a password or token; empty for none."""
+    """The environment variable for a password or token; empty if none is needed."""
     has_token: bool = False
-    """The variable contains a token."""
+    """Whether the variable contains a token instead of a password."""
     databases: tuple[str, ...] = ()
-    """Those on the server that can be seen without a login; empty if none can."""
+    """The server's databases that can be listed without a login; empty if none can."""
     password: str = field(default="", repr=False)
-    """What the variable is to contain, where an address had it; never written."""
+    """The value for the variable, if an address contained it; never written to the file."""
     columns: tuple[str, ...] = ()
-    """Entries for `columns:` with roles that were guessed."""
+    """Entries for `columns:` with the roles that were guessed."""
     problem: str = ""
-    """Why it could not be connected to just now, in one line; empty if it could, or was not tried."""
+    """Why connecting to it failed just now, in one line; empty if it worked, or was not tried."""
 
 
 def databases(folder: Path, host: str | None, port: int | None = None) -> list[FoundTarget]:
-    """Files in the folder and servers on this machine; with a `host`, only servers there, on their usual ports or on
-    `port`. Names are unique.
+    """Database files in the folder and servers on this machine or, if `host` is given, only servers there, on their
+    usual ports or on `port`. Names are unique.
     """
     found = [*_files(folder), *_servers(HERE)] if host is None else list(_servers(host, port))
     return unique(found)
 
 
 def unique(found: Iterable[FoundTarget], taken: Collection[str] = ()) -> list[FoundTarget]:
-    """The same in the same order, with names made unique, and none of those `taken`."""
+    """The same targets in the same order, with names made unique and different from those in `taken`."""
     named: dict[str, FoundTarget] = {}
     for one in found:
         name, number = one.name, 2
@@ -67,10 +67,11 @@ def unique(found: Iterable[FoundTarget], taken: Collection[str] = ()) -> list[Fo
 
 
 def engine_at(text: str, folder: Path) -> tuple[str, str]:
-    """The engine and the address of what `text` names in any usual way: a file, an address with or without its driver,
-    or `host:port`. LookupError: in one line, why no engine is known. Addresses of files begin at `folder`.
+    """The engine and the address of the database that `text` names in any usual way: a file, an address with or without
+    its driver, or `host:port`. File paths are relative to `folder`. Raises LookupError, one line, if the engine is not
+    known.
 
-    An address that several engines have, such as that of a web server, is asked which of them it is.
+    If several engines use such addresses, for example web servers, the server is asked which one it is.
     """
     from tsaudit.engines.registry import ENGINES
 
@@ -95,7 +96,7 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
             raise LookupError(f"no engine has addresses that begin with {scheme}://, only with {known}")
         if len(own) == 1:
             example = own[0].example_url.partition("://")[0]
-            # Where an example has a driver, no other one will do.
+            # If the engine's example address has a driver, the address must have the same one.
             return own[0].name, f"{example if '+' in example else scheme}://{rest}"
     host, port = host_and_port(f"//{rest if separator else text}")
     for engine, url in _recognized(host, port, scheme if separator else "http"):
@@ -106,7 +107,9 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
 
 
 def host_and_port(text: str) -> tuple[str, int | None]:
-    """Of `//host:port`, which more may follow. LookupError if it has no host, or its port is no number."""
+    """Host and port of `//host:port`, with or without a path. Raises LookupError if there is no host, or the port is
+    not a number.
+    """
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
@@ -119,13 +122,15 @@ def host_and_port(text: str) -> tuple[str, int | None]:
 
 
 def renamed(one: FoundTarget, name: str) -> FoundTarget:
-    """The same with another name, also in its variable."""
+    """The target with another name, which is also used for its variable."""
     variable = variable_of(name, "TOKEN" if one.has_token else "PASSWORD") if one.variable else ""
     return dataclasses.replace(one, name=name, variable=variable)
 
 
 def host_name(host: str | None) -> str:
-    """The host as a name; empty for a number or this machine, which tell nobody what is on them."""
+    """The host as a name for a target; empty for an IP address or this machine, which say nothing about the
+    database.
+    """
     try:
         ipaddress.ip_address((host or "").strip("[]").split("%")[0])
     except ValueError:
@@ -134,7 +139,7 @@ def host_name(host: str | None) -> str:
 
 
 def variable_of(name: str, what: str) -> str:
-    """The environment variable of a target's secret."""
+    """The name of the environment variable for a target's secret."""
     return f"TSAUDIT_{re.sub(r'[^A-Z0-9]', '_', name.upper())}_{what}"
 
 
@@ -143,14 +148,14 @@ def _files(folder: Path) -> Iterator[FoundTarget]:
     try:
         paths = sorted(folder.iterdir())[:_LARGEST_FOLDER]
     except OSError:
-        return  # Writing the file there will report the error.
+        return  # Writing the configuration to this folder will report the error.
     for path in paths:
         if found := _file(path):
             yield dataclasses.replace(found, url=f"{_scheme(found.url)}:///{path.name}")
 
 
 def _file(path: Path) -> FoundTarget | None:
-    """The database in a file; None if it is none."""
+    """The database in a file; None if the file is not a database."""
     from tsaudit.engines.registry import ENGINES
 
     try:
@@ -160,7 +165,7 @@ def _file(path: Path) -> FoundTarget | None:
             head = file.read(16)
     except OSError:
         return None
-    # The first one: an engine that extends another may have its files, and tsaudit's own are listed first.
+    # The first engine that matches: an engine of another package may extend one of tsaudit's, which are listed first.
     engine = next((one for one in ENGINES.values() if one.has_magic(head)), None)
     if engine is None or not path.name.isprintable():
         return None
@@ -168,7 +173,7 @@ def _file(path: Path) -> FoundTarget | None:
 
 
 def _scheme(url: str) -> str:
-    """Without the driver."""
+    """The scheme of the URL, without the driver."""
     return url.partition("://")[0].partition("+")[0]
 
 
@@ -184,7 +189,7 @@ def _servers(host: str, port: int | None = None) -> Iterator[FoundTarget]:
 
 
 def _recognized(host: str, port: int | None, scheme: str = "http") -> Iterator[tuple[Engine, str]]:
-    """The engines that respond, each with the address of its server. `port`: None for the usual one of each."""
+    """The engines that respond, each with the address of its server. `port`: None for each engine's usual port."""
     from tsaudit.engines.registry import ENGINES
 
     ask = functools.cache(lambda address: _answer(address) or ({}, ""))
@@ -198,12 +203,12 @@ def _recognized(host: str, port: int | None, scheme: str = "http") -> Iterator[t
             headers, body = ask(address.replace("http", scheme, 1) + local.path)
             said = headers.get(local.header, "") if local.header else body
         if local.answers.search(said):
-            # A server may have another port for its statements.
+            # A server may use another port for SQL statements.
             yield engine, _on(host, local.url, port if urlsplit(local.url).port == local.port else None)
 
 
 def databases_of(engine: str, url: str) -> tuple[str, ...]:
-    """The databases of the server that an audit would see without a login, by name; none if it needs one."""
+    """The server's databases that an audit would read without a login, by name; empty if a login is needed."""
     from tsaudit.collect import database_names
     from tsaudit.config.settings import Budget, Target
     from tsaudit.engines.connection import ConnectorError
@@ -223,7 +228,7 @@ def _address(host: str, port: int) -> str:
 
 
 def _on(host: str, url: str, port: int | None) -> str:
-    """The address of a server on this machine, as if it were on that one. `port`: None for the same one."""
+    """The server's address with the host replaced. `port`: None to keep the port."""
     parts = urlsplit(url)
     before, at, _ = parts.netloc.rpartition("@")
     place = urlsplit(_address(host, port or parts.port or 0)).netloc
@@ -231,7 +236,7 @@ def _on(host: str, url: str, port: int | None) -> str:
 
 
 def _as_written(url: str, text: str) -> str:
-    """The address with the login, the database, and the options that the text has beside its host, if any."""
+    """The address with the login, the database, and the options of the text, if there are any."""
     parts, given = urlsplit(url), urlsplit(f"//{text}")
     login, at, _ = given.netloc.rpartition("@")
     return urlunsplit(
@@ -244,7 +249,7 @@ def _as_written(url: str, text: str) -> str:
 
 
 def _native(address: str) -> str:
-    """What listens on the port, as far as one can tell without HTTP."""
+    """The engine that listens on the port, if it can be recognized without HTTP."""
     from tsaudit.net.port_probe import what_listens
 
     parts = urlsplit(address)
@@ -252,7 +257,7 @@ def _native(address: str) -> str:
 
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
-    """Headers and body of the response; None if there is none in time."""
+    """Headers and body of the response; None if there is no response in time."""
     from tsaudit.net.watchdog import OutOfTimeError, within
 
     try:

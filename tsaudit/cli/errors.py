@@ -1,4 +1,4 @@
-"""The command's exit codes, and the one line it prints when something goes wrong."""
+"""The command's exit codes, and the one-line error message that it prints."""
 
 from __future__ import annotations
 
@@ -48,24 +48,26 @@ _EXPECTED: Final = {
     "HistoryFailedError": Exit.NOT_AUDITED,
     "ReportError": Exit.NOT_AUDITED,
 }
-"""tsaudit's own errors, whose text is meant for users, by name: this avoids importing their modules."""
+"""Exit codes by name of tsaudit's own errors, whose text is written for users. Names are used so that their modules
+need not be imported.
+"""
 
 
 def guarded(state: CallState, call: Callable[[], Any]) -> int:
-    """The exit code of `call`, which may return one. Errors become lines on stderr."""
+    """Run `call`, and return its exit code. Errors are printed as lines on stderr."""
     for stream in (sys.stdout, sys.stderr):
         if reconfigure := getattr(stream, "reconfigure", None):
             reconfigure(errors="backslashreplace")
     try:
         code = call()
-        if sys.stdout is not None:  # Closed with `>&-`.
+        if sys.stdout is not None:  # None if it was closed with `>&-`.
             sys.stdout.flush()
         return int(code) if isinstance(code, int) else Exit.OK
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
         return Exit.INTERRUPTED
     except SystemExit as end:
-        # Click itself exits in two cases: after shell completion, and with 1 if the output was closed.
+        # Click itself exits in two cases: after shell completion, and with 1 if the output pipe was closed.
         return _unread() if end.code == 1 else Exit.OK
     except BrokenPipeError:
         return _unread()
@@ -76,7 +78,9 @@ def guarded(state: CallState, call: Callable[[], Any]) -> int:
 
 
 def readable(arguments: Sequence[str]) -> list[str]:
-    """The arguments. A usage error if one is not valid text, because no name, path, or address may be invalid."""
+    """The arguments. Raises a usage error if one is not valid text: no name, path, or address may contain invalid
+    bytes.
+    """
     for argument in arguments:
         if any("\ud800" <= character <= "\udfff" for character in argument):
             raise click.UsageError(f"`{argument}` is not valid text in this terminal's encoding")
@@ -85,13 +89,14 @@ def readable(arguments: Sequence[str]) -> list[str]:
 
 @contextmanager
 def at_once_on_interrupt() -> Iterator[None]:
-    """Ctrl-C ends the process without waiting for threads that wait for a database.
+    """Lets Ctrl-C end the process without waiting for threads that wait for a database.
 
-    Nothing is lost: databases are only read, a snapshot is one transaction, and a message is kept until it is sent.
+    Nothing is lost: databases are only read, a snapshot is written in one transaction, and a message is kept until it
+    is sent.
     """
 
     def stop(_signal: int, _frame: object) -> None:
-        # Progress hides the cursor.
+        # The progress display hides the cursor: show it again.
         os.write(2, b"\x1b[?25h\ninterrupted\n" if os.isatty(2) else b"\ninterrupted\n")
         os._exit(Exit.INTERRUPTED)
 
@@ -106,7 +111,7 @@ def at_once_on_interrupt() -> Iterator[None]:
 
 
 def say(text: str, hint: str = "") -> None:
-    """`error: text` on stderr, and the hint below it."""
+    """Print `error: text` on stderr, with the hint below it."""
     for line in text.splitlines() or [""]:
         click.echo(f"{click.style('error:', fg='red', bold=True)} {printable(line, 1000)}", err=True)
     if hint:
@@ -123,7 +128,7 @@ def _usage(error: click.ClickException) -> int:
 
 
 def in_a_line(error: Exception) -> tuple[Exit, str]:
-    """The exit code and the text for an error that ended a command, without secrets."""
+    """The exit code and the text, without secrets, for an error that ended a command."""
     names = (c.__name__ for c in type(error).__mro__ if c.__module__.split(".")[0] == "tsaudit")
     if expected := next((name for name in names if name in _EXPECTED), None):
         return _EXPECTED[expected], mask(str(error))
@@ -145,7 +150,7 @@ def _other(error: Exception, state: CallState) -> int:
 
 
 def _unread() -> int:
-    """The reader is gone: discard the rest, so that Python's own flush at exit raises nothing either."""
+    """The reader of the output is gone: discard the rest, so that Python's own flush at exit does not fail, too."""
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 _SAMPLES: Final = 10
 _MATCHES: Final = 3
-"""Findings that are named where several match."""
+"""Most findings that are named if several match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,9 +45,9 @@ class Shown:
 def show(what: str, rule: str | None, config: str | None, day: date | None, form: str, queries: bool) -> None:
     """Print a finding in full, or list all findings of a target.
 
-    A finding is named by its fingerprint, any unique prefix of it, or its target and its rule. This prints figures,
-    evidence, its incident, all steps of the plan, how it was measured, and the commands for it. A target alone is
-    printed as `tsaudit audit --all` does.
+    Give a finding's fingerprint, any unique prefix of it, or its target and its rule. Prints figures, evidence, the
+    incident, all steps of the plan, how the finding was measured, and commands for it. If you give only a target,
+    prints what `tsaudit audit --all` prints.
     """
     settings = options.load_settings(config, "history")
     full_values = settings.report.values == "full"
@@ -94,7 +94,9 @@ def _of_rule(store: Store, result: AuditResult, rule: str) -> list[Shown]:
 
 
 def _of_fingerprint(store: Store, prefix: str, day: date | None) -> list[Shown]:
-    """The findings with the one fingerprint that starts so: usually one; a rule may have several about one place."""
+    """The findings whose fingerprint starts with the prefix: usually one, but a rule may have several findings about
+    one place.
+    """
     from tsaudit.model.finding import fingerprint
 
     matches: dict[str, AuditResult] = {}
@@ -117,8 +119,8 @@ def _of_fingerprint(store: Store, prefix: str, day: date | None) -> list[Shown]:
 
 
 def _results(store: Store, prefix: str, day: date | None) -> Iterator[AuditResult]:
-    """The newest results of all targets, or those of the day; then the last ones that had an incident which the newest
-    one does not have.
+    """The newest results of all targets, or those of the day; then the newest results that still contained an incident
+    that is no longer in a target's newest result.
     """
     from tsaudit.history import incidents
 
@@ -134,7 +136,7 @@ def _results(store: Store, prefix: str, day: date | None) -> Iterator[AuditResul
 
 
 def _last_bad(store: Store, target: str, days: list[date], key: str) -> date:
-    """The last of the days on which the finding was there; the last day of all if it is too long ago."""
+    """The last of the days on which the finding was there; if it was too long ago, the last of all days."""
     from tsaudit.model.finding import fingerprint
 
     for day in reversed(days[-30:]):

@@ -1,4 +1,4 @@
-"""A command that has commands of its own."""
+"""A command that has subcommands."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from tsaudit.errors import TsauditError
 
 
 class NothingAskedError(TsauditError, click.UsageError):
-    """A group was called without a command. Its text is the group's help."""
+    """A command group was called without a subcommand. The error's text is the group's help."""
 
 
 class CommandGroup(click.Group):
-    """Without arguments, wrong usage that shows the help; before 8.2, click counts that as success."""
+    """A group of commands. Calling it without arguments is a usage error that shows the help; click counts that as
+    success before version 8.2.
+    """
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if not args and not ctx.resilient_parsing:

@@ -34,7 +34,7 @@ def history() -> None:
 def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) -> None:
     """List audited days with their verdicts and series, newest first.
 
-    The series are those of the whole target; - means that not all of them were counted.
+    The series are counted for the whole target; - means that not all of them could be counted.
     """
     from tsaudit.history import clock
 
@@ -63,8 +63,8 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
 def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
     """List who decided what about which incident, and when, oldest first.
 
-    Nothing overwrites a decision: a later one ends it, and both are listed. They are removed with their incident, a
-    year after it was resolved.
+    Decisions are never overwritten: a later decision ends an earlier one, and both are listed. They are removed
+    together with their incident, a year after it was resolved.
     """
     from tsaudit.history import decision_log, incidents
 
@@ -145,7 +145,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
 
 
 def _agreed(question: str) -> bool:
-    """False also if nobody can answer."""
+    """Whether the user agreed; False if nobody can answer."""
     try:
         return click.confirm(question, err=True)
     except click.Abort:
@@ -153,7 +153,9 @@ def _agreed(question: str) -> bool:
 
 
 def _owners(settings: Settings, target: str) -> Callable[[Finding, RuleResult], str]:
-    """The owners of the findings of later days; for a target that is no longer configured, by routes only."""
+    """The function for the owners of findings on later days; for a target that is no longer configured, only the routes
+    count.
+    """
     from tsaudit.alerts import owner_of
     from tsaudit.config.settings import Target
 
@@ -189,7 +191,9 @@ def _cell(row: dict[str, Any], head: str) -> object:
 
 
 def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:
-    """The named targets; without names, all in the history. A usage error for a target without audits."""
+    """The named targets; without names, all targets in the history. Raises a usage error for a target
+    without audits.
+    """
     known = store.targets()
     for name in targets:
         if name not in known:

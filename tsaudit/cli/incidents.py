@@ -38,7 +38,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
         if name not in known:
             raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
     rows = [i for i in found if everything or i.state is not IncidentState.RESOLVED]
-    # Those of one target stay in the order of every output.
+    # The incidents of one target stay in the order of all outputs.
     rows.sort(key=lambda i: (i.state is not IncidentState.OPEN, -i.severity.rank, i.target))
     if form == "json":
         show.as_json([as_dict(i) for i in rows])
@@ -50,7 +50,9 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
 
 
 def as_dict(incident: Incident) -> dict[str, Any]:
-    """An incident for JSON. `decision` is None if no decision applies; `exceeded` is one that it has outgrown."""
+    """An incident as JSON values. `decision` is None if no decision applies; `exceeded` is a decision that no longer
+    covers it.
+    """
     return {
         "fingerprint": incident.fingerprint,
         "state": str(incident.state),
@@ -95,7 +97,7 @@ def _row(incident: Incident) -> tuple[str, ...]:
 
 
 def _below(incident: Incident) -> tuple[str, ...]:
-    """What the finding says, and what was decided about it."""
+    """The finding's text, and the decision about it."""
     from tsaudit.text.headline import headline
 
     return tuple(filter(None, (headline(incident.finding), _decided(incident))))

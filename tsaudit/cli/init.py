@@ -21,12 +21,12 @@ from tsaudit.net import addresses
 from tsaudit.text import listed, many, printable
 
 _MOST_COLUMNS: Final = 20
-"""Tables of a target for which the file proposes roles."""
+"""Most tables of a target for which the file proposes roles."""
 _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @click.command()
-@click.option("--engine", help="The engine, e.g. influxdb1; default: what the address or the server says.")
+@click.option("--engine", help="The engine, e.g. influxdb1; default: detected from the address or the server.")
 @click.option(
     "--url",
     "urls",
@@ -34,9 +34,11 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
     help="An address in any usual spelling, e.g. postgres://db7/metrics, db7:8086, or metrics.db; may be repeated.",
 )
 @click.option("--name", help="The target's name; default: derived from the address.")
-@click.option("--host", help="Look for servers on this machine instead of here, e.g. db7.example.com or db7:8087.")
-@click.option("--add", is_flag=True, help="Add what is new to the file, and leave the rest of it as it is.")
-@click.option("-y", "--yes", is_flag=True, help="Take everything that is found without asking.")
+@click.option(
+    "--host", help="Search this host for servers instead of the local machine, e.g. db7.example.com or db7:8087."
+)
+@click.option("--add", is_flag=True, help="Add new targets to the file, and leave the rest of it unchanged.")
+@click.option("-y", "--yes", is_flag=True, help="Add everything that is found, without asking.")
 @click.option("-c", "--config", type=click.Path(), metavar="FILE", help="The file to write; default: ./tsaudit.yaml.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init(
@@ -53,16 +55,16 @@ def init(
 
     Without options, it looks for DuckDB and SQLite files in this folder, and for InfluxDB, GreptimeDB, MongoDB, and
     PostgreSQL on this machine, on their usual ports. If it finds none, it writes nothing. A target is named after its
-    database, or the only one on its server, otherwise after its host or its product.
+    database (the one in its address, or the only one on its server), otherwise after its host or its product.
 
-    If the address after --url does not say which engine it is, the server is asked. With --add, what is new is added to
-    a file that is there already. What the configuration would reject is reported, and nothing is written.
+    If the address after --url does not show the engine, the server is asked. With --add, new targets are added to an
+    existing file. If the resulting configuration would be invalid, the problem is reported, and nothing is written.
 
-    Each target gets an owner and a schedule. Where a table does not declare which columns are tags, and its database
-    can be read now, the file proposes their roles as comments: they count when somebody has confirmed them.
+    Each target gets an owner and a schedule. If a table does not declare which columns are tags, and its database can
+    be read now, the file proposes column roles as comments; remove the `#` to confirm them.
 
-    On a terminal, it asks which of them to audit and how to name them. Otherwise, or with --yes, it asks nothing and
-    takes them all.
+    On a terminal, it asks which targets to audit and how to name them. Otherwise, or with --yes, it asks nothing and
+    adds all of them.
     """
     if (engine or name) and len(urls) != 1:
         raise click.UsageError("`--engine` and `--name` are about one address: pass `--url` once")
@@ -100,9 +102,9 @@ def init(
 
 
 def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
-    """The same with the roles of columns that tsaudit would guess, or with why it could not be connected to.
+    """The target with the column roles that tsaudit would guess, or with the reason why connecting failed.
 
-    Where its password is not known yet, nothing is tried.
+    If its password is not known yet, nothing is tried.
     """
     from tsaudit.config.file import ConfigError, load_mapping
     from tsaudit.engines.connection import ConnectorError
@@ -123,7 +125,7 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
     except ConfigError:
         return one
     except ConnectorError as error:
-        # A server that lets its user in without a password does not get here.
+        # A server that does not ask its user for a password does not get here.
         needs = engine.reads_password_apart and not one.variable and "@" in one.url
         variable = variable_of(one.name, "PASSWORD") if needs else one.variable
         return dataclasses.replace(one, variable=variable, problem=str(error))
@@ -131,7 +133,7 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
 
 
 def _write(file: Path, text: str) -> None:
-    """Replace the file as a whole, or write a new one; ConfigError if it could not be used."""
+    """Write the file atomically, replacing an existing one. Raises ConfigError if the result would be invalid."""
     from tsaudit.config.file import ConfigError, load_content
     from tsaudit.report.storage import LocalStorage
 
@@ -143,7 +145,7 @@ def _write(file: Path, text: str) -> None:
             *error.problems, f"nothing was written: the lines are those that {file} would have"
         ) from error
     try:
-        # A link stays one.
+        # A symbolic link stays a link.
         place = file.resolve()
         if (place.exists() and not place.is_file()) or not place.parent.exists():
             file.write_bytes(content)
@@ -155,7 +157,7 @@ def _write(file: Path, text: str) -> None:
 
 
 def _place(host: str | None) -> tuple[str | None, int | None]:
-    """The host and the port to look at; None for this machine, and for the usual ports."""
+    """The host and the port to search; None for this machine, and for the usual ports."""
     if host is None:
         return None, None
     bare = f"[{host}]" if host.count(":") > 1 and "[" not in host else host
@@ -168,12 +170,12 @@ def _place(host: str | None) -> tuple[str | None, int | None]:
 
 
 def _is_asked() -> bool:
-    """Whether somebody can answer questions."""
+    """Whether somebody can answer questions, because this is a terminal."""
     return sys.stdin.isatty() and sys.stdout.isatty()
 
 
 def _chosen(found: Iterable[FoundTarget], taken: Collection[str]) -> list[FoundTarget]:
-    """Those that the person wants to audit, under the names that they choose, which are none of those `taken`."""
+    """The targets that the user wants to audit, under the names that they choose, which must not be in `taken`."""
     chosen: list[FoundTarget] = []
     for one in found:
         if not click.confirm(f"Audit {_described(one)}?", default=True):
@@ -215,7 +217,9 @@ def _say(file: Path, found: list[FoundTarget], *, config: str | None, added: boo
 
 
 def _given(engine: str | None, url: str, name: str | None, folder: Path) -> FoundTarget:
-    """The target that the options describe, with its password moved out of the address. `folder`: of tsaudit.yaml."""
+    """The target that the options describe, with its password moved out of the address. `folder`: the folder of
+    tsaudit.yaml.
+    """
     from tsaudit.engines.registry import ENGINES
 
     if engine is None:

@@ -12,7 +12,7 @@ from tsaudit.cli import results
 from tsaudit.text import printable, short_fingerprint
 
 _LONGEST: Final = 4000
-"""Characters of a line."""
+"""Maximum number of characters in a line."""
 
 
 def document(targets: Sequence[dict[str, Any]]) -> str:
@@ -38,7 +38,9 @@ def _suite(found: dict[str, Any]) -> Xml.Element:
 
 
 def _cases(found: dict[str, Any]) -> Iterator[Xml.Element]:
-    """Findings, worst first; then rules that could not be evaluated; then those that found nothing."""
+    """The cases of a target: findings, worst first; then rules that could not be evaluated; then rules that found
+    nothing.
+    """
     failed = {one["code"] for one in found["not_evaluated"] if one["outcome"] == "error"}
     for one in found["findings"]:
         yield _finding(found, one, is_failed=one["code"] in failed)
@@ -57,13 +59,13 @@ def _cases(found: dict[str, Any]) -> Iterator[Xml.Element]:
 
 
 def _finding(found: dict[str, Any], one: dict[str, Any], *, is_failed: bool) -> Xml.Element:
-    """The case of a finding. `is_failed`: it says that something could not be audited."""
+    """The case of a finding. `is_failed`: whether the finding is that something could not be audited."""
     case = _case(found, f"{one['code']} {one['name']}: {one['subject']}")
     lines = [one["sentence"], *one["fix"].splitlines(), f"tsaudit show {short_fingerprint(one['fingerprint'])}"]
     if found["report"]:
         lines.append(f"{found['report']}#f-{one['fingerprint']}")
     if is_failed:
-        # Also if it is muted: the verdict stays unknown, and a suite in which all is skipped passes.
+        # Even if it is muted: the verdict stays unknown, and a suite whose cases are all skipped counts as passed.
         _say(case, "error", "unknown", one["headline"], lines)
     elif one["muted"]:
         Xml.SubElement(case, "skipped", message=_line(f"muted: {one['headline']}"))
@@ -75,7 +77,7 @@ def _finding(found: dict[str, Any], one: dict[str, Any], *, is_failed: bool) -> 
 
 
 def _case(found: dict[str, Any], name: str) -> Xml.Element:
-    # CI systems compare runs by both names, so these do not change with the figures.
+    # CI systems compare runs by both names, so neither may contain figures that change.
     return Xml.Element("testcase", classname=_line(found["target"]), name=_line(name))
 
 

@@ -10,12 +10,12 @@ from tsaudit.text import printable, short_fingerprint
 from tsaudit.text.markdown import code, escape
 
 MOST_FINDINGS: Final = 20
-"""Below the worst one, without `--all`."""
+"""Most findings listed below the worst one without `--all`."""
 _LONGEST: Final = 1000
 
 
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> Iterator[str]:
-    """One target, with the content that it has as text."""
+    """The lines for one target, with the same content as in text format."""
     from tsaudit.summary import Summary
 
     yield f"## {escape(found['target'])}: {found['verdict']}"
@@ -23,7 +23,7 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> It
     yield escape(", ".join(block.heading(found)))
     if found["summary"]["headline"]:
         yield ""
-        # A statement is not shortened, but a terminal must not see its control characters.
+        # A statement is not shortened, but its control characters must not reach a terminal.
         yield from (show.whole(line, "") for line in Summary.from_dict(found["summary"]).in_markdown().splitlines())
     yield from _list(found, everything, stored=stored)
 
@@ -56,5 +56,5 @@ def _finding(one: dict[str, Any]) -> str:
 
 
 def _commands(text: str) -> str:
-    """The text, whose only Markdown is commands of ours in backquotes."""
+    """The text as Markdown: the only Markdown in it is our own commands in backquotes."""
     return printable(text, _LONGEST)

@@ -21,8 +21,8 @@ from tsaudit.cli import options
 def metrics(targets: tuple[str, ...], config: str | None, output: Path | None) -> None:
     """Write the last audits as metrics for Prometheus.
 
-    They are read from the history: no database is queried. The text is in the format of Prometheus and OpenMetrics. A
-    file is replaced atomically, and is world-readable, because node_exporter has a user of its own.
+    The metrics are read from the history; no database is queried. The format is valid for Prometheus and OpenMetrics.
+    The file is replaced atomically, and everybody may read it, because node_exporter runs as a user of its own.
     """
     settings = options.load_settings(config, "history")
     chosen = options.chosen(settings, targets)

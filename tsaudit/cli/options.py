@@ -1,4 +1,4 @@
-"""Options and arguments that several commands share, and their meaning."""
+"""Options and arguments that several commands share, and how they are parsed."""
 
 from __future__ import annotations
 
@@ -29,7 +29,9 @@ class Day(_DateType):
     name = "day"
 
     def __init__(self, *, may_be_ahead: bool = False) -> None:
-        """`may_be_ahead`: whether a future day is valid, such as one that a wrong clock left in the history."""
+        """`may_be_ahead`: whether a day in the future is valid, for example one in the history that was caused by a
+        wrong clock.
+        """
         self._may_be_ahead = may_be_ahead
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> date:
@@ -43,13 +45,14 @@ class Day(_DateType):
         except ValueError:
             self.fail(f"`{value}` is not a day; write {DAY_FORMAT}, today, or yesterday", param, ctx)
         if day > now and not self._may_be_ahead:
-            # Its rows are not written yet, and nobody would hear of its incidents before that day.
+            # The rows of a future day are not written yet, and nobody would be notified about its incidents before that
+            # day.
             self.fail(f"{day} is in the future; in UTC it is {now}", param, ctx)
         return day
 
 
 class Period(_DateType):
-    """A number of days or weeks from today, `7d` or `2w`: its last day."""
+    """A number of days or weeks from today, such as `7d` or `2w`, converted to its last day."""
 
     name = "period"
 
@@ -63,7 +66,7 @@ class Period(_DateType):
 
 
 def page(ctx: click.Context, param: click.Parameter, value: str | None) -> str | None:
-    """A callback for the address of a page."""
+    """A click callback that checks the address of a web page."""
     del ctx
     from tsaudit.secrets import page_url
 
@@ -74,7 +77,7 @@ def page(ctx: click.Context, param: click.Parameter, value: str | None) -> str |
 
 
 def config_option(command: F) -> F:
-    """--config: which file to read."""
+    """Adds --config: the file to read."""
     return click.option(
         "-c",
         "--config",
@@ -85,17 +88,17 @@ def config_option(command: F) -> F:
 
 
 def targets_argument(command: F) -> F:
-    """Names of targets; none means all."""
+    """Adds the argument for names of targets; none means all."""
     return click.argument("targets", nargs=-1, metavar="[TARGET]...")(command)
 
 
 def day_option(help_text: str) -> Callable[[F], F]:
-    """--day, today by default."""
+    """Adds --day with the help text."""
     return click.option("--day", type=Day(), metavar="DAY", default=None, help=help_text)
 
 
 def format_option(*formats: str) -> Callable[[F], F]:
-    """--format; the first format is the default."""
+    """Adds --format; the first format is the default."""
     choice = click.Choice(formats)
     return click.option("--format", "form", type=choice, default=formats[0], show_default=True, help="Output format.")
 
@@ -110,8 +113,8 @@ def today() -> date:
 def load_settings(config: str | None, *needs: str) -> Settings:
     """The configuration. Raises ConfigError.
 
-    `needs`: the keys at its top whose secrets the command uses, such as `history`; none for all. A shell or a cron job
-    in which the others are not set can still run it.
+    `needs`: the top-level keys whose secrets the command uses, such as `history`; none for all. The command then also
+    works in a shell or cron job where the variables of other keys are not set.
     """
     from tsaudit.config import file as config_file
 
@@ -119,7 +122,9 @@ def load_settings(config: str | None, *needs: str) -> Settings:
 
 
 def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
-    """The named targets in the order of the file; all without names. An unknown name is a usage error."""
+    """The named targets in the order of the file; without names, all targets. Raises a usage error for an
+    unknown name.
+    """
     from tsaudit.config import problem_messages
 
     known = dict.fromkeys(t.name for t in settings.targets)
@@ -131,7 +136,7 @@ def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
 
 
 def open_store(settings: Settings) -> Store:
-    """The history, closed on leaving its context. Raises HistoryError."""
+    """The history, as a context manager that closes it. Raises HistoryError."""
     from tsaudit.history.store import Store
 
     return Store.open(settings.history.get_secret_value())

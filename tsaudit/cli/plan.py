@@ -33,8 +33,8 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
 
     There is one plan for each measurement that warnings and critical findings ask to change, and one for all that need
     the same changes. It fits on a screen: what is wrong, what the changes achieve, and at most five steps. The plan of
-    the worst finding is first. Findings without a plan come after them, with what to do about them, and what is muted
-    comes last.
+    the worst finding comes first. Findings without a plan come after the plans, with what to do about them, and muted
+    findings come last.
     """
     settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
@@ -73,8 +73,8 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
 
 
 def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]:
-    """The result without what is muted, and with only that, each with its own plans: a step for what is muted is part
-    of no other plan.
+    """Two results: one without muted findings, and one with only those, each with its own plans. Steps for muted
+    findings must not be part of the other plans.
     """
     from tsaudit.history import incidents
     from tsaudit.model.finding import fingerprint
@@ -102,7 +102,7 @@ def _print(plans: Sequence[Plan], others: Sequence[tuple[RuleResult, Finding]], 
 
 
 def _without_plan(result: AuditResult) -> list[tuple[RuleResult, Finding]]:
-    """Warnings and critical findings that no plan is for: what to do about them is a sentence."""
+    """Warnings and critical findings that have no plan: what to do about them is one sentence."""
     from tsaudit.model.finding import Severity
     from tsaudit.planning import describe
 
@@ -114,7 +114,7 @@ def _without_plan(result: AuditResult) -> list[tuple[RuleResult, Finding]]:
 
 
 def _names(found: Plan) -> set[str]:
-    """Measurements that the plan is about, those that it merges included."""
+    """The names of measurements that the plan is about, including those that it merges."""
     from tsaudit.model.change import MergeMeasurements
 
     merged = (one.change.members for one in found.changes if isinstance(one.change, MergeMeasurements))
@@ -122,7 +122,7 @@ def _names(found: Plan) -> set[str]:
 
 
 def _print_problem(found: Plan, result: AuditResult) -> None:
-    """Print the summary of the worst finding that the plan is for: what is wrong, how severe, and the time left."""
+    """Print the summary of the worst finding behind the plan: what is wrong, how severe it is, and the time left."""
     from tsaudit.planning import describe
     from tsaudit.text import many
 
@@ -141,7 +141,7 @@ def _print_summary(rule: RuleResult, finding: Finding, result: AuditResult) -> N
     summary = of_finding(finding, rule.code, result.plans, result.target, result.day)
     click.echo(f"  {show.word(finding.severity)}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
     show.paragraph(summary.headline, "  ", most=_COLUMNS)
-    # A plan has to fit on a screen, and the headline has said some of them.
+    # A plan has to fit on a screen, and the headline already contains some of the figures.
     figures = ((figure.label, figure.text) for figure in summary.figures if figure.text not in summary.headline)
     for line in show.figures(figures, "    ", _COLUMNS):
         click.echo(line)
@@ -150,7 +150,7 @@ def _print_summary(rule: RuleResult, finding: Finding, result: AuditResult) -> N
 def print_plan(found: Plan, why: AuditResult | None = None) -> None:
     """Print all steps of the plan, what they achieve, and what was left out.
 
-    `why`: the audit whose worst finding is printed above them; None where that finding has been printed already.
+    `why`: the audit whose worst finding is printed above the steps; None if that finding has been printed already.
     """
     from tsaudit.planning import describe
 

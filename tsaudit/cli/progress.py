@@ -1,4 +1,4 @@
-"""What is going on, for whatever takes longer than two seconds: on stderr, and only if that is a terminal."""
+"""Shows the progress of work that takes longer than two seconds: on stderr, and only if that is a terminal."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ _LONGEST: Final = 100
 
 
 class Progress:
-    """Where nobody watches, it shows nothing."""
+    """Receives the progress of an audit. This base class shows nothing; it is used if there is no terminal."""
 
     def say(self, name: str, text: str) -> None:
-        """What is now being done about the target `name`."""
+        """Report what is being done for the target `name`."""
 
     def end(self, name: str) -> None:
-        """The target is finished."""
+        """Report that the target is finished."""
 
     @contextmanager
     def aside(self) -> Iterator[None]:
-        """While something else is printed on the terminal."""
+        """Pauses the display while something else is printed on the terminal."""
         yield
 
 
 class _Shown(Progress):
-    """A line with a clock for each target in progress. Safe for threads."""
+    """Shows a line with a clock for each target in progress. Thread-safe."""
 
     def __init__(self, bars: Bars, total: int) -> None:
         self._bars, self._total, self._ended = bars, total, 0
@@ -93,7 +93,9 @@ class _Shown(Progress):
 
 @contextmanager
 def shown(*, total: int = 1, quiet: bool = False) -> Iterator[Progress]:
-    """Progress while the context is open. `total`: of how many targets; with several, the finished ones are counted."""
+    """Shows progress while the context is open. `total`: the number of targets; if there are several, finished ones are
+    counted.
+    """
     if quiet or not sys.stderr.isatty():
         yield Progress()
         return
@@ -105,7 +107,7 @@ def shown(*, total: int = 1, quiet: bool = False) -> Iterator[Progress]:
     if not console.is_interactive:
         yield Progress()
         return
-    # Names come from a configuration, versions from servers: neither may be read as markup.
+    # Names come from a configuration, and versions from servers: neither may be interpreted as markup.
     columns = (SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
     bars = Bars(*columns, console=console, transient=True, redirect_stdout=False, redirect_stderr=False)
     watched = _Shown(bars, total)

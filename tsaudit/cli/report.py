@@ -16,7 +16,7 @@ from tsaudit.cli import options, show, stored
 def report(target: str, config: str | None, day: date | None) -> None:
     """Rewrite a report from the history.
 
-    For example, after you moved the report folder. Incidents are shown as they were on that day.
+    Use it, for example, after you moved the report folder. Incidents are shown as they were on that day.
     """
     settings = options.load_settings(config, "history", "report")
 

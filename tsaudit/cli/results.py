@@ -1,4 +1,4 @@
-"""Audit results as dictionaries: the command's JSON, from which its text and Markdown are made."""
+"""Audit results as dictionaries: the command's JSON, from which all other formats are made."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def of_run(run: AuditRun) -> dict[str, Any]:
-    """One audited target, with the keys that `docs/cli.md` lists."""
+    """The result of one audited target, with the keys that `docs/cli.md` lists."""
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
     found = of_result(run.result, run.profile, run.muted) if run.result else nothing
     return found | {
@@ -42,7 +42,7 @@ def of_run(run: AuditRun) -> dict[str, Any]:
 
 
 def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> dict[str, Any]:
-    """The same for a result alone, with its profile: no report, no changes.
+    """The same dictionary for a stored result and its profile, without report and changes.
 
     `muted`: fingerprints of the findings that the summary leaves out.
     """
@@ -73,8 +73,8 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
 
 
 def unknown_rules(found: dict[str, Any]) -> list[dict[str, Any]]:
-    """The rules that could not be evaluated, without those that are findings already, such as a database that was not
-    audited.
+    """The rules that could not be evaluated, except for codes that are findings already, such as a database that was
+    not audited.
     """
     codes = {one["code"] for one in found["findings"]}
     return [one for one in found["not_evaluated"] if one["outcome"] != "error" or one["code"] not in codes]
@@ -105,14 +105,14 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
 
 
 def _error_only() -> dict[str, Any]:
-    """The summary of a target about which only an error is known."""
+    """The summary of a target for which there is only an error."""
     from tsaudit.summary import Summary
 
     return dataclasses.asdict(Summary(""))
 
 
 def _measured(profile: Profile) -> dict[str, Any]:
-    """How large the target is; null where that is not known."""
+    """The size of the target; null where it is not known."""
     return {
         "measurements": len(profile.measurements) if profile.all_listed() else None,
         "series": profile.series,
@@ -129,7 +129,7 @@ def _cost(profile: Profile) -> dict[str, Any]:
 
 
 def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: bool) -> dict[str, Any]:
-    """One finding of the result."""
+    """One finding of the result, as a dictionary."""
     from tsaudit.model.finding import fingerprint
     from tsaudit.text.headline import headline
 
@@ -168,7 +168,7 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: b
 
 
 def _plan(plan: Plan, target: str) -> dict[str, Any]:
-    """What the plan is about, its first step, and its length; `tsaudit plan` prints all steps."""
+    """The plan's measurements, its first step, and its number of steps; `tsaudit plan` prints all steps."""
     from tsaudit.planning import describe
 
     begins = describe.beginning(plan, target)

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from tsaudit.net.watchdog import Deadline
 
 MOST_TABLES: Final = 50
-"""Of one target, whose kind and columns are shown."""
+"""Most tables of one target whose kind and columns are shown."""
 _MOST_OF_COMMENT: Final = 300
-"""Characters of the comment after the roles of a table."""
+"""Maximum number of characters in the comment after the roles of a table."""
 
 
 @dataclass(frozen=True, slots=True)
 class GuessedRoles:
-    """What somebody who knows the tables has to confirm."""
+    """The roles that somebody who knows the tables has to confirm."""
 
     entries: tuple[str, ...]
-    """Below `columns:` of the target: one line for each table, with a comment about what is in doubt."""
+    """Entries below the target's `columns:`: one line for each table, with a comment about what is in doubt."""
     roles: int
     others: int
-    """Tables of which no row was read."""
+    """Number of tables of which no row was read."""
 
     def __str__(self) -> str:
         """`3 roles guessed in 2 tables`."""
@@ -39,7 +39,7 @@ class GuessedRoles:
 
 
 def probed(target: Target, before: Profile | None = None) -> Probed:
-    """What exists on the target. ConnectorError if it cannot be reached. `before`: its newest profile."""
+    """What exists on the target. Raises ConnectorError if it cannot be reached. `before`: its newest profile."""
     from tsaudit.collect import probe
     from tsaudit.engines.opening import with_connection
 
@@ -52,7 +52,9 @@ def probed(target: Target, before: Profile | None = None) -> Probed:
 
 
 def guessed(found: Probed) -> GuessedRoles:
-    """The tables whose tags or kind rest on a guess. A table of which no row was read shows nothing to confirm."""
+    """The tables whose tags or kind were guessed. Tables of which no row was read are left out, because nothing is
+    known to confirm.
+    """
     read = [(table, _guessed_tags(table)) for table in found.tables if table.kind is not None]
     asked = [(table, tags) for table, tags in read if _is_unclassified(table) or tags]
     roles = sum(len(tags) for _, tags in read)
@@ -69,7 +71,7 @@ def _entry(table: Measurement, tags: list[str]) -> str:
 
 
 def _is_unclassified(table: Measurement) -> bool:
-    """Whether its rows do not show what they are, and its owner has not said it."""
+    """Whether the rows do not show their kind, and the configuration does not set it."""
     from tsaudit.analysis.columns.roles import CONFIGURED
     from tsaudit.model.profile import CLASSIFIED
 
@@ -77,7 +79,7 @@ def _is_unclassified(table: Measurement) -> bool:
 
 
 def _guessed_tags(table: Measurement) -> list[str]:
-    """The tags of the table that nothing declares."""
+    """The tags of the table that neither the database nor the configuration declares."""
     from tsaudit.analysis.columns.roles import is_guess
 
     return [tag.key for tag in table.tags if is_guess(tag.role_reason)]

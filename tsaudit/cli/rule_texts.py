@@ -25,13 +25,13 @@ class RuleLimit:
     """One limit of a rule."""
 
     name: str
-    """As in tsaudit.yaml."""
+    """The limit's name, as in tsaudit.yaml."""
     default: float | None
-    """None: only engines have one, if any."""
+    """None: only some engines have a value, or none has."""
     unit: str
     source: str
     engines: Mapping[str, Sequence[Any]]
-    """Engine to (number there, its source); None for one that only the server says."""
+    """Engine to value and source of the limit there; None if only the server knows the value."""
 
 
 @dataclass(frozen=True)
@@ -51,13 +51,13 @@ class RuleText:
     doc: str
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain lists and dictionaries."""
+        """The texts as plain lists and dictionaries."""
         plain = {key: list(value) if isinstance(value, tuple) else value for key, value in vars(self).items()}
         return plain | {"engines": sorted(self.engines), "limits": [asdict(limit) for limit in self.limits]}
 
 
 def rule_texts() -> tuple[RuleText, ...]:
-    """The texts of every rule, by code."""
+    """The texts of all rules, by code."""
     if plugins.installed(plugins.RULES) or plugins.installed(plugins.ENGINES):
         from tsaudit.rules import all_rules
 

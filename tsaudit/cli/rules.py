@@ -1,4 +1,4 @@
-"""`tsaudit rules` and `explain`: what is checked, and why. Printed from the rules' own texts."""
+"""`tsaudit rules` and `explain`: what is checked, and why. Both print the rules' own texts."""
 
 from __future__ import annotations
 
@@ -20,21 +20,23 @@ _AT_MOST: Final = "at most: the highest severity of a rule's findings. What a fi
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the plans (named sets of limits).")
 @click.option("--target", metavar="NAME", help="Show the setting of each rule for this target, and why.")
+@click.option("--unactioned", is_flag=True, help="Show how many of each rule's incidents nobody acted on, most first.")
 @click.option(
-    "--unactioned", is_flag=True, help="Show what became of each rule's incidents, those that nobody acted on first."
-)
-@click.option(
-    "--days", default=90, show_default=True, type=click.IntRange(1), help="Period of --unactioned, up to today."
+    "--days",
+    default=90,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Number of days for --unactioned, up to today.",
 )
 @options.config_option
 def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: int, config: str | None) -> None:
     """List the rules: code, name, highest severity, and the problem each finds.
 
-    What a finding costs decides how severe it is; the list has the highest severity that is possible.
+    The severity of a finding depends on what it costs; the list shows the highest severity of each rule.
 
-    With --unactioned, list the rules whose incidents opened in the period: how many were muted or closed by
-    themselves. A rule of which most were is a candidate for another limit or severity; see `rules` and `limits`
-    in tsaudit.yaml.
+    With --unactioned, lists the rules whose incidents opened in the period, and how many of these were muted or closed
+    by themselves. If that is true for most incidents of a rule, consider another limit or severity for it; see `rules`
+    and `limits` in tsaudit.yaml.
     """
     if plans:
         _plans(form)
@@ -109,7 +111,7 @@ def _unactioned(form: str, target: str | None, days: int, config: str | None) ->
 
 
 def _warn() -> None:
-    """What plug-ins cannot be used, on stderr."""
+    """Print on stderr which plug-ins cannot be used."""
     from tsaudit import plugins
 
     if plugins.installed(plugins.RULES):
@@ -153,14 +155,16 @@ def explain(rule: str, in_browser: bool) -> None:
 
 
 def _code_without_rule(wanted: str) -> str | None:
-    # Imported only here: it loads half of the model.
+    # Imported only here, because it imports half of the model.
     from tsaudit.model.finding import RULELESS_CODES
 
     return next((code for code, name in RULELESS_CODES.items() if wanted in (code.lower(), name)), None)
 
 
 def _open(code: str) -> None:
-    """Write the pages of all rules for this user, as they are beside every report, and open one of them."""
+    """Write the pages of all rules to this user's own folder, as they are written beside reports, and open
+    one of them.
+    """
     import webbrowser
     from pathlib import Path
 
@@ -174,7 +178,7 @@ def _open(code: str) -> None:
         raise click.ClickException(str(error)) from error
     page = root / rule_pages.FOLDER / f"{code}.html"
     click.echo(str(page))
-    # Not click.launch: without a display, it lets xdg-open complain about each browser that is not there.
+    # Not click.launch: without a display, it lets xdg-open print an error for each browser that is not installed.
     if not webbrowser.open(page.as_uri()):
         show.line("found no browser to open it in")
 

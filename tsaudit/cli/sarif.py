@@ -1,7 +1,7 @@
 """Audit results as SARIF 2.1.0, for code scanning: https://docs.oasis-open.org/sarif/sarif/v2.1.0/sarif-v2.1.0.html.
 
-Each target is a run. A finding is a result whose place is logical (database, table, column), and the line of
-tsaudit.yaml that names the target: code scanning shows nothing without a file.
+Each target is a run. A finding is a result with a logical location (database, table, column) and, because code scanning
+shows nothing without a file, the line of tsaudit.yaml that names the target.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {"critical": "error", "warning": "warning", "note": "note"}
 _LONGEST: Final = 4000
-"""Characters of a line."""
+"""Maximum number of characters in a line."""
 
 
 def log(targets: Iterable[dict[str, Any]], file: Path | None, lines: Mapping[str, int]) -> dict[str, Any]:
-    """The log. `file`: the configuration, and `lines`: each target's line in it; None if there is none."""
+    """The SARIF log. `file`: the configuration file; None if there is none. `lines`: each target's line in it."""
     from tsaudit.cli.rule_texts import rule_texts
 
     texts = {text.code: text for text in rule_texts()}
@@ -52,7 +52,7 @@ def _run(found: dict[str, Any], texts: Mapping[str, RuleText], place: dict[str, 
                 "rules": [_rule(rule, texts.get(rule["code"])) for rule in rules],
             }
         },
-        # The part before the last slash names what is compared with the run of another day.
+        # Code scanning compares runs whose IDs have the same part before the last slash.
         "automationDetails": {"id": f"tsaudit/{found['target']}/{found['day']}"},
         "invocations": [_invocation(found["error"])],
         "results": results,
@@ -60,7 +60,7 @@ def _run(found: dict[str, Any], texts: Mapping[str, RuleText], place: dict[str, 
 
 
 def _rule(rule: dict[str, Any], text: RuleText | None) -> dict[str, Any]:
-    """A rule with its page. Findings about the audit itself have no rule, and no page."""
+    """A rule with the address of its page. Findings about the audit itself have no rule, and no page."""
     about: dict[str, Any] = {"id": rule["code"], "name": rule["name"], "shortDescription": {"text": rule["title"]}}
     if text is None:
         return about | {"help": {"text": rule["title"]}}
@@ -91,7 +91,7 @@ def _of_finding(one: dict[str, Any]) -> dict[str, Any]:
 
 
 def _of_unknown(one: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """A rule that could not be evaluated: nobody knows what it would have found."""
+    """A result for a rule that could not be evaluated: it is not known what it would have found."""
     return {
         "kind": "open",
         "level": "none",
@@ -102,7 +102,7 @@ def _of_unknown(one: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
 
 
 def _fingerprints(value: str) -> dict[str, Any]:
-    """Of a result, so that it is the same one tomorrow; GitHub knows only the second name."""
+    """The fingerprints by which a result is recognized in the next run; GitHub knows only the second name."""
     return {"fingerprints": {"tsaudit/v1": value}, "partialFingerprints": {"primaryLocationLineHash": value}}
 
 
@@ -121,5 +121,5 @@ def _place(file: Path | None, line: int | None) -> dict[str, Any]:
 
 
 def _message(*lines: str) -> dict[str, str]:
-    """Plain text. A name must not become a link, which plain text has in SARIF: `[text](address)`."""
+    """A message in plain text. SARIF renders `[text](address)` as a link even in plain text, so names are escaped."""
     return {"text": "\n".join(printable(line, _LONGEST).replace("](", "] (") for line in lines)}

@@ -40,11 +40,11 @@ def schema() -> None:
 @click.option("--replace", is_flag=True, help="Remove existing columns files first.")
 @click.pass_context
 def export(ctx: click.Context, target: str, config: str | None, folder: Path | None, form: Form, replace: bool) -> None:
-    """Write the live schema, a columns file per measurement.
+    """Write the live schema, one columns file per measurement.
 
-    The files are in the format that `influx bucket-schema create --columns-file` takes for an explicit bucket. If such
-    a file cannot declare a measurement, the command skips and names it, and the exit code is 1. If the schema cannot be
-    read completely, nothing is written.
+    The files are in the format that `influx bucket-schema create --columns-file` takes for an explicit bucket. If a
+    measurement cannot be declared in such a file, the command skips and names it, and the exit code is 1. If the schema
+    cannot be read completely, nothing is written.
     """
     from tsaudit.config import columns_file
     from tsaudit.model.facts import STRUCTURE
@@ -76,11 +76,12 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
 def check(ctx: click.Context, target: str, config: str | None, folder: Path | None, enforced: bool, form: str) -> None:
     """Compare the live schema with columns files in any of the formats.
 
-    Whatever exists but is not declared is a warning, and the exit code is 1. Whatever is declared but does not exist is
-    a note: nobody has written it yet.
+    A column or measurement that exists but is not declared is a warning, and the exit code is 1. One that is declared
+    but does not exist is a note: nobody has written it yet.
 
     With --enforced, the explicit buckets of InfluxDB Cloud are compared with the schema that the server enforces:
-    differences were written before it was set. This follows the API documentation and was never tried on Cloud.
+    differences come from data written before that schema was set. This option follows the API documentation and was
+    never tested on InfluxDB Cloud.
     """
     from tsaudit.config import columns_file
     from tsaudit.schema.declared import compare
@@ -103,7 +104,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
 
 
 def _enforced(ctx: click.Context, target: str, config: str | None) -> tuple[columns_file.Schema, Profile]:
-    """The schema declared on the server, and the live schema of those databases; exits if there is none."""
+    """The schema declared on the server, and the live schema of the same databases; exits if no schema is declared."""
     from tsaudit.schema import declared as declared_schema
 
     profile = _live(target, config, frozenset({"declared_schema"}))
@@ -119,7 +120,7 @@ def _enforced(ctx: click.Context, target: str, config: str | None) -> tuple[colu
 
 
 def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> Profile:
-    """The target's schema now: the catalog, a sample of rows if roles are inferred, and further facts."""
+    """The target's current schema: the catalog, a sample of rows if roles are inferred, and the facts in `also`."""
     chosen = options.chosen(options.load_settings(config, "targets"), [name])[0]
 
     from tsaudit.collect import collect

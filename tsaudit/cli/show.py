@@ -1,4 +1,4 @@
-"""How the command prints: aligned columns, verdicts in color, JSON. Untrusted text is escaped first."""
+"""Functions that print: aligned columns, verdicts in color, JSON. Untrusted text is escaped first."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ def word(text: str, width: int = 0) -> str:
 
 
 def line(text: str = "") -> None:
-    """One line of text, whatever it contains."""
+    """Print one line, escaping whatever is not printable."""
     click.echo(printable(text, _LONGEST))
 
 
 def warning(text: str) -> None:
-    """One line on stderr, where it spoils no JSON."""
+    """Print one line on stderr, so that it does not become part of JSON on stdout."""
     click.echo(f"{click.style('warning:', fg='yellow', bold=True)} {printable(text, 1000)}", err=True)
 
 
 def clean(text: str) -> str:
-    """The text as it may be printed on a line."""
+    """The text with unprintable characters escaped and limited length, for one line."""
     return printable(text, _LONGEST)
 
 
 def width() -> int | None:
-    """Characters of a line on this terminal; None where the output is not a terminal."""
+    """Characters per line of the terminal; None if the output is not a terminal."""
     if not sys.stdout.isatty():
         return None
     import shutil
@@ -57,9 +57,10 @@ def width() -> int | None:
 
 
 def wrapped(text: str, indent: str, below: str = "", most: int | None = None) -> list[str]:
-    """Text of any length: wrapped for a terminal, one line otherwise. `below`: further indent of all lines but one.
+    """Text of any length as lines: wrapped for a terminal, otherwise one line. `below`: additional indent of all lines
+    but the first.
 
-    `most`: characters of a line, terminal or not; None: no limit.
+    `most`: maximum characters per line, also without a terminal; None: no limit.
     """
     safe = printable(text, _LONGEST_PARAGRAPH)
     room = min((one for one in (width(), most) if one is not None), default=None)
@@ -76,25 +77,27 @@ def wrapped(text: str, indent: str, below: str = "", most: int | None = None) ->
 
 
 def fitted(text: str, indent: str, severity: str = "") -> str:
-    """One line, cut off where the terminal ends. `severity`: a severity at its beginning, to be colored."""
+    """One line, cut off at the width of the terminal. `severity`: a severity at its beginning, to be colored."""
     room = width()
     safe = printable(text, _LONGEST if room is None else max(room - len(indent), 1))
     return indent + (word(severity) + safe.removeprefix(severity) if severity else safe)
 
 
 def whole(text: str, indent: str) -> str:
-    """A statement or an address: never broken or cut short by us, so that it can be copied from any terminal."""
+    """A statement or an address as one line: never broken or cut off by us, so that it can be copied from
+    any terminal.
+    """
     return indent + printable(text, _LONGEST_PARAGRAPH)
 
 
 def statement(text: str, indent: str) -> None:
-    """Print a statement of any number of lines, none of them broken."""
+    """Print a statement of any number of lines without wrapping any of them."""
     for one in text.splitlines():
         click.echo(whole(one, indent))
 
 
 def rows(text: str) -> int:
-    """The number of rows that the line takes on this terminal."""
+    """The number of rows that the line takes up on this terminal."""
     room = width()
     return 1 if room is None else max(1, -(-len(click.unstyle(text)) // (room + 1)))
 
@@ -106,7 +109,7 @@ def paragraph(text: str, indent: str, below: str = "", most: int | None = None) 
 
 
 def paragraphs(text: str, indent: str) -> None:
-    """Each line of the text as a paragraph: for fixes, whose statements are on separate lines."""
+    """Print each line of the text as a paragraph. For fixes, whose statements are on separate lines."""
     for line in text.split("\n"):
         paragraph(line, indent)
 
@@ -118,7 +121,7 @@ def table(
     gap: str = "  ",
     below: Sequence[Sequence[str]] = (),
 ) -> None:
-    """Rows in aligned columns, with the first word of a state or verdict in color; nothing if there are no rows.
+    """Print rows in aligned columns, with the first word of a state or verdict in color; nothing if there are no rows.
 
     `below`: for each row, paragraphs to be printed under it.
     """
@@ -147,7 +150,7 @@ def figures(pairs: Iterable[tuple[str, str]], indent: str, most: int | None = No
 
 
 def as_json(value: Any) -> None:
-    """Indented JSON, ASCII only: names that reverse or redraw a terminal stay escaped."""
+    """Print a value as indented JSON, ASCII only: names that reverse or redraw a terminal stay escaped."""
     import json
 
     click.echo(json.dumps(value, indent=2, ensure_ascii=True))

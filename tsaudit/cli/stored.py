@@ -1,4 +1,4 @@
-"""Audited days of the history, as commands ask for them."""
+"""Reads stored results for commands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 
 def result_of(store: Store, target: str, day: date | None) -> AuditResult:
-    """The result of the day; None for the newest day that is not in the future. A usage error if there is none."""
+    """The result of the day; None for the newest day that is not in the future. Raises a usage error if
+    there is none.
+    """
     days = store.days(target)
     if not days:
         raise click.BadParameter(f"`{target}` was never audited", param_hint="TARGET")

@@ -1,4 +1,4 @@
-"""`tsaudit version`: installed versions, for bug reports."""
+"""`tsaudit version`: installed versions, to include in bug reports."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def version() -> None:
 
 
 def unusable_plugins() -> tuple[Problem, ...]:
-    """All problems with what other packages provide."""
+    """All problems with plug-ins of other packages."""
     from tsaudit import plugins, rules
     from tsaudit.engines.registry import ENGINES
 
@@ -49,7 +49,7 @@ def unusable_plugins() -> tuple[Problem, ...]:
 
 
 def _missing(extra: str) -> list[str]:
-    """Packages that the extra would install and that are missing."""
+    """The packages of the extra that are not installed."""
     from importlib.metadata import PackageNotFoundError, distribution, requires
 
     wanted = [r for r in requires("tsaudit") or [] if re.search(rf"""extra == ["']{extra}["']""", r)]

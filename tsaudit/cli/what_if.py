@@ -1,4 +1,4 @@
-"""`tsaudit what-if`: the effect of changing tags, before anybody changes them."""
+"""`tsaudit what-if`: shows the effect of changing tags before anybody changes them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,9 @@ class BucketParam(_BucketType):
 @click.option("--database", metavar="NAME", help="The database, if several have the measurement.")
 @click.option("--drop", metavar="TAG", multiple=True, help="Drop this tag; may be given several times.")
 @click.option("--to-field", metavar="TAG", multiple=True, help="Turn this tag into a field.")
-@click.option("--bucket", type=BucketParam(), metavar="TAG:N", multiple=True, help="Hash its values into N buckets.")
+@click.option(
+    "--bucket", type=BucketParam(), metavar="TAG:N", multiple=True, help="Hash the tag's values into N buckets."
+)
 @click.option("--collisions", is_flag=True, help="Read rows of the live database, and look for points that collide.")
 @options.format_option("text", "json")
 def what_if(
