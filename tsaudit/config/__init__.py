@@ -1,1 +1,1 @@
-"""tsaudit.yaml: its keys, where it is read, and the errors in it."""
+"""tsaudit.yaml: its keys, how it is read, and how mistakes in it are reported."""

@@ -1,4 +1,4 @@
-"""What all parts of the configuration have in common."""
+"""The base class of all parts of the configuration."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ class Model(BaseModel):
     @model_validator(mode="before")
     @classmethod
     def _empty_is_absent(cls, data: Any) -> Any:
-        """A key without a value, for example with all its lines commented out, counts as absent. An unknown one stays:
-        `{token:x}` is a key that ends with the value.
+        """A key without a value, for example with all its lines commented out, counts as absent. Unknown keys are kept
+        so that they are reported: in `{token:x}`, YAML reads all of `token:x` as the key.
         """
         if data is None:
             return {}

@@ -1,6 +1,6 @@
 """Consistency checks across a configuration file, on plain data that may still contain other mistakes.
 
-The rules are only loaded if the file names one: that takes longer than all else about a file.
+The rules are only loaded if the file names one, because that takes longer than all other checks.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ from tsaudit.text import nearest
 from tsaudit.text.near_rules import near
 
 SLACK: Final = "slack"
-"""The built-in way to notify owners, which is not a plug-in."""
+"""The built-in notifier, which is not a plug-in."""
 _LEVELS: Final = ((), ("targets", "*"), ("targets", "*", "measurements", "*"))
-"""Where rules are configured, and limits."""
+"""The levels of the file at which rules and limits can be set."""
 APPRISE: Final = "apprise"
 """The notifier whose settings are owners, each with an address."""
 
 
 def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Places in the file, each with the problem there.
+    """Each place in the file that contradicts something, with the problem.
 
     While a plug-in with rules cannot be loaded, unknown rules and limits are not reported.
     """
@@ -41,7 +41,9 @@ def contradictions(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Places with patterns and limits that nothing in the file matches; they are harmless but have no effect."""
+    """Each place with a pattern or limit that matches nothing in the file, with the problem. These do no harm, but have
+    no effect.
+    """
     for place, pattern, names, what in _route_patterns(data):
         if _is_pattern(pattern) and not any(fnmatch.fnmatchcase(name, pattern) for name in names):
             yield place, f"`{pattern}` matches no {what}{_near(pattern, names)}"
@@ -60,7 +62,9 @@ def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _history(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """A history inside an audited database: it would be audited too, and tsaudit would need write permission there."""
+    """A history inside an audited database is a problem: it would be audited too, and tsaudit would need write
+    permission there.
+    """
     history = data.get("history")
     if history is not None and any(url == history for _, url in _at(data, "targets", "*", "url")):
         yield ("history",), "is a target's address; the history must not be inside an audited database"
@@ -102,7 +106,7 @@ def _limit_places(data: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Rules that do not exist, and names that are not rules."""
+    """Rules that do not exist, and names under `rules` that are not rules."""
     for place in _rule_places(data):
         name = str(place[-1])
         if any(plain(name) in (code.lower(), word) for code, word in RULELESS_CODES.items()):
@@ -119,15 +123,17 @@ def _rule_places(data: Mapping[str, Any]) -> Iterator[Path]:
 
 
 def _routes(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Routes that name a rule or a target that does not exist; patterns are fine, since matches may come later."""
+    """Routes that name a rule or a target that does not exist. Patterns may match nothing, since matches may be added
+    later.
+    """
     for place, name, names, what in _route_patterns(data):
         if not _is_pattern(name) and name not in names and not (what == "rule" and unusable()):
             yield place, f"there is no {what} `{name}`{_near(name, names)}"
 
 
 def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Notifiers that no installed package provides. An installed but broken notifier is not included: it only fails to
-    notify.
+    """Notifiers that no installed package provides. A notifier that is installed but broken is not reported here, but
+    when it fails to notify.
     """
     found = data.get("notifiers")
     for name, about in found.items() if isinstance(found, dict) else ():
@@ -144,11 +150,11 @@ def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, Collection[str], str]]:
-    """Every pattern of rules and targets in the routes, the names it may match, and what they are."""
+    """Every pattern for rules and targets in the routes, with the names it may match and the kind of these names."""
     if "routes" not in data:
         return
     rules = [*RULELESS_CODES.items(), *((rule.code, rule.name) for rule in all_rules())]
-    # As keys, because there may be a route for each of thousands of targets.
+    # A dictionary instead of a list, because there may be a route for each of thousands of targets.
     known = {
         "rules": (dict.fromkeys(word for pair in rules for word in pair), "rule"),
         "targets": (dict.fromkeys(name for _, name in _at(data, "targets", "*", "name")), "target"),
@@ -159,7 +165,9 @@ def _route_patterns(data: Mapping[str, Any]) -> Iterator[tuple[Path, str, Collec
 
 
 def _is_pattern(text: str) -> bool:
-    """A reference to a variable that is not set may stand for anything."""
+    """Whether the text is a pattern. A reference to a variable that is not set counts as one, because its value may be
+    anything.
+    """
     return any(c in text for c in "*?[") or "${" in text
 
 
@@ -168,7 +176,9 @@ def _near(pattern: str, names: Collection[str]) -> str:
 
 
 def _at(data: object, *pattern: str, kind: type = str) -> Iterator[tuple[Path, Any]]:
-    """Every text, or value of another kind, at places like `pattern`, where `*` stands for any key or position."""
+    """Every text, or value of the type `kind`, at places that match `pattern`, where `*` stands for any key or
+    position.
+    """
     if not pattern:
         if isinstance(data, kind):
             yield (), data

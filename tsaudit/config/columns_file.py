@@ -26,7 +26,9 @@ _HEADER: Final = ["name", "type", "data_type"]
 
 
 class ColumnsFileError(TsauditError):
-    """A columns file that cannot be read or written. One line: where, what, what to do."""
+    """A columns file that cannot be read or written. The error's text is one line: where the problem is, what it is,
+    and what to do.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +76,7 @@ def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Pa
 
 
 def read(folder: Path) -> Schema:
-    """The schema declared by the folder's files. ColumnsFileError if there are none, or one is malformed."""
+    """The schema declared by the folder's files. Raises ColumnsFileError if there are none, or one is malformed."""
     found: dict[tuple[str, str], tuple[FileColumn, ...]] = {}
     for file in _files(folder):
         key = unquote(file.parent.name), unquote(file.name.removesuffix(file.suffix))
@@ -102,7 +104,7 @@ def dumps(columns: Sequence[FileColumn], form: Form) -> str:
 
 
 def loads(text: str, form: Form) -> tuple[FileColumn, ...]:
-    """The columns that the text declares. ValueError says what is wrong, and on which line."""
+    """The columns that the text declares. Raises ValueError, which says what is wrong, and on which line."""
     columns = tuple(_column(at, entry) for at, entry in _entries(text, form))
     names = [c.name for c in columns]
     if twice := next((name for name in names if names.count(name) > 1), None):
@@ -113,7 +115,7 @@ def loads(text: str, form: Form) -> tuple[FileColumn, ...]:
 def _loaded(file: Path) -> tuple[FileColumn, ...]:
     form = next(f for f in get_args(Form) if file.suffix == f".{f}")
     try:
-        # As bytes, because text mode would take some characters in a name for the end of a line.
+        # Read as bytes, because text mode would treat some characters in a name as the end of a line.
         return loads(file.read_bytes().decode("utf-8-sig"), form)
     except OSError as error:
         raise ColumnsFileError(f"{file}: {error.strerror or error}") from error
@@ -127,16 +129,16 @@ def _files(folder: Path) -> Iterator[Path]:
 
 
 _LONGEST: Final = 255 - len(".ndjson")
-"""Bytes of the name of a file, in the file systems in use."""
+"""Maximum length of a file name without its suffix, in bytes, on common file systems."""
 
 
 def has_file_name(name: str) -> bool:
-    """Whether a file or folder can be named after it."""
+    """Whether the name can be used for a file or folder."""
     return len(_encoded(name).encode()) <= _LONGEST
 
 
 def _encoded(name: str) -> str:
-    # A name of only dots would be the folder itself, or its parent.
+    # Dots are encoded, because a name of only dots would be the folder itself, or its parent.
     return quote(name, safe=" ") if name.strip(".") else name.replace(".", "%2E")
 
 

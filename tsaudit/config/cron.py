@@ -7,7 +7,7 @@ from datetime import date
 from typing import Final
 
 NEVER: Final = "never"
-"""In place of an expression: audited only when somebody says so."""
+"""Used instead of an expression: Dagster never audits the target by itself."""
 
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DAYS: Final = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
@@ -30,7 +30,9 @@ _FIELDS: Final = (
 
 
 def check(line: str) -> str:
-    """The expression itself. ValueError unless it has five valid fields, is a nickname such as `@daily`, or `never`."""
+    """The expression itself. Raises ValueError unless it has five valid fields, is a nickname such as `@daily`, or
+    `never`.
+    """
     if line in _NICKNAMES or line == NEVER:
         return line
     parts = line.split()
@@ -62,7 +64,7 @@ def fires_on(line: str, day: date) -> bool:
         return False
     *_, of_month, month, of_week = _NICKNAMES.get(line, line).lower().split()
     on_date = _names(of_month, day.day, 1, 31, ())
-    # Sunday is 0 and 7.
+    # Both 0 and 7 stand for Sunday.
     weekday = day.isoweekday() % 7
     on_weekday = any(_names(of_week, number, 0, 7, _DAYS) for number in {weekday, weekday or 7})
     either = of_month != "*" and of_week != "*"
@@ -76,7 +78,7 @@ def _has_day(month: int, of_month: str) -> bool:
 
 
 def _names(part: str, value: int, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
-    """Whether the value is among those that one part of an expression names."""
+    """Whether one field of an expression includes the value."""
     for item in part.split(","):
         span, _, step = item.partition("/")
         first, _, last = span.partition("-")
@@ -88,7 +90,7 @@ def _names(part: str, value: int, lowest: int, highest: int, names: tuple[str, .
 
 
 def _is_item(item: str, lowest: int, highest: int, names: tuple[str, ...]) -> bool:
-    """`*`, `5`, `1-5`, `mon-fri`, each with or without a step: `*/15`."""
+    """Whether the text is a valid item: `*`, `5`, `1-5`, or `mon-fri`, each with or without a step, as in `*/15`."""
     span, slash, step = item.partition("/")
     if slash and not (step.isascii() and step.isdigit() and int(step) > 0):
         return False

@@ -1,4 +1,4 @@
-"""What an audit keeps on one machine although its Dagster instance spreads runs over several."""
+"""Warns about files that an audit keeps on one machine although its Dagster instance distributes runs over several."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _SHOWN: Final = 5
 
 
 def warnings(settings: Settings, targets: Iterable[Target], home: str | None = None) -> Iterator[str]:
-    """One line for each kind of file that the other machines do not have; none where runs stay on one machine.
+    """One line for each kind of file that other machines could not read; none if all runs stay on one machine.
 
-    `home`: Dagster's folder; by default, $DAGSTER_HOME.
+    `home`: Dagster's folder; None for $DAGSTER_HOME.
     """
     launcher = _launcher(home or os.environ.get("DAGSTER_HOME"))
     if launcher is None:
@@ -41,7 +41,9 @@ def warnings(settings: Settings, targets: Iterable[Target], home: str | None = N
 
 
 def _launcher(home: str | None) -> str | None:
-    """The class of a run launcher that leaves the machine; None for none, or if there is no readable dagster.yaml."""
+    """The class of a run launcher that starts runs on other machines; None if there is none, or no readable
+    dagster.yaml.
+    """
     if not home:
         return None
     try:

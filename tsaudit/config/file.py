@@ -43,7 +43,7 @@ class ConfigError(TsauditError):
 
 
 def find(path: str | Path | None = None) -> Path:
-    """The file to read: `path`, or the one named in TSAUDIT_CONFIG, or `./tsaudit.yaml`.
+    """The file to read: `path`, otherwise the file named in TSAUDIT_CONFIG, otherwise `./tsaudit.yaml`.
 
     Raises ConfigError if it does not exist.
     """
@@ -62,19 +62,21 @@ def load(
 ) -> Settings:
     """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
 
-    `variables`: what `${NAME}` stands for; None for the environment. With `resolve_env` off, secrets keep their
+    `variables`: the values of `${NAME}`; None for the environment. If `resolve_env` is False, secrets keep their
     `${NAME}`, and so does other text whose variable is not set. That is enough to list targets, owners, and schedules,
-    but not to connect. Values with a format (a number, a name, a schedule) need their variable even then.
+    but not to connect. Values with a format (a number, a name, a schedule) need their variable anyway.
 
-    `needs`: keys at the top of the file below which a variable that is not set is a problem; None for all. Elsewhere,
-    text keeps such a `${NAME}`.
+    `needs`: the top-level keys below which an unset variable is a problem; None for all. Below other keys, text keeps
+    such a `${NAME}`.
     """
     file = Path(path)
     return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables, needs)
 
 
 def load_content(content: bytes, path: str | Path) -> Settings:
-    """The result of `load` for a file with this content at `path`, whatever is there; secrets keep their `${NAME}`."""
+    """The result of `load` for a file with this content at `path`, without reading the file; secrets keep their
+    `${NAME}`.
+    """
     file = Path(path)
     return _settings(_document(content, printable(str(file))), str(file), file.absolute().parent, resolve_env=False)
 
@@ -109,7 +111,7 @@ def _settings(
 
 
 def _remember(settings: Settings) -> None:
-    """Mask the secrets in the settings in all text from now on; values of `${NAME}` are masked already."""
+    """Mask the secrets in the settings in all future output; values of `${NAME}` are already masked."""
     for target in settings.targets:
         secrets.remember_login(target.username, target.password.get_secret_value() if target.password else None)
         secrets.remember(*addresses.secrets_in(target.url.get_secret_value()))
@@ -124,7 +126,8 @@ def _remember(settings: Settings) -> None:
 def advice(path: str | Path) -> tuple[str, ...]:
     """Warnings about the file, one line each. Raises ConfigError.
 
-    These are secrets in plain text that should be `${NAME}`, and patterns and limits that nothing in the file matches.
+    Reported are secrets in plain text that should be `${NAME}`, and patterns and limits that nothing in the file
+    matches.
     """
     file = Path(path)
     document = _read(file)
@@ -142,7 +145,7 @@ def advice(path: str | Path) -> tuple[str, ...]:
 
 
 def target_lines(path: str | Path) -> dict[str, int]:
-    """The line of each target in the file, by its name. Raises ConfigError."""
+    """The line of each target in the file, by the target's name. Raises ConfigError."""
     document = _read(Path(path))
     targets = _Reader(str(path), document, False).data().get("targets") or ()
     named = [(n, one["name"]) for n, one in enumerate(targets) if isinstance(one, dict) and "name" in one]
@@ -198,14 +201,14 @@ class _Reader:
         self._variables = os.environ if variables is None else variables
         self._missing = problem_messages.unset if variables is None else problem_messages.not_passed
         self._unset: dict[Place, str] = {}
-        """Places where a reference stays because its variable is not set, with the variable."""
+        """Place to variable, for references that are kept because their variable is not set."""
         self._reported: set[Place] = set()
-        """Places with a problem."""
+        """Places that already have a reported problem."""
         self._built: dict[int, Any] = {}
         self.problems = set(document.problems)
 
     def settings(self) -> Settings | None:
-        """The document as settings; None if something is wrong, which is then in `problems`."""
+        """The document as settings; None if there are errors, which are then in `problems`."""
         data = self.data()
         known = dict(contradictions(data))
         for place, problem in known.items():
@@ -217,12 +220,12 @@ class _Reader:
             return None
 
     def data(self) -> Any:
-        """The document as plain Python, with the references filled in where possible."""
+        """The document as plain Python values, with references filled in where possible."""
         return self._value(self._document.root, ())
 
     def lines(self) -> list[str]:
         """The problems, sorted by line."""
-        # An address in a place for something else would be quoted, with its credentials.
+        # An address at a place where none belongs would be quoted together with its credentials.
         for place, text in _texts(self._document):
             if not _is_address(place):
                 secrets.remember(*addresses.tokens_in(text))
@@ -231,13 +234,15 @@ class _Reader:
         ]
 
     def _add(self, place: Place, problem: str, named: Place | None = None) -> None:
-        """`named`: how the message calls the place, if not by all of its keys."""
+        """Add a problem. `named`: the place to name in the message, if not `place` itself."""
         name = problem_messages.place(place if named is None else named)
         self._reported.add(place)
         self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
 
     def _value(self, node: Node, place: Place) -> Any:
-        """Plain Python of a node, with references filled in. A value shared by several aliases is built once."""
+        """The plain Python value of a node, with references filled in. A value shared by several aliases is
+        built once.
+        """
         if node.value is None:
             if node.comment and (problem := problem_messages.comment(node.comment, keys.at(place))):
                 self._add(place, problem)
@@ -284,7 +289,7 @@ class _Reader:
         A path, a host, a bucket, or a name from a variable is not a secret: reports have to show it.
         """
         is_address = _is_address(place)
-        # An address that still contains references is never connected to.
+        # An address that still contains references is never used to connect.
         ambiguous = is_address and "${" not in filled and addresses.is_ambiguous(filled, template, _words_of(values))
         for name, value in values.items():
             word = _WORD.format(name)
@@ -292,10 +297,10 @@ class _Reader:
                 secrets.remember(*addresses.secrets_in(value))
                 continue
             if is_address and addresses.in_file_path(template, word):
-                continue  # Whatever the variable is called: a shell's PWD is no password.
+                continue  # Whatever the variable is called: the PWD of a shell is not a password.
             as_credential = ambiguous or addresses.in_secret_part(template, word) if is_address else _is_login(place)
             if _is_of_notifier(place) and addresses.read(value) is not None:
-                # Masked as a whole, the scheme and the host would be masked in every text that has them.
+                # Masking the whole address would also mask its scheme and host in all other texts.
                 secrets.remember(*addresses.tokens_in(value))
             elif as_credential or addresses.names_a_secret(name):
                 secrets.remember(addresses.secret_path(value) if place[-1:] == ("webhook",) else value)
@@ -304,7 +309,7 @@ class _Reader:
             self._add(place, f"the address {addresses.AMBIGUOUS}{hint}")
 
     def _explain_all(self, items: Sequence[Mapping[str, Any]], *, is_consistent: bool) -> None:
-        """A problem for each item that is not the consequence of another one."""
+        """Add a problem for each item that is not just a consequence of another one."""
         missing: dict[Place, list[str]] = {}
         for item in items:
             if item["type"] == "missing":
@@ -315,7 +320,7 @@ class _Reader:
             if item["type"] == "extra_forbidden":
                 place = item["loc"]
                 problem, key = problem_messages.unknown_key(place, missing.get(place[:-1], ()), item["input"])
-                # `{token:x}` is a key without a value, which ends with a secret.
+                # In `{token:x}`, YAML reads all of `token:x` as a key without a value, and that key ends with a secret.
                 ends_with_value = item["input"] is None and meant.pair(str(place[-1])) is not None
                 self._add(place, problem, named=place[:-1] if ends_with_value else place)
                 answered.add((*place[:-1], key))
@@ -331,24 +336,26 @@ class _Reader:
         if place in self._unset:
             self._add(place, self._missing(self._unset[place]))
         elif item["type"] == "too_short" and item["input"]:
-            return  # Its entries are invalid, and pydantic only counts valid ones.
+            return  # Its entries are invalid, and pydantic counts only valid ones.
         elif place != () or is_consistent:
             written = None if _is_secret(place) or _is_of_notifier(place) else self._document.text(place)
             self._add(place, problem_messages.problem(item, place, written))
 
 
 def _is_secret(place: Place) -> bool:
-    """Whether the value there is kept out of messages; `limits` and the like contain only numbers."""
+    """Whether the value at the place must not appear in messages; `limits` and similar keys contain only numbers."""
     return bool(place) and place[-1] in ("url", "password", "token", "webhook", "history")
 
 
 def _is_address(place: Place) -> bool:
-    """Whether the value there is an address that may contain credentials. A webhook's address is secret as a whole."""
+    """Whether the value at the place is an address that may contain credentials. A webhook's address is completely
+    secret.
+    """
     return bool(place) and (place[-1] in ("url", "history") or place[-2:] == ("report", "folder"))
 
 
 def _is_of_notifier(place: Place) -> bool:
-    """Whether it is something that a notifier needs: which of it is secret, only the notifier knows."""
+    """Whether the place is a setting of a notifier: only the notifier knows which of its settings are secret."""
     return place[:1] == ("notifiers",) and len(place) > 2
 
 
@@ -375,7 +382,7 @@ def _texts(document: Document) -> Iterator[tuple[Place, str]]:
 
 
 def _reveals(place: Place, text: str) -> bool:
-    """Whether the text itself is secret: an address is only if it contains a password."""
+    """Whether the text itself is secret. An address is secret only if it contains a password."""
     if place[-1] not in ("url", "history"):
         return True
     try:

@@ -1,4 +1,4 @@
-"""What counts as harm: the constants by which findings become warnings, or critical."""
+"""What counts as harm: the constants that decide whether a finding is a warning, or critical."""
 
 from __future__ import annotations
 
@@ -15,45 +15,59 @@ _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class Harm(Model):
-    """From which cost on a finding is a warning, or critical. Each default says why it is what it is."""
+    """The costs from which a finding is a warning, or critical. Each default is explained."""
 
     horizon: Duration = timedelta(days=365)
-    """How far ahead bytes and series are judged at the present rate, if data is kept that long: a year is what people
-    budget.
+    """How far ahead the growth of bytes and series is evaluated at the present rate, if data is kept that long: budgets
+    are usually made for a year.
     """
     limit_warning: Share = 0.8
-    """Share of a limit: influxd itself begins to log at 80 %."""
+    """Share of a limit that is a warning: influxd itself begins to log at 80%."""
     limit_critical: Share = 0.95
-    """Share of a limit: what is left is less than a bad day."""
+    """Share of a limit that is critical: the remaining share can be used up on a single bad day."""
     warning_days: Annotated[int, Field(ge=0)] = 90
-    """Days until a limit, and how far ahead names and money are judged: a quarter is enough to change a writer."""
+    """Days until a limit is reached that are a warning, and how far ahead names and money are evaluated: a quarter is
+    enough time to change a writer.
+    """
     critical_days: Annotated[int, Field(ge=0)] = 14
-    """Days until a limit: less than most teams need to release and roll out."""
+    """Days until a limit is reached that are critical: less than most teams need to release and roll out a change."""
     min_series: _Amount = 10_000
-    """Avoidable series at the horizon: fewer take less than 10 MB of memory, and some 50 ms of a query of all."""
+    """Avoidable series at the horizon that are a warning: fewer take less than 10 MB of memory, and about 50 ms of a
+    query over all of them.
+    """
     min_unmeasured_series: _Amount = 1_000
-    """Avoidable series today, as long as their rate is not known: a leak should be seen while it is small."""
+    """Avoidable series today that are a warning while their rate is not known: a leak should be noticed while it is
+    small.
+    """
     min_series_share: Annotated[float, Field(ge=0, le=1)] = 0.05
-    """Of the series of the database: less than that is not what makes it slow."""
+    """Minimum share of the database's series: a smaller share does not make the database slow."""
     min_names: _Amount = 1_000
-    """Measurements, tables, or collections of one family, each of which costs memory, files, and catalog entries."""
+    """Measurements, tables, or collections of one family that are a warning: each costs memory, files, and catalog
+    entries.
+    """
     min_memory: Size = 512_000_000
-    """Memory that avoidable series take within `critical_days`, so that a server may run out of it."""
+    """Memory taken by avoidable series within `critical_days` that is critical, because a server may run
+    out of memory.
+    """
     max_memory: Size | None = None
-    """Memory that the database server has. Without it, series are never critical: no server tells how much it has."""
+    """Memory of the database server. If it is not set, series are never critical, because no server reports
+    its memory.
+    """
     min_bytes: Size = 100_000_000
-    """Avoidable bytes at the horizon: a DBA does not act on less."""
+    """Avoidable bytes at the horizon that are a warning: a smaller amount is not worth a DBA's time."""
     min_bytes_share: Annotated[float, Field(ge=0, le=1)] = 0.05
-    """Of the table and its indexes: less is not what fills the disk."""
+    """Minimum share of the table and its indexes: a smaller share does not fill the disk."""
     max_bytes: Size | None = None
-    """The space for data and indexes. Only MongoDB tells the size of its disk."""
+    """Disk space for data and indexes. Only MongoDB reports the size of its disk."""
     min_money: _Amount = 10
-    """Avoidable dollars a month: less than a meeting about it costs."""
+    """Avoidable dollars a month that are a warning: less than the cost of a meeting about them."""
     min_money_share: Annotated[float, Field(ge=0, le=1)] = 0.05
-    """Of the bill."""
+    """Minimum share of the query cost."""
     min_reads: _Amount = 500_000_000
-    """Rows a day that queries read in vain: from memory, fewer take less than 20 seconds of one processor a day."""
+    """Unnecessarily read rows a day that are a warning: from memory, fewer take less than 20 seconds of one processor a
+    day.
+    """
     max_rejected_share: Annotated[float, Field(ge=0, le=1)] = 0.001
-    """Of the points written: from this share on, rejected ones are critical."""
+    """Share of the points written that is critical if they are rejected."""
     max_overwritten_share: Annotated[float, Field(ge=0, le=1)] = 0.01
-    """Of the rows read: from this share on, overwritten ones are critical."""
+    """Share of the rows read that is critical if they were overwritten."""

@@ -1,4 +1,4 @@
-"""Connections that others could read: credentials without TLS, and TLS without certificate verification."""
+"""Warns about connections that others could read: credentials without TLS, and TLS without certificate verification."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _of(text: str, has_login: bool) -> Iterator[str]:
     elif address.scheme in _MONGODB:
         yield from _mongodb(address)
     else:
-        # An address within the address, such as an endpoint.
+        # An address inside an option of the address, such as an endpoint.
         for value in address.options.values():
             yield from _of(value, True)
 
@@ -58,7 +58,7 @@ def _without_tls(address: Address, has_login: bool) -> Iterator[str]:
 
 
 def _libpq(address: Address) -> Iterator[str]:
-    """As in libpq: https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-SSLMODE-STATEMENTS"""
+    """The rules of libpq: https://www.postgresql.org/docs/current/libpq-ssl.html#LIBPQ-SSL-SSLMODE-STATEMENTS"""
     options = address.options
     # SQLAlchemy accepts `host` more than once, with ports.
     named = ",".join([address.hosts, *(value for key, value in parse_qsl(address.query) if key == "host")])

@@ -1,4 +1,4 @@
-"""The keys of tsaudit.yaml and what each of them takes, as its JSON schema says."""
+"""The keys of tsaudit.yaml and the values each of them accepts, according to the JSON schema."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _NONE: Final[Schema] = {}
 
 
 def at(path: Path) -> Schema:
-    """What the configuration takes at the place; empty if it has no such key."""
+    """The schema of the value at the place; empty if there is no such key."""
     found = _schema()
     for part in path:
         found = at_key(found, part)
@@ -35,13 +35,13 @@ def at(path: Path) -> Schema:
 
 
 def at_key(schema: Schema, part: int | str) -> Schema:
-    """What it takes below a key, or at a position; empty if nothing."""
+    """The schema of the value below a key, or at a position; empty if there is none."""
     below = schema.get("properties", {}).get(part) or schema.get("items") or schema.get("additionalProperties")
     return _resolved(below) if isinstance(below, dict) else _NONE
 
 
 def takes(path: Path, text: str) -> bool:
-    """Whether the text is valid there, whatever else may be missing."""
+    """Whether the text is a valid value at the place, even if other required keys are missing."""
     value: Any = text
     for part in reversed(path):
         value = [value] if isinstance(part, int) else {part: value}
@@ -59,23 +59,23 @@ def kind(schema: Schema) -> str:
 
 
 def choices(schema: Schema) -> list[str]:
-    """The only values that it takes; empty if it takes others, too."""
+    """The only values that are accepted; empty if there are others, too."""
     return [str(choice) for choice in schema.get("enum", ())]
 
 
 def is_share(schema: Schema) -> bool:
-    """Whether it is a part of 1."""
+    """Whether the value is a share of 1."""
     return bool(schema.get("maximum") == 1)
 
 
 def is_secret(schema: Schema) -> bool:
-    """Whether a value of it is secret, or one of the values in it."""
+    """Whether the value, or one of the values in it, is secret."""
     within = [*schema.get("properties", {}).values(), schema.get("additionalProperties"), schema.get("items")]
     return bool(schema.get("writeOnly")) or any(is_secret(_resolved(one)) for one in within if isinstance(one, dict))
 
 
 def names(schema: Schema) -> list[str]:
-    """The keys below it; empty for any."""
+    """The valid keys below it; empty if any key is."""
     return list(schema.get("properties", ()))
 
 
@@ -86,7 +86,7 @@ def says(schema: Schema) -> str:
 
 
 def example(schema: Schema) -> str:
-    """What one may write there."""
+    """An example of a valid value."""
     if found := schema.get("examples"):
         return in_yaml(str(found[0]))
     if schema.get("type") == "array":
@@ -98,7 +98,7 @@ def example(schema: Schema) -> str:
 
 
 def in_yaml(text: str) -> str:
-    """In quotes where the file requires them, in which `off` and `7` are text without."""
+    """The text as a YAML scalar, in quotes where the file requires them; `off` and `7` are text without quotes, too."""
     shown = printable(text, 60)
     if re.fullmatch(r"[A-Za-z0-9_.-]+", shown):
         return shown
@@ -111,12 +111,12 @@ def as_line(key: str, text: str) -> str:
 
 
 def places(key: str) -> list[Path]:
-    """Where else a key of that name exists; `*` stands for any name or position."""
+    """All places where a key of that name exists; `*` stands for any name or position."""
     return [(*parent, key) for parent, keys in _parents().items() if key in keys]
 
 
 def is_shown(key: str) -> bool:
-    """Whether it is a key whose values may be quoted in a message about a file that cannot be read."""
+    """Whether values of the key may be quoted in a message about a file that cannot be read."""
     found = places(key)
     return bool(found) and not any(is_secret(at(place)) for place in found)
 
@@ -140,7 +140,7 @@ def _walk(schema: Schema, path: Path) -> Iterator[tuple[Path, frozenset[str]]]:
 
 
 def _resolved(schema: Schema) -> Schema:
-    """What a reference or an optional value stands for."""
+    """The schema that a reference or an optional value stands for."""
     said = {key: schema[key] for key in ("description", "examples") if key in schema}
     if options := [one for one in schema.get("anyOf", ()) if one.get("type") != "null"]:
         return {**_resolved(options[0]), **said}

@@ -1,5 +1,5 @@
-"""What somebody probably meant by a value in the form of another program: the same value in the form that tsaudit.yaml
-takes. Empty if it is not clear.
+"""Guesses what somebody meant by a value in another program's format: each function returns the same value in the
+format of tsaudit.yaml, or an empty text if that is not clear.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _UNITS: Final = {
     **dict.fromkeys(("y", "yr", "year"), (365, "d")),
 }
 _NAMED_UNITS: Final = {"_s": "s", "_days": "d"}
-"""The end of a key to the unit of its number."""
+"""End of a key to the unit of its number."""
 _POWERS: Final = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4}
 _NICKNAMES: Final = ("hourly", "daily", "weekly", "monthly")
 _NEVER: Final = ("off", "no", "none", "false", "manual", "disabled")
@@ -26,11 +26,11 @@ _TIME: Final = re.compile(r"(\d{1,2})(?::(\d{2}))?(?::00)?\s*([ap]\.?m\.?)?", re
 
 
 def duration(text: str) -> str:
-    """`7 days`, `1 month`, `12 Hours`, `PT12H` as `7d`, `30d`, `12h`, `12h`."""
+    """The duration that the text means: `7d`, `30d`, `12h`, `12h` for `7 days`, `1 month`, `12 Hours`, `PT12H`."""
     if iso := re.fullmatch(r"P(?:([0-9]{1,6}[DW])|T([0-9]{1,6}[HMS]))", text.strip()):
         return (iso[1] or iso[2]).lower()
     match = re.fullmatch(r"([0-9]{1,6})\s*([A-Za-z]+)", text.strip())
-    # A capital M is a month elsewhere.
+    # In other programs, a capital M is a month.
     if match is None or match[2] == "M":
         return ""
     word = match[2].lower()
@@ -39,7 +39,7 @@ def duration(text: str) -> str:
 
 
 def size(text: str) -> str:
-    """`16gb`, `1.5 G`, `2 GiB` as `16GB`, `1500MB`, `2147MB`."""
+    """The size that the text means: `16GB`, `1500MB`, `2147MB` for `16gb`, `1.5 G`, `2 GiB`."""
     match = re.fullmatch(r"([0-9]{1,9}(?:\.[0-9]{1,3})?)\s*([kmgt]?)(i?)b?(?:ytes)?", text.strip().lower())
     if match is None:
         return ""
@@ -50,7 +50,9 @@ def size(text: str) -> str:
 
 
 def number(text: str, key: str, *, share: bool, whole: bool) -> str:
-    """`100,000`, `500k`, and `80 %` as 100000, 500000, and 0.8, and `30m` as 1800 if the key ends with `_s`."""
+    """The number that the text means: 100000, 500000, and 0.8 for `100,000`, `500k`, and `80 %`, and 1800 for `30m` if
+    the key ends with `_s`.
+    """
     found = _number(text.strip(), key, share)
     if found is None or (whole and found != int(found)):
         return ""
@@ -74,7 +76,7 @@ def _number(text: str, key: str, share: bool) -> float | None:
 
 
 def schedule(text: str) -> str:
-    """`06:30`, `6 am`, `daily`, and an expression with seconds as an expression of five fields, or as a nickname."""
+    """The five-field cron expression or nickname for `06:30`, `6 am`, `daily`, or an expression with seconds."""
     word, fields = text.strip().lower(), text.split()
     if word in _NICKNAMES:
         return f'"@{word}"'
@@ -91,16 +93,16 @@ def schedule(text: str) -> str:
 
 
 def name(text: str) -> str:
-    """As the name of a target: with `-` for what none can contain; empty if nothing of it can be part of one."""
+    """The text as a target name: characters that a name cannot contain become `-`. Empty if no character is valid."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:100]
 
 
 def web_address(text: str) -> str:
-    """`reports.example.com` with its scheme."""
+    """The web address with its scheme, for a text such as `reports.example.com`."""
     return f"https://{text}" if re.fullmatch(r"[\w-]+(\.[\w-]+)*(:[0-9]+)?(/\S*)?", text) else ""
 
 
 def pair(text: str) -> tuple[str, str] | None:
-    """The key and the value in `name = plant`, `name:plant`, and `-name: plant`."""
+    """The key and the value in `name = plant`, `name:plant`, or `-name: plant`; None for other text."""
     match = re.fullmatch(r"\s*-?\s*([A-Za-z_]\w*)\s*(?:[:=]\s*|\s)(\S.*?)\s*", text)
     return (match[1], match[2]) if match else None

@@ -15,7 +15,7 @@ _EXPECTED: Final = {
     "finite_number": "expected a number, not infinity",
     "string_pattern_mismatch": "expected letters, digits, `_`, `.`, and `-`, with a letter or digit first",
 }
-"""What the kind of the value does not say."""
+"""What was expected, by the kind of pydantic's error, where the type of the value does not show it."""
 _FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "duration": meant.duration,
     "size": meant.size,
@@ -23,7 +23,7 @@ _FORMS: Final[Mapping[str, Callable[[str], str]]] = {
     "web_address": meant.web_address,
     "string_pattern_mismatch": meant.name,
 }
-"""What a text in another form may mean, by the kind of problem."""
+"""The function that guesses what a text in another format means, by the kind of the error."""
 _OTHER_NAMES: Final = {
     name: key
     for key, names in {
@@ -45,11 +45,11 @@ _OTHER_NAMES: Final = {
     }.items()
     for name in names
 }
-"""What other programs call a key."""
+"""Key of another program to the key of tsaudit.yaml with the same meaning."""
 
 
 def place(path: Path) -> str:
-    """`targets[0].engine`; empty for the top of the file."""
+    """The place in words: `targets[0].engine`; empty for the top of the file."""
     text = "".join(f"[{part}]" if isinstance(part, int) else f".{printable(part, 80)}" for part in path)
     return text.removeprefix(".")
 
@@ -60,7 +60,7 @@ def unset(name: str) -> str:
 
 
 def not_passed(name: str) -> str:
-    """The same where a program passes the variables."""
+    """The message about a reference whose variable does not exist, if a program passes the variables."""
     return f"the variable {name} has no value; set it where this program gets its variables, or write the value here"
 
 
@@ -71,7 +71,9 @@ def no_target(name: str, known: Collection[str]) -> str:
 
 
 def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:
-    """What is wrong, in words. `written` is the text in the file; None for secrets, lists, and mappings."""
+    """The message for one of pydantic's errors. `written` is the text in the file; None for secrets, lists, and
+    mappings.
+    """
     kind, context, schema = item["type"], item.get("ctx", {}), keys.at(path)
     if kind == "missing":
         return _missing(str(path[-1]), item["input"], schema)
@@ -89,9 +91,9 @@ def problem(item: Mapping[str, Any], path: Path, written: str | None) -> str:
 
 
 def unknown_key(path: Path, missing: Collection[str], value: object) -> tuple[str, str]:
-    """What is wrong with a key, and the key that was probably meant; empty if that is not clear.
+    """What is wrong with a key, and the key that was probably meant; the latter is empty if that is not clear.
 
-    `missing`: the keys that are required in the same place and not there.
+    `missing`: the required keys that are missing at the same place.
     """
     parent = keys.at(path[:-1])
     name, known = str(path[-1]), keys.names(parent)
@@ -114,7 +116,7 @@ def unknown_key(path: Path, missing: Collection[str], value: object) -> tuple[st
 
 
 def comment(text: str, schema: keys.Schema) -> str:
-    """The message about a text that is a comment; empty if none is expected there."""
+    """The message about a text that looks like a comment; empty if no text is expected there."""
     if schema.get("type") != "string":
         return ""
     better = "put it in quotes" if keys.is_secret(schema) else f'write "{printable(text, 60)}"'
@@ -122,7 +124,7 @@ def comment(text: str, schema: keys.Schema) -> str:
 
 
 def _homes(name: str, path: Path) -> list[str]:
-    """The keys under which one of this name belongs: those that share most of the path."""
+    """The keys below which a key of this name belongs: those that share most of the path."""
 
     def shared(place: Path) -> int:
         both = zip(place, path, strict=False)
@@ -140,7 +142,7 @@ def _missing(key: str, parent: object, schema: keys.Schema) -> str:
         return f"is missing; one of {', '.join(choices)}"
     example = keys.example(schema)
     if key == "url":
-        # What an address looks like, its engine knows.
+        # Only the engine knows its format of addresses.
         engine = ENGINES.get(str(said.get("engine"))) or next(iter(ENGINES.values()))
         example = engine.example_url.replace("{name}", printable(str(said.get("name", "metrics")), 40))
     return f"is missing; an example is `{example if example.startswith('- ') else f'{key}: {example}'}`"
@@ -167,7 +169,7 @@ def _not_a_choice(choices: list[str], written: str | None) -> str:
 
 
 def _better(item: Mapping[str, Any], path: Path, schema: keys.Schema, written: str | None) -> str:
-    """`; write 7d`: what to write instead; empty if it is not clear."""
+    """What to write instead, to append to the message: `; write 7d`; empty if it is not clear."""
     got, wanted = item.get("input"), schema.get("type")
     if wanted == "object" and isinstance(got, list):
         return f"; write them without the `- `{_as_lines(got, schema)}"
@@ -189,7 +191,7 @@ def _better(item: Mapping[str, Any], path: Path, schema: keys.Schema, written: s
 
 
 def _meant(problem: str, path: Path, schema: keys.Schema, written: str) -> str:
-    """The text in the form that is expected there."""
+    """The text in the format that is expected at the place; empty if it is not clear."""
     wanted = schema.get("type")
     if form := _FORMS.get(problem):
         return printable(form(written), 120)
@@ -204,7 +206,7 @@ def _meant(problem: str, path: Path, schema: keys.Schema, written: str) -> str:
         return ""
     if pair := _pair(written, schema):
         return keys.as_line(*pair)
-    # The main one of several keys is declared first.
+    # If there are several such keys, the main one is declared first.
     first = next(iter(keys.names(schema)), "")
     is_text = keys.at_key(schema, first).get("type") in ("string", "boolean")
     fits = is_text and not keys.is_secret(schema) and keys.takes((*path, first), written)
@@ -212,7 +214,7 @@ def _meant(problem: str, path: Path, schema: keys.Schema, written: str) -> str:
 
 
 def _pair(text: str, schema: keys.Schema) -> tuple[str, str] | None:
-    """The key and the value that the text was meant as, where such a key belongs."""
+    """The key and the value that the text probably stands for, if such a key belongs there; otherwise None."""
     pair = meant.pair(text)
     return pair if pair and pair[0] in keys.names(schema) else None
 
@@ -222,7 +224,7 @@ def _is_open(pair: tuple[str, str] | None) -> bool:
 
 
 def _as_lines(entries: list[Any], schema: keys.Schema) -> str:
-    """An example with what is in a list, where names with values belong."""
+    """An example with the items of a list as keys, where names with values are expected."""
     if keys.is_secret(schema) or not entries or not all(isinstance(entry, str) for entry in entries):
         return ""
     if not (names := keys.names(schema)):

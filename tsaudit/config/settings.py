@@ -31,39 +31,45 @@ from tsaudit.model.profile import TableKind
 from tsaudit.text import nearest
 
 Path = tuple[int | str, ...]
-"""Keys and list positions from the top of the file to one value."""
+"""Path from the top of the file to one value: keys and list positions."""
 
 
 class Budget(Model):
-    """How much of the audited database one audit may use. Whatever does not fit is a gap, never a guess."""
+    """How many resources of the audited database one audit may use. Whatever exceeds the budget is reported as a gap,
+    never estimated.
+    """
 
     statement_timeout_s: Finite = Field(60, gt=0)
-    """Seconds a statement may take before it is canceled, also on the server if the engine supports it."""
+    """Time limit of one statement, in seconds. It is then canceled, also on the server if the engine supports it."""
     deadline_s: Finite = Field(1800, gt=0)
-    """Seconds the whole audit of the target may take, including connecting. Enforced by the wall clock, within 10 s."""
+    """Time limit of the whole audit of the target, in seconds, including connecting. Enforced by the wall clock, within
+    10 s.
+    """
     concurrency: int = Field(1, ge=1, le=16)
     """Number of concurrent statements."""
     max_measurements: int = Field(10_000, ge=1)
-    """Number of measurements to audit; the rest is a gap."""
+    """Maximum number of measurements to audit; the rest is reported as a gap."""
     max_series: int = Field(2_000_000, ge=1)
-    """Series in a measurement up to which all are used; above it, an even sample, and figures are estimates."""
+    """Maximum number of series of a measurement that are all used; if there are more, an even sample is used, and
+    figures are estimates.
+    """
     max_listed: int = Field(20_000_000, ge=1)
     """Number of tag sets after which a listing is stopped, which leaves a gap."""
     max_family: int = Field(24, ge=3)
-    """For collections whose names differ only in a period or a number: how many are measured individually, on behalf of
-    the rest.
+    """For collections whose names differ only in a period or a number: how many of them are measured to represent the
+    others.
     """
     max_rows: int = Field(10_000, ge=100)
-    """Number of rows in a row sample. All samples of a target together have at most 500,000, or 1,000 each if that is
-    more.
+    """Maximum number of rows in a row sample. All samples of a target together have at most 500,000 rows, or 1,000 for
+    each measurement if that is more.
     """
     max_scan_rows: int = Field(1_000_000, ge=0)
-    """Number of rows a statement may read from a table if the engine's statistics can provide the rest (PostgreSQL); 0
-    for no limit.
+    """Maximum number of rows that a statement may read from a table if the engine's statistics can provide the rest
+    (PostgreSQL); 0 for no limit.
     """
     max_bytes_scanned: Size | None = Field(None, ge=1)
-    """Bytes that all statements of an audit may scan or be billed for, whichever is more, as counted by the engine
-    (Timestream); empty for no limit.
+    """Maximum number of bytes that all statements of an audit may scan or be billed for, whichever is more, as counted
+    by the engine (Timestream); empty for no limit.
     """
 
 
@@ -74,8 +80,8 @@ class Columns(Model):
     """
 
     kind: TableKind | None = None
-    """What its rows are: `series`, `events`, `reference`, `entity`, `queue`, `attribute_value`, or `other`:
-    no rule about tags and series evaluates an `other` one.
+    """The kind of rows: `series`, `events`, `reference`, `entity`, `queue`, `attribute_value`, or `other`. Rules about
+    tags and series do not evaluate a table of kind `other`.
     """
     time: str | None = None
     """The time column."""
@@ -90,8 +96,8 @@ Limits = dict[str, Finite]
 
 
 Rules = dict[str, RuleSetting]
-"""Code or name of a rule, or a pattern, to `off`, `on`, or the severity of its findings: `note`, `warning`, `critical`.
-A code or name takes precedence over a pattern, and an earlier pattern over a later one.
+"""Code or name of a rule, or a pattern, to `off`, `on`, or the severity of its findings: `note`, `warning`, or
+`critical`. A code or name takes precedence over a pattern, and an earlier pattern over a later one.
 """
 
 
@@ -103,35 +109,36 @@ class MeasurementOverride(Model):
     limits: Limits = {}
     """Limits for these measurements."""
     owner: str | None = None
-    """The owner of findings in them."""
+    """The owner of findings in these measurements."""
 
 
 class Target(Model):
     """One database server, account, or file to audit."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100, examples=["metrics"])
-    """Short and stable: history, incidents, and Dagster assets use it as their key."""
+    """A short name that does not change: history, incidents, and Dagster assets use it as their key."""
     engine: EngineName
     """The kind of database."""
     url: Secret
     """The address: a SQLAlchemy URL, or http(s)://host:port. Write credentials as `${NAME}`."""
     username: str | None = None
-    """If the engine takes it separately from the address."""
+    """The user name, if the engine takes it separately from the address."""
     password: Secret | None = None
-    """As `${NAME}`. For InfluxDB 2 and 3, the token."""
+    """The password, as `${NAME}`. For InfluxDB 2 and 3, the token."""
     databases: tuple[str, ...] = ()
     """Databases, buckets, or schemas to audit; empty for all except the engine's own. On InfluxDB 1.x, `shop` means all
-    retention policies of a database that contain data, `shop/raw` means one of them.
+    retention policies of the database that contain data, and `shop/raw` means one of them.
     """
     include: tuple[str, ...] = ("*",)
     """Patterns of measurement names to audit."""
     exclude: tuple[str, ...] = ()
     """Patterns of measurement names to skip; takes precedence over `include`."""
     window: Duration = timedelta(days=30)
-    """How far back facts about rows look."""
+    """How far back rows are read."""
     max_age: Duration = timedelta(days=7)
-    """How old a measurement's expensive facts may become before they are measured again. They are reused only if its
-    contents have not changed and the window contains the same rows; audits of past days neither reuse nor provide them.
+    """How old the results of a measurement's expensive queries may become before it is measured again. They are reused
+    only if its contents have not changed and the window contains the same rows. Audits of past days neither reuse
+    results nor provide them.
     """
     budget: Budget = Budget()
     """How much of the database one audit may use."""
@@ -144,30 +151,32 @@ class Target(Model):
     limits: Limits = {}
     """Limits for this target."""
     harm: Harm = Harm()
-    """From which cost on a finding in this target is a warning, or critical, where it differs from the general one."""
+    """The costs from which a finding in this target is a warning, or critical, where they differ from the general
+    `harm`.
+    """
     measurements: dict[str, MeasurementOverride] = {}
     """Pattern of measurement names to settings; the first that matches applies."""
     owner: str | None = None
-    """The owner, unless a route or a measurement sets another one."""
+    """The owner of its findings, unless a route or a measurement sets another one."""
     schedule: Schedule = "0 6 * * *"
-    """When Dagster audits it: a cron expression, UTC; `never` to audit it only when somebody says so."""
+    """When Dagster audits the target: a cron expression in UTC, or `never` to audit it only on request."""
     run_tags: dict[str, str] = {}
-    """Tags of its runs in Dagster, for example the queue of the workers that can reach it."""
+    """Tags of the target's runs in Dagster, for example the queue of the workers that can reach it."""
     group: str | None = None
-    """Targets of one group share a Dagster asset if granularity is `group`."""
+    """Targets with the same group share a Dagster asset if `granularity` is `group`."""
     asset_key: tuple[str, ...] | None = None
-    """Key of the owner's own Dagster asset, which gets the observation and the checks of each audit."""
+    """Key of the owner's own Dagster asset, to which the observation and the checks of each audit are attached."""
 
 
 class Owner(Model):
-    """A team that gets messages."""
+    """A team that receives messages."""
 
     channel: str | None = Field(None, examples=["#data"])
     """The Slack channel, `#name` or ID; ignored with a webhook, which has a fixed channel."""
     mention: str | None = None
-    """Slack user or user group ID to mention when something becomes critical: `U...` or `S...`."""
+    """Slack ID of a user or user group to mention when something becomes critical: `U...` or `S...`."""
     email: str | None = None
-    """Shown as the owner in Dagster."""
+    """E-mail address shown as the owner in Dagster."""
 
     @field_validator("mention")
     @classmethod
@@ -191,18 +200,18 @@ class Route(Model):
 
 
 class Incidents(Model):
-    """When a finding becomes an incident, and when one ends."""
+    """When a finding becomes an incident, and when an incident ends."""
 
     open_after: int = Field(1, ge=1)
-    """Consecutive bad audits before it opens."""
+    """Number of consecutive audits with the finding after which an incident opens."""
     resolve_after: int = Field(2, ge=1)
-    """Consecutive good audits before it is resolved."""
+    """Number of consecutive audits without the finding after which an incident is resolved."""
     unknown_after: int = Field(3, ge=1)
-    """Consecutive audits in which rules were unknown, before that becomes an incident (`TGT002`)."""
+    """Number of consecutive audits that could not evaluate rules after which that becomes an incident (`TGT002`)."""
 
 
 class Report(Model):
-    """Where reports are written and at which address they can be read."""
+    """Where reports are written, and at which address people can read them."""
 
     folder: str = ".tsaudit/reports"
     """A folder, or a URL: `s3://bucket/tsaudit`, or any other that fsspec knows."""
@@ -211,7 +220,7 @@ class Report(Model):
     values: Literal["redacted", "full"] = "redacted"
     """How values read from a database are shown in reports and messages."""
     keep_days: int | None = Field(None, ge=1)
-    """How many days before its newest audit a target's reports are kept; by default, all are."""
+    """Number of days before its newest audit for which a target's reports are kept; by default, all are kept."""
     mode: str = "0640"
     """Permissions of report files, and of profiles from `tsaudit collect -o`: four digits, as for chmod."""
 
@@ -220,7 +229,7 @@ class Report(Model):
     def _permissions(cls, value: str) -> str:
         if value.startswith("${"):
             return value
-        # The leading zero is required: without quotes, some YAML readers would read another number.
+        # The leading zero is required: without quotes, some YAML readers would otherwise read a different number.
         if not re.fullmatch(r"0[0-7]{3}", value):
             raise ValueError('expected four digits such as "0640" or "0600", in quotes')
         if int(value, 8) & 0o600 != 0o600:
@@ -246,23 +255,23 @@ class Settings(Model):
     report: Report = Report()
     """Where reports are written and at which address they can be read."""
     slack: Slack = Slack()
-    """How alerts are sent."""
+    """How alerts are sent to Slack."""
     notifiers: dict[str, NotifierSettings] = {}
-    """Other ways to notify owners: `apprise`, `alertmanager`, and notifiers of other packages, each with its
-    settings. `use:` names the notifier if the entry has another name, so that there may be several of one kind.
+    """Other notifiers: `apprise`, `alertmanager`, and notifiers of other packages, each with its settings. `use:` names
+    the notifier if the entry has another name, so that there can be several entries for one notifier.
     """
     owners: dict[str, Owner] = {"default": Owner()}
-    """Name to owner; `default` gets whatever has no other owner."""
+    """Owners by name; `default` is the owner of everything that has no other owner."""
     routes: tuple[Route, ...] = ()
-    """Which owner gets which findings; the first that matches wins."""
+    """Which owner gets which findings; the first matching route wins."""
     incidents: Incidents = Incidents()
-    """When a finding becomes an incident, and when one ends."""
+    """When a finding becomes an incident, and when an incident ends."""
     rules: Rules = {}
     """Rules switched off, or given another severity, for all targets."""
     limits: Limits = {}
     """Limits for all targets."""
     harm: Harm = Harm()
-    """From which cost on a finding is a warning, or critical."""
+    """The costs from which a finding is a warning, or critical."""
     targets: tuple[Target, ...] = Field(min_length=1)
     """What to audit."""
 
@@ -289,9 +298,9 @@ class Settings(Model):
 def inconsistencies(
     owners: Collection[str], names: Iterable[tuple[Path, str]], used: Iterable[tuple[Path, str]]
 ) -> Iterator[tuple[Path, str]]:
-    """Places in a file that contradict each other, each with the problem.
+    """Each place in a file that contradicts another one, with the problem.
 
-    `names` are the names of the targets, `used` the owners named outside `owners`; both with their places.
+    `names`: the names of the targets, `used`: the owners named outside `owners`; both with their places.
     """
     if "default" not in owners:
         yield ("owners",), "needs an entry `default` for findings without another owner"

@@ -12,27 +12,27 @@ from tsaudit.config.types import Duration, Finite, Reaction, SlackSecret, web_ad
 
 
 class Reactions(Model):
-    """What a reaction on a message in Slack does. Needs a bot token with the scope `reactions:read`."""
+    """What reactions on a message in Slack do. Needs a bot token with the scope `reactions:read`."""
 
     read: bool = True
-    """Whether reactions are read, at each audit."""
+    """Whether each audit reads reactions."""
     ack: Reaction = "eyes"
     """The reaction that acknowledges the open incidents of a message; "" for none."""
     mute: Reaction = "zzz"
-    """The reaction that mutes them."""
+    """The reaction that mutes the open incidents of a message; "" for none."""
     mute_for: Duration = timedelta(days=7)
-    """For how long."""
+    """How long a reaction mutes incidents."""
     most_asked: int = Field(50, ge=1, le=1000)
-    """Messages that are asked at a time; Slack allows about 50 such calls a minute."""
+    """Maximum number of messages whose reactions are read at a time; Slack allows about 50 such calls a minute."""
 
     @property
     def kinds(self) -> dict[str, str]:
-        """Name of each reaction that does something to what it does: `ack` or `mute`."""
+        """Name of each reaction that has an effect to the effect: `ack` or `mute`."""
         return {name: kind for name, kind in ((self.ack, "ack"), (self.mute, "mute")) if name}
 
     @property
     def mute_days(self) -> int:
-        """For how many days a reaction mutes; part of a day counts as a day."""
+        """Number of days that a reaction mutes; part of a day counts as a day."""
         return -(-self.mute_for // timedelta(days=1))
 
     @model_validator(mode="after")
@@ -43,7 +43,9 @@ class Reactions(Model):
 
 
 class Slack(Model):
-    """Where alerts go. With neither token nor webhook, they are printed in the terminal and stored as "not sent"."""
+    """How alerts are sent to Slack. With neither token nor webhook, they are printed in the terminal and stored as "not
+    sent".
+    """
 
     token: SlackSecret | None = None
     """Bot token with `chat:write` (and `channels:history`, to check after a crash which messages arrived; and
@@ -54,8 +56,8 @@ class Slack(Model):
     digest_weekday: Literal[
         "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "daily", "never"
     ] = "monday"
-    """The day of the digest, one message per owner with what is still open on all targets, if anything: a weekday,
-    `daily`, or `never`. It is sent once all targets due on that day have been audited, on that
+    """The day of the digest: a weekday, `daily`, or `never`. The digest is one message per owner with the incidents
+    that are still open on all targets, if any. It is sent once all targets due on that day have been audited, on that
     day or not at all.
     """
     reactions: Reactions = Reactions()
@@ -63,7 +65,7 @@ class Slack(Model):
     base_url: str = "https://slack.com/api/"
     """Base URL of Slack's web API; change it for a proxy or a test."""
     deadline_s: Finite = Field(300, gt=0)
-    """Seconds a run may spend on sending, over all channels; the rest stays queued for the next run."""
+    """Time limit for sending in one run, in seconds, over all channels; the rest stays queued for the next run."""
 
     @field_validator("webhook")
     @classmethod

@@ -19,12 +19,14 @@ _LONGEST: Final = timedelta(days=36_500)
 
 
 def misfit(kind: str, problem: str) -> PydanticCustomError:
-    """A value that is not in the form of its kind: `problem_messages` adds what was written, and what it may mean."""
+    """The error for a value that does not have the format of its kind: `problem_messages` adds the text in the file,
+    and what it may mean.
+    """
     return PydanticCustomError(kind, "{problem}", {"problem": problem})
 
 
 def web_address(value: str) -> str:
-    """The address itself, or a reference to it. `misfit` if it does not begin as one."""
+    """The address itself, or a reference to it. Raises `misfit` for other text."""
     if not value.startswith(("https://", "http://", "${")):
         raise misfit("web_address", "must start with https:// or http://")
     return value
@@ -80,7 +82,7 @@ Size = Annotated[
 Reaction = Annotated[str, AfterValidator(_reaction)]
 """The name of an emoji in Slack, with or without colons; may be empty."""
 Finite = Annotated[float, Field(allow_inf_nan=False)]
-"""A number to compare with: `nan` would never be exceeded and look like a pass."""
+"""A finite number, because `nan` as a limit would never be exceeded and look like a pass."""
 Secret = Annotated[SecretStr, Field(min_length=1)]
 """Text that stays out of every message and file. Never empty: an empty variable is a mistake, not a password."""
 
@@ -107,7 +109,9 @@ def _with_engines(schema: dict[str, Any]) -> None:
 
 
 EngineName = Annotated[str, AfterValidator(_known), Field(json_schema_extra=_with_engines)]
-"""One of the engines, including those of other packages. Looked up when a file is read, not before."""
+"""Name of an engine, including those of other packages. Checked when a file is read, not when this module
+is imported.
+"""
 
 
 def _nothing_is_empty(value: Any) -> Any:
@@ -115,14 +119,14 @@ def _nothing_is_empty(value: Any) -> Any:
 
 
 USE: Final = "use"
-"""The key that says which notifier an entry is for, so that there may be two of one kind."""
+"""The key that names the notifier of an entry, so that there can be several entries for one notifier."""
 NotifierSettings = Annotated[dict[str, Secret], BeforeValidator(_nothing_is_empty)]
-"""The settings of a notifier: `pager:` alone is enough for one without settings."""
+"""The settings of a notifier: `pager:` alone is enough for a notifier without settings."""
 
 
 def _one_word(value: SecretStr) -> SecretStr:
-    """Without the trailing newline of a secret read from a file. Characters that no HTTP header or address can contain
-    would fail later, with an error that quotes the secret.
+    """The secret without the trailing newline of a file. Rejects characters that no HTTP header or address can contain:
+    they would fail later, with an error that quotes the secret.
     """
     text = value.get_secret_value().strip()
     if not re.fullmatch(r"[!-~]+", text):
@@ -135,7 +139,7 @@ SlackSecret = Annotated[Secret, AfterValidator(_one_word)]
 
 
 def _word(value: Any) -> Any:
-    """YAML reads `on` and `off` as true and false."""
+    """Undo YAML's reading of `on` and `off` as true and false."""
     return {True: "on", False: "off"}.get(value, value) if isinstance(value, bool) else value
 
 

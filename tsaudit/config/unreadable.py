@@ -1,6 +1,6 @@
 """Why a text is not YAML, in plain words: the line to change, and how.
 
-The parser names its own state. What a person did is seen in the text around the place where it gave up.
+The parser's error describes the parser's state. What the person did wrong shows in the text around that place.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import yaml
 from tsaudit.config import keys, meant
 
 LINE_END: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
-"""As YAML counts lines."""
+"""Line ends, as YAML counts lines."""
 _MERGE: Final = re.compile(r"(<{7}|>{7}|\|{7}|={7})( .*)?")
 _STARTS: Final = "@`%&*!|>?"
-"""Characters with a meaning of their own where text begins."""
+"""Characters that have a special meaning where text begins."""
 NO_SPACES: Final = "is indented with a tab, or a blank that is no space; indent with spaces"
 _WORD: Final = r"[A-Za-z_]\w*"
 
@@ -50,7 +50,7 @@ def _cause(lines: Sequence[str], at: Any, opened: Any, said: str, text: str) -> 
             return row, needs_quotes(line_at(lines, row), column)
     start, lacks_colon = line_at(lines, opened.line)[opened.column : opened.column + 1], "expected ':'" in said
     if "flow" in said or (lacks_colon and start in ("[", "{")):
-        # In a file that ends early, the parser does not say what is open.
+        # In a file that ends early, the parser does not report what is still open.
         row, start = (opened.line, start) if start else _open_bracket(text)
         end = "]" if start == "[" else "}"
         return row, f"`{start}` is not closed: add `{end}` or a missing `,`; text with brackets needs quotes"
@@ -76,17 +76,17 @@ def _cause(lines: Sequence[str], at: Any, opened: Any, said: str, text: str) -> 
 
 
 def needs_quotes(line: str, column: int) -> str:
-    """What to do with text that begins with a character that has a meaning of its own."""
+    """What to do about text that begins with a character that has a special meaning."""
     return f"text that begins with `{line[column : column + 1]}` needs quotes{_in_quotes(line, column)}"
 
 
 def line_at(lines: Sequence[str], row: int) -> str:
-    """Empty behind the end, where the parser may be."""
+    """The line; empty beyond the end of the file, where the parser may be."""
     return lines[row] if 0 <= row < len(lines) else ""
 
 
 def _above(lines: Sequence[str], row: int) -> int:
-    """The nearest line above that has more than a comment."""
+    """The row of the nearest line above that has more than a comment."""
     return next((n for n in range(row - 1, -1, -1) if line_at(lines, n).split("#")[0].strip()), 0)
 
 
@@ -97,7 +97,9 @@ def _open_quote(lines: Sequence[str], row: int, column: int) -> tuple[int, str]:
 
 
 def _last_quote(text: str) -> tuple[int, int, int] | None:
-    """Row and column at which the last text in quotes begins, and the row where it ends, if that is another one."""
+    """Row and column at which the last quoted text begins, and the row where it ends; None unless it spans several
+    lines.
+    """
     quoted = [t for t in _tokens(text) if isinstance(t, yaml.ScalarToken) and t.style in ("'", '"')]
     if not quoted or quoted[-1].start_mark.line == quoted[-1].end_mark.line:
         return None
@@ -105,7 +107,7 @@ def _last_quote(text: str) -> tuple[int, int, int] | None:
 
 
 def _open_bracket(text: str) -> tuple[int, str]:
-    """The row of the last bracket that is open where the text ends, and the bracket."""
+    """The row and the character of the last bracket that is still open at the end of the text."""
     found: list[tuple[int, str]] = []
     for token in _tokens(text):
         if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
@@ -116,14 +118,14 @@ def _open_bracket(text: str) -> tuple[int, str]:
 
 
 def _tokens(text: str) -> Iterator[Any]:
-    """Those before the place where the parser gives up."""
+    """The tokens before the place where the parser gives up."""
     with contextlib.suppress(yaml.YAMLError):
         yield from yaml.scan(text, yaml.SafeLoader)
 
 
 def _as_pair(line: str) -> str:
-    """How to write the line, if a colon or blanks are missing in it: `engine: duckdb`, `- name: plant`; empty if none
-    are.
+    """How to write the line if a colon or spaces are missing in it, such as `engine: duckdb` or `- name: plant`; empty
+    if none are missing.
     """
     code = line.strip()
     if keys.places(code):
@@ -135,9 +137,11 @@ def _as_pair(line: str) -> str:
 
 
 def _in_quotes(line: str, column: int) -> str:
-    """`: "@daily"`, unless it may be secret: the text of the line from the column on, in the quotes that it needs."""
+    """What to write instead: the text of the line from the column on, in the quotes that it needs, as in `: "@daily"`.
+    Empty if the text may be secret.
+    """
     key = re.findall(rf"(<<|{_WORD})[\"']?\s*:\s", line[:column])
-    # Without a key, the text may belong to one on another line, unless it is in a list.
+    # The key of a text without one on its line may be on another line, unless the text is in a list.
     if not (key[-1] == "<<" or keys.is_shown(key[-1])) if key else not line.lstrip().startswith("- "):
         return ""
     rest = re.split(r"\s#", line[column:])[0].strip()

@@ -11,13 +11,14 @@ from tsaudit.text import many, nearest
 
 
 def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterator[UnusedSetting]:
-    """The measurement patterns that match none of the targets the route is for.
+    """The measurement patterns that match no measurement of the route's targets.
 
-    `profiles`: target to its profile. A route is skipped if one of its targets is missing there or was not listed
-    completely, because its matches may be there.
+    `profiles`: target to its profile. A route is skipped if one of its targets has no profile or was not listed
+    completely, because the pattern may match there.
     """
     for number, route in enumerate(settings.routes):
-        # First the few targets with a profile: an audit has one, and there may be thousands of targets and routes.
+        # The targets with a profile are checked first: an audit has one, and there may be thousands of targets and
+        # routes.
         if not all(profile.all_listed() for name, profile in profiles.items() if _fits(route.targets, name)):
             continue
         if not any(_fits(route.targets, name) for name in profiles):
@@ -37,7 +38,9 @@ def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterat
 
 
 def _unmatched(route: Route, names: list[str]) -> Iterator[str]:
-    """An empty pattern stands for findings on whole databases and targets."""
+    """The patterns of the route that match none of the names. An empty pattern matches findings about whole databases
+    and targets.
+    """
     yield from (
         p for p in route.measurements if p not in ("*", "") and not any(fnmatch.fnmatchcase(n, p) for n in names)
     )

@@ -1,8 +1,8 @@
-"""YAML with the line of every value, which error messages about a configuration file need.
+"""YAML with the line of every value, for error messages about a configuration file.
 
-Scalars stay text, quoted or not (`no`, `1e6`, and `007` mean what they say); only an empty value, `~`, and `null` are
-None. The schema decides which text is a number. Duplicate keys, custom tags, and values that contain themselves are
-rejected; anchors and merge keys (`<<`) work.
+Scalars stay text, quoted or not, so `no`, `1e6`, and `007` are not converted; only an empty value, `~`, and `null`
+become None. The schema decides which text is a number. Duplicate keys, custom tags, and values that contain themselves
+are rejected; anchors and merge keys (`<<`) work.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from tsaudit.config import unreadable
 from tsaudit.errors import TsauditError
 
 _Events: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-"""libyaml's parser if PyYAML has it. Composing stays in Python: libyaml's own composer ends the process if a text is
-nested deeply.
+"""libyaml's parser if PyYAML has it. Nodes are composed in Python, because libyaml's own composer crashes the process
+if a text is deeply nested.
 """
 
 _DEEPEST: Final = 40
-"""Levels of nesting; a configuration has six."""
+"""Maximum levels of nesting; a configuration has six."""
 _NULL: Final = "tag:yaml.org,2002:null"
 _MERGE: Final = "tag:yaml.org,2002:merge"
 _RESOLVED: Final[dict[str, Any]] = {
     **{first: [(_NULL, re.compile(r"(?:~|null|Null|NULL|)$"))] for first in ("~", "n", "N", "")},
     "<": [(_MERGE, re.compile(r"<<$"))],
 }
-"""By a scalar's first character."""
+"""Resolvers by the first character of a scalar."""
 _COMMENT: Final = re.compile(r"\s*(#[^\s#].*?)(\s+#.*|\s*)")
 _TAGS: Final = (_NULL, _MERGE, "tag:yaml.org,2002:str", "tag:yaml.org,2002:seq", "tag:yaml.org,2002:map")
 
@@ -42,12 +42,14 @@ class Node:
     """One value of the document."""
 
     line: int
-    """Counted from 1; 0 if there are no lines."""
+    """Line number from 1; 0 if there are no lines."""
     value: str | list[Node] | dict[str, Node] | None
     key_lines: dict[str, int] = field(default_factory=dict)
-    """Of a mapping: the line of each key."""
+    """For a mapping: the line of each key."""
     comment: str = ""
-    """Where there is no value: what begins with `#` without a blank after it, and may have been meant as one."""
+    """If there is no value: text that begins with `#` without a space after it, which may have been meant
+    as the value.
+    """
 
     def child(self, part: int | str) -> Node | None:
         """The value of a key or at a position; None if there is none."""
@@ -59,7 +61,7 @@ class Node:
 
 
 class DocumentError(TsauditError):
-    """The text is not a YAML document; nothing in it can be trusted."""
+    """The text is not a YAML document, so nothing in it can be used."""
 
     def __init__(self, line: int, problem: str) -> None:
         super().__init__(problem)
@@ -73,7 +75,7 @@ class Document:
 
     root: Node
     problems: list[tuple[int, str]]
-    """(line, what is wrong)."""
+    """Line and description of each problem."""
 
     def line(self, path: tuple[int | str, ...]) -> int:
         """The line of the key or list item at `path`, or of the nearest enclosing one."""
@@ -87,7 +89,7 @@ class Document:
         return line
 
     def text(self, path: tuple[int | str, ...]) -> str | None:
-        """The text at `path` as written in the file; None if there is none, or not a single text."""
+        """The text at `path` as written in the file; None if there is no value, or it is not a scalar."""
         node: Node | None = self.root
         for part in path:
             node = node.child(part) if node else None
@@ -95,7 +97,7 @@ class Document:
 
 
 def parse(text: str) -> Document:
-    """The one document in `text`; an empty text is an empty mapping. Raises DocumentError."""
+    """The only document in `text`; an empty text is an empty mapping. Raises DocumentError."""
     lines = unreadable.LINE_END.split(text)
     try:
         root = _Composer(text, lines).get_single_node()
@@ -128,7 +130,7 @@ def _node_of(data: object) -> Node:
 
 def _unreadable(text: str, error: yaml.MarkedYAMLError) -> DocumentError:
     if "nesting depth" in f"{error.problem} {error.context}":
-        # libyaml's own limit is higher, but it reads ahead of what is composed.
+        # libyaml's own limit on nesting is higher, but it parses ahead of what is composed.
         return _too_deep(_line(error))
     return DocumentError(*unreadable.explained(text, error))
 
@@ -154,10 +156,12 @@ class _Composer(Composer, Resolver):
         self._lines = lines
         self._depth = 0
         self._unfinished: set[str] = set()
-        """Anchors of the nodes around the current one."""
+        """Anchors of the nodes that contain the current one."""
 
     def compose_node(self, parent: yaml.Node | None, index: Any) -> yaml.Node | None:
-        """The next node, and all below it. DocumentError if it contains itself, or would exhaust the stack."""
+        """The next node, with all nodes below it. Raises DocumentError if it contains itself, or is nested too deeply
+        for the stack.
+        """
         event = self.peek_event()
         anchor, line, column = event.anchor, event.start_mark.line + 1, event.start_mark.column
         if isinstance(event, yaml.AliasEvent):
@@ -181,7 +185,7 @@ class _Composer(Composer, Resolver):
 
 
 class _Builder:
-    """Turns composed nodes into ours, each once, and collects problems that do not prevent reading."""
+    """Turns composed nodes into `Node` objects, each once, and collects problems that do not prevent reading."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self.problems: list[tuple[int, str]] = []
@@ -189,14 +193,14 @@ class _Builder:
         self._built: dict[yaml.Node, Node] = {}
 
     def node(self, source: yaml.Node) -> Node:
-        """The node, and all below it."""
+        """The node, with all nodes below it."""
         if source not in self._built:
             self._built[source] = self._new(source, source.start_mark.line + 1)
         return self._built[source]
 
     def _new(self, source: yaml.Node, line: int) -> Node:
         if source.tag not in _TAGS:
-            # Without the word itself: it may be the beginning of a password.
+            # Without the tag itself: it may be the beginning of a password.
             needs = "text that begins with `!` needs quotes"
             foreign = "; a word such as `!vault` before a value has no meaning here" if source.value else ""
             self.problems.append((line, f"{needs}{foreign}"))
