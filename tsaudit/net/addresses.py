@@ -1,4 +1,4 @@
-"""Addresses that contain credentials: their parts, and whether every reader would parse them the same way."""
+"""Parses addresses that contain credentials, and checks whether every program would parse them the same way."""
 
 from __future__ import annotations
 
@@ -19,21 +19,23 @@ _SECRET_NAME: Final = re.compile(
     r"pass|pwd|token|secret|credential|signature|\bsig\b|api_?key|access_?key", re.IGNORECASE
 )
 _FILE_PATH: Final = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:///[^?#@]*|[^:?#@]*)(?=[?#]|$)")
-"""The path in the address of a file, or a path by itself. One with `@` may be credentials with a scheme gone wrong."""
+"""The path in the address of a file, or a path by itself. A path with `@` is excluded: it may be credentials after a
+misspelled scheme.
+"""
 _TOKEN: Final = 8
-"""Characters of the shortest token that a service would give out."""
+"""Minimum length of a token, in characters: services do not issue shorter ones."""
 _PLAIN: Final = re.compile(r"[a-z]+([-_.][a-z]+)*|[^@\s]+@[\w-]+(\.[\w-]+)+")
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """An address parsed according to RFC 3986; every part as written, including percent-encoding."""
+    """An address parsed according to RFC 3986; every part is kept as written, including percent-encoding."""
 
     scheme: str
     username: str | None
     password: str | None
     hosts: str
-    """With their ports; several are separated by commas."""
+    """The hosts with their ports; several are separated by commas."""
     path: str
     query: str
     fragment: str
@@ -75,10 +77,10 @@ def read(text: str) -> Address | None:
 
 
 def is_ambiguous(text: str, template: str = "", values: Mapping[str, str] | None = None) -> bool:
-    """Whether another reader may parse the address differently.
+    """Whether another program may parse the address differently.
 
-    `template` is the address before its `${NAME}` were filled in, with a word in place of each, and `values` contains
-    the values of these words: each must stay in the part where it was written.
+    `template` is the address before its `${NAME}` were filled in, with a word in place of each. `values` contains the
+    value for each word, which must stay in the part of the address where it was written.
     """
     address = read(text)
     if address is None:
@@ -99,7 +101,7 @@ def _changed(address: Address, template: str, values: Mapping[str, str]) -> bool
     """Whether a value has changed how the address is parsed."""
     meant = read(template)
     if meant is None or (meant.username is None and not any(word in meant.query for word in values)):
-        return False  # The host itself, or the whole address, comes from elsewhere.
+        return False  # The host itself, or the whole address, comes from a variable.
 
     def filled(part: str | None) -> str | None:
         for word, value in values.items():
@@ -114,20 +116,20 @@ def _changed(address: Address, template: str, values: Mapping[str, str]) -> bool
 
 
 def secrets_in(text: str) -> Iterator[str]:
-    """What has to be kept secret in an address, percent-encoded or not."""
+    """The secret parts of an address, both as written and percent-decoded."""
     address = read(text)
     if address is None:
         return
     found = [address.password] if address.password else []
     if address.password is None and address.username and address.scheme in ("http", "https"):
-        found.append(address.username)  # A token, as some services accept it.
+        found.append(address.username)  # A token, which some services accept as the user name.
     yield from found
     yield from (value for key, value in parse_qsl(address.query) if names_a_secret(key))
 
 
 def tokens_in(text: str) -> Iterator[str]:
-    """What may be secret in the address of a service, each of which has its tokens elsewhere: every part but the scheme
-    and names of hosts, plain words, which reports are full of, and addresses of e-mail.
+    """Parts of a service's address that may be tokens, whose position differs between services: every part except for
+    the scheme, host names, plain words (which are common in reports), and e-mail addresses.
     """
     address = read(text)
     if address is None:

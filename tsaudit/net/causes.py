@@ -25,7 +25,7 @@ _MARKUP: Final = re.compile(rb"\s*<(!doctype|html|head|body|\?xml|title)", re.IG
 
 
 def words(error: BaseException) -> str:
-    """What went wrong with a connection, in few words and without memory addresses of objects."""
+    """What went wrong with a connection, in a few words and without memory addresses of objects."""
     for cause in _causes(error):
         if found := _cause(cause):
             return found
@@ -38,13 +38,14 @@ def words(error: BaseException) -> str:
 
 
 def is_page(headers: object, body: bytes) -> bool:
-    """Whether a body is a web page."""
+    """Whether the body of a response is a web page."""
     kind = str(getattr(headers, "get", lambda *_: "")("Content-Type", "")).lower()
     return kind.startswith("text/html") or _MARKUP.match(body[:200]) is not None
 
 
 def what_it_is(response: urllib3.BaseHTTPResponse, credentials: str) -> str:
-    """What the peer says in place of a greeting: `rejects ...`, `is busy ...`; empty if it may be the server.
+    """What the peer's response shows if it is not a greeting: `rejects ...`, `is busy ...`; empty if the peer may be
+    the expected server.
 
     `credentials`: the rejected credentials, in words.
     """

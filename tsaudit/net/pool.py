@@ -23,14 +23,14 @@ from tsaudit.net.sockets import shut_down
 from tsaudit.net.watchdog import OutOfTimeError, bounded, within
 
 BEGINNING_BYTES: Final = 1 << 16
-"""How much is read of a body that is not the response: of an error, or of a greeting. The rest is not read."""
+"""Maximum bytes read of a body that is not a result: of an error, or of a greeting. The rest is not read."""
 _READ_BYTES: Final = 1 << 16
 _BEGINNING_S: Final = 2.0
 _CONNECT_S: Final = 10.0
 
 
 class UnfitAnswerError(TsauditError, HTTPError):
-    """A response that is not used: a redirect, an encoded body, or too much of it. One line."""
+    """A response that cannot be used: a redirect, an encoded body, or too much data. The error's text is one line."""
 
 
 class TooBigAnswerError(UnfitAnswerError):
@@ -38,11 +38,11 @@ class TooBigAnswerError(UnfitAnswerError):
 
 
 class BoundedPool(urllib3.PoolManager):
-    """For one thread at a time, except for `abort`. Requests go inside `until`, and so does reading their answers.
+    """A pool for one thread at a time, except for `abort`. Make requests and read their responses inside `until`.
 
-    Redirects are never followed: credentials stay with the host they are for. No encoding is asked for or accepted: a
-    small body could become a big one. Bodies of errors, and of requests with `preload_content`, are read up to
-    `BEGINNING_BYTES`; all others are left to the caller to read piece by piece.
+    Redirects are never followed, so that credentials are sent only to the host they are for. Encodings are neither
+    requested nor accepted, because a small body could become a big one. Bodies of errors, and of requests with
+    `preload_content`, are read up to `BEGINNING_BYTES`; the caller reads all others piece by piece.
     """
 
     def __init__(self, *place: Any, **settings: Any) -> None:
@@ -52,7 +52,7 @@ class BoundedPool(urllib3.PoolManager):
 
     @contextmanager
     def until(self, seconds: float) -> Iterator[None]:
-        """Stop what happens inside after `seconds`. OutOfTimeError."""
+        """Stop the work inside the `with` block after `seconds`. Raises OutOfTimeError."""
         limit = bounded(seconds, self.abort)
         with self._sockets.limited_by(limit), limit:
             yield
@@ -69,7 +69,7 @@ class BoundedPool(urllib3.PoolManager):
     def urlopen(  # type: ignore[override]  # urllib3 has overloads of its own
         self, method: str, url: str, redirect: bool = False, **settings: Any
     ) -> urllib3.BaseHTTPResponse:
-        """The response; UnfitAnswerError if it cannot be used."""
+        """The response. Raises UnfitAnswerError if it cannot be used."""
         del redirect
         only_beginning = settings.pop("preload_content", True)
         settings["headers"] = {**(settings.get("headers") or self.headers), "Accept-Encoding": "identity"}
@@ -89,7 +89,7 @@ class BoundedPool(urllib3.PoolManager):
     def beginning(self, response: urllib3.BaseHTTPResponse, *, keep: bool = True) -> urllib3.HTTPResponse:
         """The same response, with the part of its body that arrives soon, at most `BEGINNING_BYTES`."""
         parts: list[bytes] = []
-        # What came is enough; the status says the rest.
+        # The part received so far is enough; the status says the rest.
         with contextlib.suppress(HTTPError, OSError), bounded(_BEGINNING_S, self.abort):
             size = 0
             while size < BEGINNING_BYTES and (data := response.read1(_READ_BYTES)):
@@ -106,14 +106,14 @@ class BoundedPool(urllib3.PoolManager):
 
 
 class BoundedProxy(BoundedPool, urllib3.ProxyManager):
-    """The same through a proxy, whose address comes first."""
+    """The same pool through a proxy, whose address is the first argument."""
 
 
 _OF_THE_BODY: Final = frozenset({"content-length", "transfer-encoding", "content-encoding"})
 
 
 def whole(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
-    """The whole body; UnfitAnswerError when it has more than `most` bytes."""
+    """The whole body. Raises UnfitAnswerError if it has more than `most` bytes."""
     parts: list[bytes] = []
     size = 0
     while data := response.read1(_READ_BYTES):
@@ -126,8 +126,8 @@ def whole(response: urllib3.BaseHTTPResponse, most: int) -> bytes:
 
 
 def _redirected(url: str, place: str) -> str:
-    """What to do about a redirect. To set another host as `url` is no advice: it would get the credentials, and a peer
-    may name an address inside this network.
+    """What to do about a redirect. Changing `url` to another host is not suggested: that host would get the
+    credentials, and the peer may name an address inside this network.
     """
     try:
         is_same = urlsplit(place).hostname == urlsplit(url).hostname
@@ -150,7 +150,7 @@ def _shown(place: str) -> str:
 class _Sockets:
     """A second handle for each open socket, to shut it down whatever its connection is doing.
 
-    TLS takes over the first one before its handshake, and a connection forgets it while a last body is being read.
+    TLS takes over the first handle before its handshake, and a connection forgets it while it reads the last body.
     """
 
     def __init__(self) -> None:
@@ -159,10 +159,10 @@ class _Sockets:
         self._lock = threading.Lock()
 
     def connected(self, connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
-        """A new socket, of which a handle is kept."""
+        """A new socket, for which a second handle is kept."""
         limit = connection.timeout if isinstance(connection.timeout, int | float) else _CONNECT_S
         try:
-            # A DNS lookup cannot be interrupted, and each of its addresses would get the whole time.
+            # A DNS lookup cannot be interrupted, and each of the addresses it returns would get the full time.
             made = within(limit, connect, too_late=lambda late: late.close())
         except OutOfTimeError as error:
             raise ConnectTimeoutError(connection, f"no connection within {limit:.3g} s") from error

@@ -1,7 +1,8 @@
-"""Finds out what kind of server listens on a port, for an error about one that is not the expected engine.
+"""Finds out what kind of server listens on a port, for the error message if it is not the expected engine.
 
-At most three connections, each with a timeout: one that waits for a greeting, one that sends a browser's request, one
-that sends the request of PostgreSQL's clients. Nothing secret is sent, and at most some hundred bytes are read.
+It makes at most three connections, each with a timeout: one that waits for a greeting, one that sends a browser's
+request, and one that sends the request of a PostgreSQL client. Nothing secret is sent, and at most a few hundred bytes
+are read.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 
 _READ: Final = 600
 _GREETING_S: Final = 0.5
-"""Servers that speak first do so immediately."""
+"""Seconds to wait for a greeting: servers that speak first do so immediately."""
 _STARTTLS: Final = bytes.fromhex("0000000804d2162f")
 """PostgreSQL's SSLRequest: https://www.postgresql.org/docs/current/protocol-message-formats.html"""
 _GET: Final = b"GET / HTTP/1.0\r\n\r\n"
@@ -28,7 +29,7 @@ _GREETINGS: Final = (
 _ANSWERS: Final = (
     (re.compile(rb"trying to access MongoDB over HTTP"), "MongoDB"),
     (re.compile(rb"\AHTTP/1\.[01] 400 .*HTTPS|Client sent an HTTP request to an HTTPS", re.DOTALL), "an HTTPS server"),
-    # A complete header, or a long one: the beginning of a slow response may still come from MongoDB.
+    # A complete header, or a long text: the beginning of a slow response may still come from MongoDB.
     (re.compile(rb"\AHTTP/(.*\r\n\r\n|.{500})", re.DOTALL), "an HTTP server"),
     (re.compile(rb"\A[\x15\x16]\x03"), "a server that speaks TLS"),
     (re.compile(rb"\A-(ERR|NOAUTH|DENIED)"), "Redis"),
@@ -36,7 +37,9 @@ _ANSWERS: Final = (
 
 
 def what_listens(host: str, port: int, seconds: float = 2.0) -> str:
-    """Such as `an HTTP server` or `MySQL 8.0.36`; empty if nothing is known about it, or nothing listens."""
+    """What listens on the port, such as `an HTTP server` or `MySQL 8.0.36`; empty if it is not recognized, or nothing
+    listens.
+    """
     until = time.monotonic() + seconds
     greeting = _said(host, port, b"", min(time.monotonic() + _GREETING_S, until))
     if found := _MYSQL.match(greeting):
@@ -53,7 +56,7 @@ def _kind(said: bytes, kinds: tuple[tuple[re.Pattern[bytes], str], ...]) -> str:
 
 
 def _said(host: str, port: int, question: bytes, until: float, most: int = _READ) -> bytes:
-    """The first bytes of the response that arrive in time. For a question, one piece is enough."""
+    """The first bytes of the response that arrive in time. If a question is sent, one chunk is enough."""
     said = b""
     try:
         connection = socket.create_connection((host, port), timeout=max(until - time.monotonic(), 0.01))

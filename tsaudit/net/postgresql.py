@@ -45,18 +45,20 @@ class TimedConnection(psycopg.Connection[Any]):
     """A connection that closes itself when it exceeds its wall-clock limits."""
 
     answer_s: float = math.inf
-    """Per exchange with the server: a statement, the next rows of a cursor, a COMMIT."""
+    """Time limit of each exchange with the server, in seconds: a statement, the next rows of a cursor, a COMMIT."""
     deadline: float = math.inf
-    """By `time.monotonic()`, for everything on this connection."""
+    """Time by `time.monotonic()` at which everything on this connection must end."""
     most_bytes: int | None = None
-    """Maximum bytes per exchange; None for no limit. libpq keeps all of them. Checked on Linux only, for TCP."""
+    """Maximum bytes per exchange; None for no limit. libpq keeps all of them in memory. Checked on Linux
+    only, for TCP.
+    """
 
     def wait(self, gen: Generator[Any, Any, Any], *args: Any, **kwargs: Any) -> Any:
-        """psycopg's wait, which every network operation uses. NoResponseError, TooBigError."""
+        """psycopg's wait function, which every network operation uses. Raises NoResponseError, TooBigError."""
         return super().wait(self._watched(gen), *args, **kwargs)
 
     def abort(self) -> None:
-        """Stop another thread's wait for this connection, which is then closed."""
+        """Stop another thread that is waiting on this connection, which is then closed."""
         self.deadline = -math.inf
 
     def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
@@ -95,12 +97,14 @@ class TimedConnection(psycopg.Connection[Any]):
 
 _WITH_TLS: Final = frozenset({"require", "verify-ca", "verify-full"})
 _REQUIRE_AUTH: Final = 160_000
-"""From this version on, libpq can refuse ways to log in."""
+"""From this version on, libpq can refuse authentication methods."""
 _NOT_IN_CLEAR: Final = "!password"
 
 
 def authentication(parameters: Mapping[str, Any]) -> dict[str, str]:
-    """A parameter for libpq: without TLS, the password is not sent in clear text, unless the URL itself allows it."""
+    """A parameter for libpq that prevents sending the password in clear text without TLS, unless the URL itself allows
+    it.
+    """
     mode = parameters.get("sslmode") or os.environ.get("PGSSLMODE", "")
     hosts = [parameters.get("host") or os.environ.get("PGHOST", ""), parameters.get("hostaddr") or ""]
     is_safe = mode in _WITH_TLS or all(is_loopback(host) for host in hosts)
@@ -110,17 +114,17 @@ def authentication(parameters: Mapping[str, Any]) -> dict[str, str]:
 
 
 def asks_in_clear(error: str) -> bool:
-    """Whether libpq refused to send the password."""
+    """Whether the error says that libpq refused to send the password."""
     return f'"{_NOT_IN_CLEAR}" failed' in error
 
 
 def keep_time(engine: sa.Engine, connect_s: float, most_bytes: int | None = None, crowded_s: float = 0.0) -> None:
-    """Replace the engine's connections with timed ones that connect within `connect_s`. None of them sends a
-    password in clear text to another machine.
+    """Replace the engine's connections with timed ones that connect within `connect_s`. None of them sends a password
+    in clear text to another machine.
 
     `most_bytes`: the maximum for one exchange, including SQLAlchemy's own queries on a new connection. The code that
     checks a connection out sets its later timeouts. `crowded_s`: how long to retry while the server has no free
-    connection slot. NoResponseError, TooBigError, or psycopg's errors.
+    connection slot. Connecting raises NoResponseError, TooBigError, or psycopg's errors.
     """
 
     def connect(_dialect: object, _record: object, _arguments: object, parameters: dict[str, Any]) -> TimedConnection:

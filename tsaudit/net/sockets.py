@@ -8,7 +8,7 @@ import socket
 
 
 def shut_down(descriptor: int) -> None:
-    """End both directions of the socket: a thread that reads from it immediately sees its end.
+    """End both directions of the socket: a thread that is reading from it immediately gets the end of the stream.
 
     Closing would not be enough: the waiting thread would go on waiting, and the file descriptor could be reused. The
     owner of the socket still has to close it. Nothing happens if there is no open socket.

@@ -1,4 +1,4 @@
-"""Addresses of SQL databases, read alike by every version of SQLAlchemy."""
+"""Parses addresses of SQL databases in the same way with every version of SQLAlchemy."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from urllib.parse import unquote
 from sqlalchemy.engine import URL, make_url
 
 _DECODES: Final = make_url("sqlite:///%20").database == " "
-"""Whether SQLAlchemy decodes the database's name. It does since 2.1."""
+"""Whether SQLAlchemy decodes the database name, as it does since 2.1."""
 
 
 def parse(address: str) -> URL:
-    """The parts of an address, all decoded. ArgumentError or ValueError for one that cannot be read."""
+    """The parts of an address, all decoded. Raises ArgumentError or ValueError if it cannot be parsed."""
     url = make_url(address)
     return url if _DECODES or url.database is None else url.set(database=unquote(url.database))

@@ -1,7 +1,7 @@
-"""Wall-clock limits on work that waits for somebody else: one thread watches all deadlines and stops late work.
+"""Wall-clock limits on work that waits for something else: one thread watches all deadlines and stops late work.
 
-Socket timeouts restart with each packet, so a peer that sends a byte a second outlives them. Here the limit applies to
-the whole, whatever happens inside it.
+Socket timeouts restart with each packet, so a peer that sends one byte a second never exceeds them. Here the limit
+applies to the whole work, whatever happens inside it.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tsaudit.errors import TsauditError
 T = TypeVar("T")
 
 _ABORT_S: Final = 1.0
-"""How long a stopped thread waits for the abort to finish."""
+"""Seconds that a stopped thread waits for the abort to finish."""
 _FEW: Final = 128
 
 
@@ -40,22 +40,23 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        """From the start of the audit."""
+        """Seconds from the start of the audit."""
         self._at = time.monotonic() + seconds
 
     def left(self) -> float:
-        """Seconds left; 0 or less once it has passed."""
+        """Seconds left; 0 or less once the deadline has passed."""
         return self._at - time.monotonic()
 
     def end_now(self) -> None:
-        """Leave no more time: every thread stops at its next check."""
+        """End the time now: every thread stops at its next check."""
         self._at = -math.inf
 
 
 class bounded:  # noqa: N801 -- a context manager, named as the ones of contextlib are
-    """Stop the work inside with `abort()` once `seconds` have passed; it then ends in OutOfTimeError.
+    """Stops the work inside the `with` block by calling `abort()` once `seconds` have passed; the block then raises
+    OutOfTimeError.
 
-    `abort` is called from another thread, at most once, and has to wake up the waiting one, for example by shutting
+    `abort` is called from another thread, at most once, and has to wake up the waiting thread, for example by shutting
     down a socket. Whatever the work raises or returns after that is discarded: the context raises OutOfTimeError.
     """
 
@@ -76,7 +77,7 @@ class bounded:  # noqa: N801 -- a context manager, named as the ones of contextl
         _watchdog.release(self)
         if not self.fired:
             return
-        # The next work on the same connection must not be hit by a late shutdown.
+        # A late shutdown must not affect the next work on the same connection.
         self._done.wait(_ABORT_S)
         if error is None or isinstance(error, Exception):
             raise OutOfTimeError(self._seconds) from error
@@ -109,7 +110,7 @@ class _Watchdog:
                 thread.start()
                 self._thread = thread
             if len(self._heap) >= self._sweep_at:
-                # Thousands of quick statements would otherwise stay until their deadlines.
+                # Otherwise the entries of thousands of quick statements would stay until their deadlines.
                 self._heap = [kept for kept in self._heap if kept[2]._abort is not None]
                 heapq.heapify(self._heap)
                 self._sweep_at = max(_FEW, 2 * len(self._heap))
@@ -128,7 +129,7 @@ class _Watchdog:
                 if not late:
                     self._wake.wait(self._heap[0][0] - time.monotonic() if self._heap else None)
             for work, abort in late:
-                # In a separate thread: an abort that hangs must not keep the others waiting.
+                # In a separate thread: a hanging abort must not delay the others.
                 thread = threading.Thread(target=work._break_off, args=[abort], name="tsaudit-abort", daemon=True)
                 try:
                     thread.start()
@@ -166,8 +167,8 @@ def within(
 ) -> T:
     """The result of `work`, for work that cannot be interrupted, such as a DNS lookup: it runs in a separate thread.
 
-    OutOfTimeError after `seconds`: the thread is left behind, and does not keep the process from ending. `give_up` is
-    called then, and also if the caller is interrupted; `too_late` gets what the thread returns after that.
+    Raises OutOfTimeError after `seconds`; the thread then goes on, but does not keep the process from ending. `give_up`
+    is called then, and also if the caller is interrupted; `too_late` gets what the thread returns after that.
     """
     results: list[T] = []
     errors: list[BaseException] = []
