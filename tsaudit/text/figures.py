@@ -1,4 +1,4 @@
-"""Measured figures in words, with how they were measured."""
+"""Measured figures in words, and how they were measured."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class FigureText:
 
     text: str
     note: str
-    """How it was measured; empty for an exact figure of the audited day."""
+    """How the figure was measured; empty for an exact figure of the audited day."""
     measured: bool = True
 
 
@@ -52,7 +52,7 @@ def over_time(known: ValuesOverTime) -> str:
 
 
 def under(part: Measurement | MeasureName) -> str:
-    """Which rows of a table it is about: ` under measure name x`; empty for all of them."""
+    """Which rows of a table are meant: ` under measure name x`; empty for all of them."""
     from tsaudit.model.profile import MeasureName
 
     return f" under measure name {part.name}" if isinstance(part, MeasureName) else ""
@@ -61,7 +61,7 @@ def under(part: Measurement | MeasureName) -> str:
 def figure(value: Count | Ratio | None, day: date, usual_scope: str = "") -> FigureText:
     """A count or ratio, and how it was measured. `day`: the audited day; older figures include their own day.
 
-    `usual_scope`: what most figures cover; the page states it once, so it is not repeated.
+    `usual_scope`: the scope of most figures, which the page states once, so it is not repeated.
     """
     from tsaudit.model.profile import How, Ratio
 

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from tsaudit.model.finding import Finding, Limit
 
 _NOUNS: Final = {"critical": ("critical", "critical"), "warning": ("warning", "warnings"), "note": ("note", "notes")}
-"""Severity to what a finding of it is called, one and several; worst first."""
+"""Severity to the singular and plural noun for a finding; worst first."""
 SET_IN_FILE: Final = "set in tsaudit.yaml"
-"""The source of a limit that somebody has set."""
+"""The source of a limit that is set in the configuration."""
 OUR_DEFAULT: Final = "our default:"
-"""Begins the source of a limit that no vendor states. Outputs name the origin, "tsaudit's default", instead."""
+"""Prefix of the source of a limit that no vendor states. Outputs show the origin, "tsaudit's default", instead."""
 
 
 def sentence(finding: Finding) -> str:
@@ -40,12 +40,12 @@ def tally(severities: Iterable[str]) -> str:
 
 
 def of_severity(count: int, severity: str) -> str:
-    """`1 critical`, `2 warnings`, `3 notes`; of verdicts also `4 unknown`, `5 ok`."""
+    """A number of findings or verdicts: `1 critical`, `2 warnings`, `3 notes`, `4 unknown`, `5 ok`."""
     return many(count, *_NOUNS.get(severity, (severity, severity)))
 
 
 def baseline_offer(target: str) -> str:
-    """After the first audit of a target with findings: how to be notified only about what is new."""
+    """Text after the first audit of a target with findings: how to be notified only about new ones."""
     return (
         "This is the first audit of the target. If you know these findings and will not fix all of them soon, mute "
         "them as the baseline, except for critical ones, and hear only about what is new or gets worse: "
@@ -54,7 +54,8 @@ def baseline_offer(target: str) -> str:
 
 
 def measured(finding: Finding) -> str:
-    """`25,000 series (400 before), limit 10,000 (tsaudit's default), 2.5 times the limit`.
+    """The measured value and its limit: `25,000 series (400 before), limit 10,000 (tsaudit's default), 2.5 times the
+    limit`.
 
     Empty without a figure and a limit.
     """
@@ -71,7 +72,7 @@ def measured(finding: Finding) -> str:
 
 
 def origin(limit: Limit) -> str:
-    """Who set the limit: `tsaudit's default`, `set for this target`, `of engine influxdb1`."""
+    """Where the limit was set: `tsaudit's default`, `set for this target`, `of engine influxdb1`."""
     kind, _, name = limit.origin.partition(" ")
     if limit.origin == "default":
         return "tsaudit's default"
@@ -83,7 +84,7 @@ def origin(limit: Limit) -> str:
 
 
 def reason(limit: Limit) -> str:
-    """Why the limit has its value: words or an address; empty where `origin` has said it all."""
+    """Why the limit has its value: words or an address; empty if `origin` already explains it."""
     return "" if limit.source == SET_IN_FILE else limit.source.removeprefix(f"{OUR_DEFAULT} ")
 
 
@@ -96,29 +97,33 @@ def contributor(finding: Finding, longest: int = 120) -> str:
 
 
 def onset(finding: Finding) -> date | None:
-    """The day on which the problem began; None where the history does not show it. Its incident opens later."""
+    """The day on which the problem began; None if the history does not show it. The incident opens on that day or
+    later.
+    """
     return finding.since or (finding.forecast.onset if finding.forecast else None)
 
 
 def is_growing(finding: Finding) -> bool:
-    """Whether the figure grows at present, which a step, for example, no longer does."""
+    """Whether the figure is growing now; a figure that made a single step, for example, is not."""
     return bool(finding.per_day or (finding.forecast and finding.forecast.growth_per_day))
 
 
 def since(finding: Finding) -> str:
-    """`growing since 2026-03-13`; `since 2026-03-13` if it does not grow; empty where the history does not show it."""
+    """When the problem began: `growing since 2026-03-13`; `since 2026-03-13` if it does not grow; empty if the history
+    does not show it.
+    """
     began = onset(finding)
     return f"{'growing ' if is_growing(finding) else ''}since {day(began)}" if began else ""
 
 
 def mentions_onset(finding: Finding, text: str) -> bool:
-    """Whether the text contains the day on which the problem began, or there is none to mention."""
+    """Whether the text contains the day on which the problem began. Also True if that day is not known."""
     began = onset(finding)
     return began is None or day(began) in text
 
 
 def names(message: str, name: str) -> bool:
-    """Whether the message contains the name, as a whole word."""
+    """Whether the message contains the name as a whole word."""
     return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) is not None
 
 

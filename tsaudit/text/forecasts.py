@@ -1,4 +1,4 @@
-"""When a growing figure reaches its limit, in the same words for messages, report, Slack, the demo, and Dagster."""
+"""When a growing figure reaches its limit, in the same words for all outputs."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ PROVISIONAL: Final = "provisional: too little history"
 def limit_reached(forecast: Forecast) -> str:
     """`at this rate the limit of 100,000 series is reached in about 9 days (80% range 7 to 13)`.
 
-    Beyond the time for which intervals hold: `at the present rate the limit of 100,000 series is reached around
-    2026-07-04`. Empty if the limit is beyond the horizon.
+    Beyond the time for which the intervals are reliable: `at the present rate the limit of 100,000 series is reached
+    around 2026-07-04`. Empty if the limit is beyond the horizon.
     """
     goal = f"the limit of {quantity(forecast.limit, forecast.unit)}"
     if forecast.days is None:
@@ -31,7 +31,9 @@ def limit_reached(forecast: Forecast) -> str:
 
 
 def time_left(forecast: Forecast) -> str:
-    """`in about 9 days (80% range 7 to 13)`; empty if the limit is already reached, or is beyond the horizon."""
+    """The time until the limit: `in about 9 days (80% range 7 to 13)`; empty if the limit is already reached, or is
+    beyond the horizon.
+    """
     if forecast.days is None or forecast.days <= 0:
         return ""
     between = interval(forecast)
@@ -39,14 +41,18 @@ def time_left(forecast: Forecast) -> str:
 
 
 def about(forecast: Forecast) -> str:
-    """`in about 9 days`, `already`; empty beyond the horizon. A future limit is at least one day away."""
+    """The time until the limit without its range: `in about 9 days`, `already`; empty beyond the horizon. A future
+    limit is at least one day away.
+    """
     if forecast.days is None:
         return ""
     return f"in about {many(max(1, round(forecast.days)), 'day')}" if forecast.days > 0 else "already"
 
 
 def interval(forecast: Forecast) -> str:
-    """`80% range 7 to 13`, in days; open if one end is not known, empty if it adds nothing or would not hold."""
+    """`80% range 7 to 13`, in days. Open if one end is not known; empty if the range adds nothing or would be
+    unreliable.
+    """
     if forecast.days is None or forecast.days <= 0 or not forecast.has_interval:
         return ""
     low = None if forecast.days_low is None else max(0, round(forecast.days_low))

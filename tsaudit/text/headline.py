@@ -1,4 +1,4 @@
-"""The headline of a finding: what is wrong, what causes it, and since when, in at most 25 words."""
+"""The headline of a finding: what is wrong, its cause, and since when, in at most 25 words."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ if TYPE_CHECKING:
     from tsaudit.model.finding import Finding
 
 MOST_WORDS: Final = 25
-"""As many as are read at one glance; a name counts as one word."""
+"""Maximum number of words, which people can read at a glance; a name counts as one word."""
 MOST_CHARACTERS: Final = 300
-"""More than any 25 words of ours, but not than names can have."""
+"""Maximum number of characters: longer than any 25 words of ours, but names can be longer."""
 _FEWEST: Final = 4
-"""A message is not cut to fewer words than these."""
+"""Minimum number of words of a shortened message."""
 _ASIDE: Final = re.compile(r" \([^()]*\)")
 _CLAUSE: Final = re.compile(r"[.;:] ")
 _COMMA: Final = re.compile(r", ")
 
 
 def headline(finding: Finding) -> str:
-    """`main/http_requests: Series grew from 768 to 36,096 since 2026-11-11, all from new values of
-    request_id`.
+    """`main/http_requests: Series grew from 768 to 36,096 since 2026-11-11, all from new values of request_id`.
 
-    At most `MOST_WORDS` words and `MOST_CHARACTERS` characters, without a period. The place is in front where the text
+    At most `MOST_WORDS` words and `MOST_CHARACTERS` characters, without a period. The place comes first if the text
     does not name it.
     """
     text = (finding.headline or finding.message).strip().rstrip(".")
@@ -42,15 +41,15 @@ def headline(finding: Finding) -> str:
 
 
 def is_shortened(finding: Finding) -> bool:
-    """Whether the headline is the finding's message, and leaves out a part of it."""
+    """Whether the headline is a shortened version of the finding's message."""
     return not finding.headline and finding.message.strip().rstrip(".") not in headline(finding)
 
 
 def shortened(text: str, most: int) -> str:
     """The text, or as much of its beginning as makes sense, in at most this many words.
 
-    It ends where a sentence or a clause does; only if none is short enough, remarks in parentheses are left out, and
-    then what follows a comma.
+    It ends with a sentence or a clause. If none is short enough, remarks in parentheses are left out, and then the text
+    after a comma.
     """
     for brief, ends in ((text, _CLAUSE), (_ASIDE.sub("", text), _CLAUSE), (_ASIDE.sub("", text), _COMMA)):
         if _words(brief) <= most:

@@ -7,7 +7,7 @@ from tsaudit.text.numbers import many, number, percent, quantity, size
 
 
 def reason(impact: Impact, days: float) -> str:
-    """Why it is a warning or critical, in a few words. `days`: how far ahead it was judged."""
+    """Why a finding is a warning or critical, in a few words. `days`: how far ahead its growth was evaluated."""
     match impact.currency:
         case Currency.LIMIT:
             return _limit(impact)
@@ -31,7 +31,7 @@ def reason(impact: Impact, days: float) -> str:
 
 
 def consequence(impact: Impact, days: float) -> str:
-    """One sentence: what happens if nothing is done."""
+    """What happens if nothing is done, in one sentence."""
     match impact.currency:
         case Currency.REJECTED:
             return "Points keep being lost until the cause is gone."

@@ -10,19 +10,21 @@ from tsaudit.text.names import printable
 from tsaudit.text.numbers import number
 
 MAX_ROWS: Final = 50
-"""Rows in a table: Dagster stores each of them in its event log permanently, and pages become slow."""
+"""Maximum number of rows in a table: Dagster stores each of them in its event log permanently, and pages
+become slow.
+"""
 _LONGEST: Final = 1000
 _SYNTAX: Final = re.compile(r"([\\`*_{}\[\]<>()#|!~&@])")
 
 
 _ADDRESS: Final = re.compile(r"\b((?:https?|ftp):(?=//)|(?:mailto|xmpp):|www(?=\.))", re.IGNORECASE)
 _NO_LINK: Final = "\u200b"
-"""A blank without width: GitHub and Dagster make links of bare addresses, and look for those after all escapes."""
+"""A zero-width space: GitHub and Dagster turn bare addresses into links, even escaped ones."""
 
 
 def escape(text: object) -> str:
-    """The text on one line, with all Markdown syntax escaped; `@` would notify people on GitHub, and a bare address
-    would be a link.
+    """The text on one line, with all Markdown syntax escaped, including `@`, which would notify people on GitHub, and
+    bare addresses, which would become links.
     """
     shown = printable(" ".join(str(text).split()), _LONGEST)
     return _ADDRESS.sub(rf"\1{_NO_LINK}", _SYNTAX.sub(r"\\\1", shown))
@@ -35,8 +37,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
 
 
 def items(lines: Iterable[str]) -> str:
-    """A Markdown list of at most MAX_ROWS lines, whose text is escaped already; a last line says how many are left
-    out.
+    """A Markdown list of at most MAX_ROWS lines, which must already be escaped; a last line says how many
+    are left out.
     """
     return "\n".join(_first([f"- {line}" for line in lines]))
 
@@ -48,11 +50,11 @@ def _first(lines: Sequence[str]) -> Iterator[str]:
 
 
 def statement(text: str) -> str:
-    """The text as it is, to be copied, in a line that wraps: a block does not, and widens Dagster's pages, which then
-    cut off whatever is beside it.
+    """The text unchanged, to be copied, as inline code, which wraps: a code block does not wrap and would widen
+    Dagster's pages, which then cut off whatever is beside it.
     """
     if text != " ".join(text.split()):
-        # A browser would show, and copy, a single blank.
+        # A browser would show, and copy, several spaces as one.
         return code_block(text)
     longest = _longest_run(text)
     fence, blank = "`" * (longest + 1), " " if longest else ""
@@ -60,7 +62,7 @@ def statement(text: str) -> str:
 
 
 def code_block(text: str) -> str:
-    """The text as it is, to be copied: the fence is longer than any in the text."""
+    """The text unchanged, to be copied, as a code block with a fence that is longer than any in the text."""
     fence = "`" * max(3, _longest_run(text) + 1)
     return f"{fence}\n{text}\n{fence}"
 

@@ -9,12 +9,12 @@ from tsaudit.text.numbers import number
 
 
 def short_fingerprint(fingerprint: str) -> str:
-    """The first characters of a fingerprint, which is what people see and type; commands take any unique prefix."""
+    """The first characters of a fingerprint, which people see and type; commands accept any unique prefix."""
     return fingerprint[:8]
 
 
 def listed(words: Sequence[str], most: int = 8, last: str = "and") -> str:
-    """`a and b`; `a, b, and c`; beyond `most`, the rest is counted: `a, b, and 7 more`.
+    """`a and b`; `a, b, and c`; beyond `most`, the rest is only counted: `a, b, and 7 more`.
 
     `last`: the word before the last one, such as `or`.
     """
@@ -28,7 +28,9 @@ def listed(words: Sequence[str], most: int = 8, last: str = "and") -> str:
 
 
 def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
-    """`, did you mean x?`; empty if nothing is similar, or two letters tell nothing. Case does not matter."""
+    """A suggestion, `, did you mean x?`; empty if no choice is similar, or the word is too short to compare. Case is
+    ignored.
+    """
     import difflib
 
     names = {name.lower(): name for name in choices}

@@ -1,4 +1,4 @@
-"""What somebody may have meant who named a rule that does not exist."""
+"""Suggestions for somebody who named a rule that does not exist."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ _CODE: Final = re.compile(r"([A-Za-z]+)[-_ ]?(\d+)")
 _LETTERS: Final = re.compile(r"[A-Za-z]{2,4}")
 _MOST: Final = 12
 _TOO_COMMON: Final = 4
-"""A word in more names than these tells nothing."""
+"""A word that is in the names of more rules than this is ignored."""
 _LIST: Final = "`tsaudit rules` lists them"
 
 
 def near(word: str, rules: Mapping[str, str]) -> str:
-    """What to append to `no rule is called ...`: rules that are near in meaning, and where all are listed.
+    """What to append to `no rule is called ...`: rules with similar names, and where all are listed.
 
     `rules`: code to name. A code is compared with codes only, and words with the words in names.
     """

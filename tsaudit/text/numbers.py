@@ -7,16 +7,16 @@ from decimal import Decimal
 from typing import Final
 
 NOT_KNOWN: Final = "\N{EN DASH}"
-"""Shown in a table if there is no figure."""
+"""Shown in a table for a missing figure."""
 _MINUS: Final = "\N{MINUS SIGN}"
 _SAME_IN_PLURAL: Final = ("series", "times")
 _HISSING: Final = ("s", "x", "z", "ch", "sh")
 _LINKS: Final = frozenset({"by", "of", "in", "per", "on", "to", "until", "that", "than", "within", "with", "x", "and"})
-"""After these words, a unit only describes what is counted."""
+"""Words after which the rest of a unit only describes what is counted."""
 
 
 def number(value: float) -> str:
-    """`1,234,567`; a number that is not whole has three significant digits: `0.125`, `12.3`."""
+    """A number as text: `1,234,567`; a number that is not an integer has three significant digits: `0.125`, `12.3`."""
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else "∞" if value > 0 else f"{_MINUS}∞"
     if value == round(value) or abs(value) >= 999.5:
@@ -26,7 +26,7 @@ def number(value: float) -> str:
 
 
 def short(value: float) -> str:
-    """Three significant digits, for an axis: `950`, `12k`, `1.2M`, `3B`."""
+    """A number with three significant digits, for an axis: `950`, `12k`, `1.2M`, `3B`."""
     rounded = float(f"{value:.3g}")
     for scale, suffix in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
         if abs(rounded) >= (scale if suffix != "k" else 1e4):
@@ -45,7 +45,7 @@ def change(value: float) -> str:
 
 
 def percent(ratio: float) -> str:
-    """`42%`; values close to none or all are never rounded to them: `99.9%`, `< 0.1%`, `> 100%`."""
+    """A ratio as a percentage: `42%`. Values close to 0 or 1 are never rounded to them: `99.9%`, `< 0.1%`, `> 100%`."""
     if not math.isfinite(ratio):
         return number(ratio)
     if ratio < 0:
@@ -74,7 +74,7 @@ def many(value: float, noun: str, plural_noun: str = "") -> str:
 
 
 def plural(value: float, noun: str, plural_noun: str = "") -> str:
-    """The noun after the number: singular after `1` as displayed, plural otherwise."""
+    """The noun to put after the number: singular after `1` as displayed, plural otherwise."""
     if number(value) == "1":
         return noun
     if plural_noun or noun.endswith(_SAME_IN_PLURAL):
@@ -94,7 +94,7 @@ def quantity(value: float, unit: str = "") -> str:
 
 
 def amount(value: float, unit: str = "") -> str:
-    """`quantity` without the thing counted, if that is already mentioned: `12`, `25%`, `5 GB`."""
+    """`quantity` without the noun, if the noun is already mentioned: `12`, `25%`, `5 GB`."""
     if _is_share(unit):
         return percent(value)
     return size(value) if unit.split(" ")[0] == "bytes" and math.isfinite(value) else number(value)

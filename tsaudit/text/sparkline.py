@@ -9,15 +9,15 @@ WIDTH: Final = 360
 HEIGHT: Final = 60
 _EDGE: Final = 4
 _NEAR: Final = 3
-"""If the limit is more than this multiple of the highest value, it is left out because it would flatten the line."""
+"""If the limit is more than this many times the highest value, it is left out, because it would flatten the line."""
 
 
 def svg(values: Sequence[float], limit: float | None = None, width: int = WIDTH) -> str:
-    """The values as a line, oldest first, and the limit as a dashed line if they come near it. Empty with fewer than
-    two values. `width` in pixels.
+    """The chart as SVG: the values as a line, oldest first, and the limit as a dashed line if the values come near it.
+    Empty for fewer than two values. `width` is in pixels.
 
-    Its colors are readable on light and on dark backgrounds; a style sheet may set others for `.spark`. Hidden from
-    screen readers: put the figure next to it.
+    Its colors are readable on light and on dark backgrounds; a style sheet may set others for `.spark`. The chart is
+    hidden from screen readers, so put the figure next to it.
     """
     if len(values) < 2:
         return ""

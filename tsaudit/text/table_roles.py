@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from tsaudit.model.profile import Measurement
 
 _MOST_FIELDS: Final = 12
-"""Fields that a setting names. Those of wider tables are nearly all numbers, whose role is not in doubt."""
+"""Most fields that a setting names. Fields of wider tables are nearly all numbers, whose role is not in doubt."""
 
 NOT_READ: Final = "unknown"
-"""What stands for the kind of a table of which no row was read."""
+"""Shown as the kind of a table of which no row was read."""
 _NOT_READ_REASON: Final = "no row was read"
 
 
@@ -25,7 +25,7 @@ class TableRoles:
 
     name: str
     kind: str
-    """`series`, `events`, and so on; `NOT_READ` if no row shows it."""
+    """`series`, `events`, and so on; `NOT_READ` if no row was read."""
     kind_reason: str
     time: str
     """The time column; empty if there is none."""
@@ -41,7 +41,7 @@ class TableRoles:
 
 
 def table_roles(measurement: Measurement) -> TableRoles:
-    """What is known of the table after its columns were examined."""
+    """The roles of a table's columns, as inferred, declared, or configured."""
     kind = measurement.kind
     return TableRoles(
         name=measurement.name,
@@ -55,7 +55,7 @@ def table_roles(measurement: Measurement) -> TableRoles:
 
 
 def override(measurement: Measurement) -> str:
-    """`readings: {kind: series, time: ts, tags: [host], fields: [value]}`, to edit and paste."""
+    """The setting, to edit and paste: `readings: {kind: series, time: ts, tags: [host], fields: [value]}`."""
     import yaml
 
     said: dict[str, Any] = {}
@@ -63,9 +63,10 @@ def override(measurement: Measurement) -> str:
         said["kind"] = str(measurement.kind)
     if measurement.time_column:
         said["time"] = measurement.time_column
-    # Elsewhere no column is a tag, or the tags would make it a table of series.
+    # A table of another kind must not name tags: they would make it a table of series.
     if measurement.kind is not None and measurement.kind.has_series:
-        # A label is part of a column: the setting that takes it out names it, but none is needed to keep it.
+        # A label is part of a column. It is named in the setting only to be excluded, so none has to be listed to be
+        # kept.
         if tags := [tag.key for tag in measurement.tags if not tag.label_of]:
             said["tags"] = tags
         fields = [field.key for field in measurement.fields]
@@ -74,5 +75,5 @@ def override(measurement: Measurement) -> str:
     line = yaml.safe_dump(
         {measurement.name: said}, default_flow_style=True, sort_keys=False, width=float("inf"), allow_unicode=True
     )
-    # Without the braces around the whole: an entry of a block, which the file is made of.
+    # Without the outer braces, because the file uses block style.
     return line.strip()[1:-1]

@@ -12,7 +12,7 @@ _UNITS: Final = (("day", 86_400), ("hour", 3_600), ("minute", 60), ("second", 1)
 
 
 def day(moment: date) -> str:
-    """`2026-03-31`, in UTC for a time."""
+    """The date as `2026-03-31`; for a time, its date in UTC."""
     return (moment.astimezone(UTC).date() if isinstance(moment, datetime) else moment).isoformat()
 
 
@@ -27,7 +27,9 @@ def span(start: datetime, end: datetime) -> str:
 
 
 def duration(seconds: float) -> str:
-    """`0.25 seconds`, `1 minute 30 seconds`, `30 days`; rounded to the second from a minute on."""
+    """A duration in words: `0.25 seconds`, `1 minute 30 seconds`, `30 days`; from one minute on, rounded to
+    the second.
+    """
     if not math.isfinite(seconds):
         return f"{number(seconds)} seconds"
     if (short := float(f"{round(seconds, 6):.3g}")) < 60:
