@@ -1,1 +1,1 @@
-"""Schemas: compare two snapshots, declare a schema, check against it."""
+"""Schemas: comparing two snapshots, declaring a schema, and checking the live schema against it."""

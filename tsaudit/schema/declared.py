@@ -17,13 +17,17 @@ from tsaudit.model.version import VERSION
 from tsaudit.schema.diff import shows
 
 _DATA_TYPES: Final = {"uinteger": "unsigned"}
-"""InfluxDB 3's names, if they differ from those in a columns file."""
+"""InfluxDB 3's names of types to those in a columns file, if they differ."""
 _MAX_NAME: Final = 128
-"""Characters: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/#write-valid-schemas"""
+"""Maximum number of characters:
+https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/#write-valid-schemas
+"""
 
 
 def exportable(profile: Profile) -> tuple[Schema, list[str]]:
-    """The columns of each measurement, and a line on each one that no columns file can declare and that is skipped."""
+    """The columns of each measurement, and a line about each measurement that is skipped because no columns file can
+    declare it.
+    """
     schema: dict[tuple[str, str], tuple[FileColumn, ...]] = {}
     refused = []
     for measurement in profile.measurements:
@@ -36,7 +40,7 @@ def exportable(profile: Profile) -> tuple[Schema, list[str]]:
 
 
 def enforced(profile: Profile) -> tuple[Schema, Profile]:
-    """The schema declared on the server, and the profile without databases for which none is declared."""
+    """The schema declared on the server, and the profile without the databases for which none is declared."""
     by_measurement: dict[tuple[str, str], list[FileColumn]] = {}
     for database in profile.databases:
         for one in database.declared or ():
@@ -50,7 +54,7 @@ def enforced(profile: Profile) -> tuple[Schema, Profile]:
 def compare(declared: Schema, profile: Profile) -> AuditResult:
     """Every difference as a finding: a warning for what is not declared, a note for what is missing.
 
-    Measurements that could not be measured, or are not in scope, are not differences.
+    Measurements that could not be measured, or are not in scope, are not reported.
     """
     gaps = tuple(gap for gap in profile.gaps if gap.fact in STRUCTURE)
     live = {(m.database, m.name): m for m in profile.measurements}
@@ -126,7 +130,7 @@ def _problems(measurement: Measurement, engine: str) -> Iterator[str]:
 
 def _differences(subject: Subject, declared: tuple[FileColumn, ...], live: Measurement) -> Iterator[Finding]:
     expected = {column.name: column for column in declared}
-    # A name may be both a tag and a field.
+    # A tag and a field may have the same name.
     found: dict[str, list[FileColumn]] = {}
     for column in _columns(live):
         found.setdefault(column.name, []).append(column)

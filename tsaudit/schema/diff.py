@@ -1,4 +1,4 @@
-"""Differences between two snapshots of a schema. Whatever one of them could not see is not a difference."""
+"""Differences between two snapshots of a schema. What one of the snapshots could not read is not a difference."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from tsaudit.model.profile import How, Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 
 _ROLES: Final = STRUCTURE | {"row_sample"}
-"""In SQL engines, the role of a column may be inferred from the values read."""
+"""Facts that show the roles of columns: in SQL engines, roles may be inferred from the values read."""
 
 
 _EXPECTED: Final = 10
-"""Documents with the field that a sample should contain, so that finding none is not a coincidence: by Poisson 1 in
-20,000.
+"""Number of documents with the field that a sample should contain, so that finding none is unlikely to be a
+coincidence: 1 in 20,000, by the Poisson distribution.
 """
 
 
@@ -27,7 +27,7 @@ class DifferenceKind(enum.StrEnum):
     NEW = "new"
     GONE = "gone"
     ROLE = "role"
-    """Another role; the types may differ as well."""
+    """Another role; the types may differ, too."""
     TYPE = "type"
 
 
@@ -37,7 +37,7 @@ class LiveColumn:
 
     role: Role
     types: tuple[str, ...]
-    """The engine's own names; more than one is a type conflict. Those of the time column are not kept."""
+    """The engine's own names; more than one is a type conflict. Not stored for the time column."""
     role_known: bool = True
     """False if the role depends on rows, and they could not be read."""
     label_of: str = ""
@@ -52,14 +52,16 @@ class Difference:
     subject: Subject
     before: LiveColumn | Measurement | None = None
     after: LiveColumn | Measurement | None = None
-    """None on both sides for a database; otherwise on the side where it is missing."""
+    """The later state, as `before` is the earlier one. None on the side where it does not exist; None on both sides for
+    a database.
+    """
 
 
 def differences(before: Profile, after: Profile) -> Iterator[Difference]:
-    """All of them, databases first, then by measurement. The contents of a new or removed database are not listed
-    again.
+    """All differences: databases first, then by measurement. The contents of a new or removed database are not listed
+    separately.
 
-    Measurements created for each period come and go normally.
+    Measurements that are created for each period are not reported, because they come and go normally.
     """
     otherwise = _divided_since(before, after)
     yield from (d for d in _databases(before, after) if d.subject.database not in otherwise)
@@ -79,14 +81,16 @@ def differences(before: Profile, after: Profile) -> Iterator[Difference]:
 
 
 def _divided_since(before: Profile, after: Profile) -> set[str]:
-    """Databases whose retention policies an earlier version treated as one, and that are now audited separately."""
+    """Databases that an earlier version of tsaudit audited as a whole, and whose retention policies are now audited
+    separately.
+    """
     taken_for_one = {d.name for d in before.databases if len(d.retention or ()) > 1}
     parts = {d.name: d.policy_of for d in after.databases if d.policy_of in taken_for_one}
     return {*parts, *parts.values()}
 
 
 def _made_for_periods(old: Set[tuple[str, str]], new: Set[tuple[str, str]], now: datetime) -> set[tuple[str, str]]:
-    """Members of the families that both snapshots have."""
+    """Measurements of families that both snapshots have."""
     from tsaudit.analysis.shapes.periods import period_families
 
     inside: dict[str, list[str]] = defaultdict(list)
@@ -120,7 +124,7 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
     if _unseen(before, STRUCTURE, *at) or _unseen(after, STRUCTURE, *at):
         return
     if (old.documents is None) != (new.documents is None):
-        return  # If others of its family were read in its place, or it was empty.
+        return  # Other measurements of its family may have been read instead, or it was empty.
     roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
     was, now = _by_name(old, roles_known), _by_name(new, roles_known)
     for key in sorted(was.keys() | now.keys()):
@@ -138,7 +142,7 @@ def _kind(was: LiveColumn | None, now: LiveColumn | None) -> DifferenceKind | No
 
 
 def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measurement) -> bool:
-    """Whether the difference may be one between two samples of the same documents."""
+    """Whether the difference may just be between two samples of the same documents."""
     shown, other = (old, new) if kind is DifferenceKind.GONE else (new, old)
     if not any(m.documents and m.documents.source.how is How.SAMPLED for m in (old, new)):
         return False
@@ -147,7 +151,7 @@ def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measuremen
         return False
     if kind is DifferenceKind.TYPE:
         before = next((set(f.types) for f in old.fields if f.key == key), set())
-        # A rare type is in one sample and not in the other; conflicting-types reports it as soon as it is in one.
+        # A rare type may be in only one of two samples; the rule conflicting-types reports it as soon as it is in one.
         return before <= set(field.types) or before >= set(field.types)
     present = 1 - (field.null_ratio.value if field.null_ratio else 0.0)
     return present * other.documents.read < _EXPECTED

@@ -1,8 +1,7 @@
 """Schema changes that somebody made because an earlier audit asked for them.
 
-A difference is planned if it is what a change that a finding asked for decides, in the same measurement, or if a
-statement or a setting of a plan makes it. Anything else about the same column, such as another type than the one asked
-for, is not.
+A difference is planned if a finding asked for exactly that change of the measurement, or if a statement or setting in a
+plan causes it. Any other difference of the same column, such as a type that was not asked for, is not planned.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn
 _KINDS: Final[dict[str, Callable[[str], object]]] = {
     "integer": lambda name: is_integer(name) or name.lower() in ("integer", "long", "unsigned"),
     "float": re.compile(r"(?i)float|double|real|numeric|decimal|number").search,
-    # SQLite keeps booleans as integers.
+    # SQLite stores booleans as integers.
     "boolean": re.compile(r"(?i)bool|^integer$").search,
     "time": re.compile(r"(?i)timestamp|date|time").search,
 }
-"""Whether an engine's type is one for values of the kind that a change asks for."""
+"""Functions that check whether an engine's type fits the type that a change asks for."""
 
 _READ: Final = (StepKind.FIND, StepKind.VERIFY)
 _NAME: Final = ("name", "")
-"""What a change of a measurement's name decides."""
+"""The claim of a change of the measurement's name."""
 _EASED: Final = 0.5
-"""Share of the series that may be left."""
+"""Maximum share of the series that may be left for a finding to count as resolved."""
 _UNWANTED: Final = frozenset({("role", "field"), ("role", "none")})
-"""What a change decides about a tag that should be none."""
+"""Claims of changes after which a column is no longer a tag."""
 
 
 def asked_by(difference: Difference, timeline: Timeline, after: Profile) -> tuple[str, ...]:
-    """The rules that asked for the difference, as their codes; none where nobody did."""
+    """The codes of the rules that asked for the difference; empty if none did."""
     at, codes = difference.subject, dict[str, None]()
     for one in timeline.wanted:
         where = one.change.at
@@ -57,11 +56,11 @@ def asked_by(difference: Difference, timeline: Timeline, after: Profile) -> tupl
 
 
 def eased(difference: Difference, timeline: Timeline, before: Profile, after: Profile) -> tuple[str, ...]:
-    """The rules whose finding about a tag was resolved in another way than they asked for, as their codes; none
-    otherwise.
+    """The codes of the rules whose finding about a tag was resolved in another way than they asked for; empty if there
+    are none.
 
-    The tag they did not want is no tag any more, and the measurement has at most half of its series. That is good news
-    about the tag, and about the one that is new beside it.
+    The unwanted tag is no longer a tag, and the measurement has at most half of its series. That is
+    good news about the old tag, and also about a new tag that replaces it.
     """
     at = difference.subject
     was, now = (_measurement(profile, at.database, at.measurement) for profile in (before, after))
@@ -80,7 +79,7 @@ def eased(difference: Difference, timeline: Timeline, before: Profile, after: Pr
 
 
 def _unwanted(change: Change) -> set[str]:
-    """Tags that the change wants to be none, or to be several."""
+    """Tags that the change removes as tags, or splits."""
     return {name for (aspect, name), to in change.claims().items() if aspect == "parts" or (aspect, to) in _UNWANTED}
 
 
@@ -103,30 +102,30 @@ def _decides(change: Change, difference: Difference, after: Profile) -> bool:
 
 
 def _becomes(claims: Mapping[Claim, str], column: str, was: LiveColumn, now: LiveColumn) -> bool:
-    """Whether role and type, as far as they changed, are those that were asked for."""
+    """Whether role and type, as far as they changed, are what was asked for."""
     kind, role = claims.get(("type", column)), claims.get(("role", column))
-    # A column of numbers names no source.
+    # A numeric column identifies no source.
     role_fits = was.role is now.role or role == now.role or (kind is not None and now.role is Role.FIELD)
     fits = _KINDS.get(kind or "", lambda _: False)
-    # It takes over the values of another column, and with them their type.
+    # The column takes over the values of another column, and so also their type.
     type_fits = was.types == now.types or ("values", column) in claims
     type_fits = type_fits or (bool(now.types) and all(map(fits, now.types)))
     return role_fits and type_fits
 
 
 def _moves_time(claims: Mapping[Claim, str], column: str, was: LiveColumn, now: LiveColumn) -> bool:
-    """Whether another column was to say when a row is of, and this one is it, or was it until then."""
+    """Whether the change asked for another time column, and this column became it, or was it before."""
     time = claims.get(("time", ""))
     return time == column if now.role is Role.TIME else time is not None and was.role is Role.TIME and time != column
 
 
 def _ends_column(claims: Mapping[Claim, str], difference: Difference, after: Profile) -> bool:
-    """Whether it was to go, and what was to take its place is there."""
+    """Whether the column was to be removed, and what was to replace it exists."""
     at, column = difference.subject, difference.subject.column
     here = _measurement(after, at.database, at.measurement)
     columns = here.columns if here else ()
     role, label_of = claims.get(("role", column)), getattr(difference.before, "label_of", "")
-    # A label that is to be no tag is not read out of its column any more.
+    # A label that should not be a tag is no longer read from its column.
     if role == "none" or (role == "field" and label_of and label_of in columns):
         return True
     if (new := claims.get(("name", column))) is not None:
@@ -159,7 +158,9 @@ def _ends_measurement(change: Change, difference: Difference, after: Profile) ->
 
 
 def _is_called(name: str, wanted: str) -> bool:
-    """Whether it has the name, or the name with a number at its end, as plans give them where a name is taken."""
+    """Whether the measurement or column has the name, possibly followed by a number, as plans name it if the name is
+    taken.
+    """
     return name == wanted or re.fullmatch(re.escape(wanted) + r"_\d+", name) is not None
 
 
@@ -171,7 +172,9 @@ def _measurement(profile: Profile, database: str, name: str) -> Measurement | No
 
 
 def _replaces(texts: Iterable[str], difference: Difference, about: Iterable[Subject]) -> bool:
-    """Whether it is new, and has the name of one of the measurements with an end that a setting of the plan adds."""
+    """Whether the difference is a new measurement whose name is that of one of the plan's measurements with a suffix
+    that a setting of the plan adds.
+    """
     if difference.kind is not DifferenceKind.NEW or difference.subject.column:
         return False
     name = difference.subject.measurement
@@ -180,7 +183,7 @@ def _replaces(texts: Iterable[str], difference: Difference, about: Iterable[Subj
 
 
 def _states(text: str, difference: Difference, known: Statements) -> bool:
-    """Whether a statement drops, or adds, what is gone, or new, such as the table that rows are copied to."""
+    """Whether a statement drops what is gone, or creates what is new, such as the table that rows are copied to."""
     if difference.kind not in (DifferenceKind.GONE, DifferenceKind.NEW):
         return False
     is_new = difference.kind is DifferenceKind.NEW
@@ -196,7 +199,7 @@ _FORMS: Final = {
     False: (rf"\bDROP <what> (IF EXISTS )?{_IN_SQL}",),
     True: (rf"\b((ADD|CREATE) <what>|RENAME <what> [^;\n]+ TO|RENAME TO) (IF NOT EXISTS )?{_IN_SQL}",),
 }
-"""Forms of SQL: of what is gone, and of what is new."""
+"""Forms of SQL statements: those that remove something, and those that create it."""
 
 
 def _statements(engine: str) -> Statements:
