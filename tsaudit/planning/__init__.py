@@ -1,1 +1,1 @@
-"""From the changes of all findings to one plan for each measurement."""
+"""Combines the changes of all findings into one plan for each measurement."""

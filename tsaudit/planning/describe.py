@@ -1,4 +1,4 @@
-"""A plan in words: what it achieves, and what to know about each step. Report, CLI, Slack and Dagster use the same."""
+"""A plan in words: what it achieves, and what to know about each step. Report, CLI, Slack, and Dagster all use it."""
 
 from __future__ import annotations
 
@@ -14,16 +14,18 @@ from tsaudit.model.plan import Effect, Loss, Plan, Step, StepKind
 from tsaudit.text import listed, many, number
 
 _LONGEST_STATEMENT: Final = 500
-"""Characters of a statement that is shown beside a finding; longer ones are only in the plan."""
+"""Maximum number of characters of a statement that is shown beside a finding; longer ones are shown only in
+the plan.
+"""
 _MOST_WORDS: Final = 30
-"""Of the first step beside a finding: as long as a headline, and a few more for names."""
+"""Maximum number of words of the first step shown beside a finding: a headline's length, and a few more for names."""
 _MOST_NAMED: Final = 5
 _MOST_LEFT_OUT: Final = 3
 _END: Final = re.compile(r"(?<=[.])[ \n]+(?=[A-Z`])")
 
 
 def effect(found: Effect) -> str:
-    """What the changes achieve together, in a few sentences; empty if they do not touch the series."""
+    """What the changes achieve together, in a few sentences; empty if they do not affect the series."""
     said = []
     if found.series_now is not None and found.series_after is not None:
         at_most = "" if found.is_exact or found.scope else "at most "
@@ -40,7 +42,7 @@ def effect(found: Effect) -> str:
 
 
 def _next(found: Effect) -> str:
-    """What else to change, because too many series are left."""
+    """What else to change, because too many series would be left."""
     over = found.limit is not None and found.series_after is not None and found.series_after > found.limit
     limit = f" (the limit is {number(found.limit)})" if over and found.limit is not None else ""
     if not found.enough:
@@ -64,7 +66,7 @@ def _loss(loss: Loss) -> str:
 
 
 def labels(step: Step) -> tuple[str, ...]:
-    """What to know before taking the step, a few words each."""
+    """What to know before taking the step, each in a few words."""
     said = ["only reads"] if step.kind is StepKind.FIND and step.text else []
     if step.locks:
         said.append(f"locks: {step.locks}")
@@ -80,12 +82,12 @@ def summary(plan: Plan) -> str:
 
 
 def others(plan: Plan) -> str:
-    """The other measurements that it is for, the first few by name; empty if there are none."""
+    """The other measurements that the plan is for, the first few by name; empty if there are none."""
     return listed([str(one) for one in plan.also], _MOST_NAMED) if plan.also else ""
 
 
 def left_out(plan: Plan) -> list[str]:
-    """What is not part of the plan, a sentence each; of many, the first ones."""
+    """The changes that are not part of the plan, one sentence each; if there are many, only the first ones."""
     said = dict.fromkeys(f"Left out: {', '.join(one.rules)}, because {one.reason}." for one in plan.left_out)
     few, more = list(said)[:_MOST_LEFT_OUT], len(said) - _MOST_LEFT_OUT
     return [*few, f"{many(more, 'more change')} left out."] if more > 0 else few
@@ -98,9 +100,9 @@ class Beginning:
     heading: str
     """`Step 1 of 5`."""
     words: str
-    """What to do: of long words, the sentences that fit, and at least the first."""
+    """What to do: if the text is long, as many sentences as fit, at least the first."""
     statement: str
-    """To be used as it is; empty if the step has none, if it has several lines, and if it loses something."""
+    """The statement to run; empty if the step has none, if it has several lines, or if it loses data."""
     rest: str
     """The command that prints the whole plan."""
 
@@ -110,7 +112,7 @@ class Beginning:
 
 
 def beginning(plan: Plan, target: str) -> Beginning:
-    """The first step, and how to see the others."""
+    """The first step of the plan, and the command that prints the others."""
     first, count = plan.steps[0], len(plan.steps)
     heading = "Only step" if count == 1 else f"Step 1 of {number(count)}"
     is_short = len(first.text) <= _LONGEST_STATEMENT and "\n" not in first.text
@@ -120,7 +122,9 @@ def beginning(plan: Plan, target: str) -> Beginning:
 
 
 def brief(said: str) -> str:
-    """The first sentence, and those after it as far as they are short; not what only introduces the step's text."""
+    """The first sentence, and further ones while the text stays short; without a sentence that only introduces the
+    step's statement.
+    """
     sentences = [one for one in _END.split(said) if not one.endswith(":")] or [f"{said.rstrip(':')}."]
     kept = sentences[:1]
     for sentence in sentences[1:]:
@@ -131,20 +135,20 @@ def brief(said: str) -> str:
 
 
 def beyond(fix: str, begins: Beginning) -> str | None:
-    """What a finding's fix says beyond the first step with which it begins; None if it begins otherwise."""
+    """The part of a finding's fix after the plan's first step, if the fix begins with that step; None otherwise."""
     rest = fix.strip().removeprefix(begins.words)
     return None if rest == fix.strip() else rest.strip()
 
 
 def command(plan: Plan, target: str) -> str:
-    """What prints the plan in a terminal."""
+    """The command that prints the plan in a terminal."""
     about = plan.subject.measurement
     return " ".join(["tsaudit", "plan", *map(shlex.quote, [target, *([about] if about else [])])])
 
 
 def anchor(plan: Plan) -> str:
     """The id of the plan on the report's page."""
-    import hashlib  # loads OpenSSL, which whoever only prints a plan can do without
+    import hashlib  # It loads OpenSSL, which commands that only print a plan do not need.
 
     each = [f"{kind_of(one.change)} {one.change.likeness()!r}" for one in plan.changes]
     text = "\x1f".join((plan.subject.key, *each))
@@ -152,7 +156,7 @@ def anchor(plan: Plan) -> str:
 
 
 def behind(plan: Plan, result: AuditResult) -> list[tuple[RuleResult, Finding]]:
-    """The findings that ask for the plan, worst first."""
+    """The findings that ask for the plan's changes, worst first."""
     return [pair for pair in result.findings() if of_finding(pair[1], (plan,)) is not None]
 
 

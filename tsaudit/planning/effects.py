@@ -1,4 +1,4 @@
-"""What the changes of a plan do together, by the figures of the profile."""
+"""The combined effect of a plan's changes, according to the figures of the profile."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from tsaudit.model.plan import Effect, Loss
 from tsaudit.model.profile import How, Measurement, TagSets
 
 _TOO_MANY: Final = 0.5
-"""Share of the series: if more are left, the plan names what to change next."""
+"""Share of the series: if more than that are left, the plan names the tag to change next."""
 
 
 def effect_of(engine: str, measurement: Measurement, changes: Iterable[Change]) -> Effect:
-    """Series left, and rows that would overwrite each other, without the tags that the changes drop or turn into
-    fields.
+    """The number of series left, and of rows that would overwrite each other, without the tags that the changes drop or
+    turn into fields.
     """
     gone = tags_ended(measurement, changes)
     if not gone:
@@ -27,7 +27,7 @@ def effect_of(engine: str, measurement: Measurement, changes: Iterable[Change]) 
     after, exact = _series_left(tag_sets, gone)
     scope = tag_sets.source.scope if tag_sets and tag_sets.source.how is How.SAMPLED else ""
     if tag_sets is not None and scope:
-        # A part has fewer series than all rows, before as well as afterwards.
+        # A part of the rows has fewer series than all rows, both before and after the changes.
         now = tag_sets.series
     loss, unknown = (None, "") if ENGINES[engine].keeps_documents else _loss(measurement, gone)
     return Effect(now, after, exact, scope, loss=loss, loss_unknown=unknown)
@@ -41,8 +41,8 @@ def tags_ended(measurement: Measurement, changes: Iterable[Change]) -> frozenset
 
 
 def with_next(effect: Effect, measurement: Measurement, gone: Collection[str], findings: Iterable[Finding]) -> Effect:
-    """The effect with what else to change if too many series are left: more than half, or more than the limit of a
-    finding about them.
+    """The effect, completed with what else to change if too many series are left: more than half, or more than the
+    series limit of a finding.
     """
     now, after = effect.series_now, effect.series_after
     if now is None or after is None or measurement.tag_sets is None:
@@ -63,7 +63,9 @@ def with_next(effect: Effect, measurement: Measurement, gone: Collection[str], f
 
 
 def _limits(findings: Iterable[Finding], now: int) -> Iterator[tuple[float, float]]:
-    """The limits on series that findings compare with, each with the series that this measurement may have."""
+    """The series limits of the findings, each with the number of series that this measurement may have to stay below
+    it.
+    """
     for finding in findings:
         if finding.limit is not None and finding.unit == "series" and finding.observed is not None:
             others = max(0.0, finding.observed - now)
@@ -71,7 +73,7 @@ def _limits(findings: Iterable[Finding], now: int) -> Iterator[tuple[float, floa
 
 
 def together(effects: Collection[Effect]) -> Effect:
-    """The effect of the same changes in several measurements. What comes next is that of the first."""
+    """The effect of the same changes on several measurements. The tag to change next is that of the first one."""
     first, *others = effects
     if not others:
         return first
@@ -98,7 +100,7 @@ def _sum(losses: Collection[Loss]) -> Loss:
 
 
 def _series_left(tag_sets: TagSets | None, gone: Collection[str]) -> tuple[int | None, bool]:
-    """Series left without these tags, and whether the number is exact or an upper bound; None if not known."""
+    """The number of series left without these tags, None if not known; and whether it is exact or an upper bound."""
     if tag_sets is None:
         return None, False
     is_whole = _is_whole(tag_sets)
@@ -110,18 +112,18 @@ def _series_left(tag_sets: TagSets | None, gone: Collection[str]) -> tuple[int |
         so_far |= {one.tag, *one.together_with}
         known[so_far] = one.series_left
     fitting = {tags: left for tags, left in known.items() if tags <= set(gone)}
-    # Other tags that are dropped, too, can only reduce the number.
+    # Dropping further tags can only reduce the number.
     left = min(fitting.values(), default=tag_sets.series)
     return left, frozenset(gone) in fitting and is_whole
 
 
 def _is_whole(tag_sets: TagSets) -> bool:
-    """Whether every series was examined, and no nonexistent one is included."""
+    """Whether every series was examined, and none is counted that no longer exists."""
     return tag_sets.sampled is None and tag_sets.source.how is How.EXACT
 
 
 def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None, str]:
-    """Rows that would overwrite another one; or why no rows were compared."""
+    """The rows that would overwrite others; or the reason why no rows were compared."""
     tag_sets, apart = measurement.tag_sets, measurement.rows_apart
     if (
         tag_sets is not None
@@ -129,7 +131,7 @@ def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None,
         and tag_sets.minimal_key
         and not set(tag_sets.minimal_key) & {*gone}
     ):
-        # No two series become one: neither those of an index, nor those of the rows that were read.
+        # No two series become the same: neither those in the index, nor those of the rows read.
         read = measurement.rows.value if measurement.rows else 0
         scope = tag_sets.source.scope
         return (Loss(0, read, _beyond(measurement, read, scope)) if scope else None), ""
@@ -140,6 +142,6 @@ def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None,
 
 
 def _beyond(measurement: Measurement, read: int, scope: str) -> str:
-    """Which rows were read; empty if there are no others, not even older ones."""
+    """Which rows were read, in words; empty if there are no others, not even older ones."""
     total = measurement.rows_total
     return "" if total is not None and total.source.how is How.EXACT and total.value <= read else scope

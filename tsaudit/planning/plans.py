@@ -1,4 +1,6 @@
-"""The plans of an audit: what its warnings and critical findings ask for, as steps of the engine."""
+"""Builds the plans of an audit: the changes that its warnings and critical findings ask for, as steps for
+the engine.
+"""
 
 from __future__ import annotations
 
@@ -23,32 +25,35 @@ from tsaudit.planning.effects import effect_of, tags_ended, together, with_next
 
 @dataclass(frozen=True, slots=True)
 class _Unit:
-    """What is to be changed at one measurement, or of one database as a whole."""
+    """The changes to one measurement, or to one database as a whole."""
 
     subject: Subject
     changes: tuple[Requested, ...]
     left_out: tuple[LeftOut, ...]
     findings: tuple[Finding, ...]
-    """Those that ask for it."""
+    """The findings that ask for the changes."""
 
     @property
     def likeness(self) -> Hashable:
-        """Units with the same one are one plan."""
+        """A key: units with the same key share one plan."""
         return bool(self.subject.measurement), tuple(sorted(_key(one.change) for one in self.changes))
 
 
 def _key(change: Change) -> tuple[str, str]:
-    """The same for changes of several measurements that one plan makes."""
+    """A key that is equal for changes of several measurements that one plan can make."""
     return kind_of(change), repr(change.likeness())
 
 
 def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...]:
-    """The plans, that of the worst finding first. Notes have none, and none of their changes is in another one's."""
+    """The plans, beginning with that of the worst finding. Notes have no plan, and their changes are in no
+    other plan.
+    """
     pairs = [(r, f) for r in results for f in r.findings if f.severity is not Severity.NOTE]
     units: dict[Hashable, list[tuple[str, Finding, Change]]] = defaultdict(list)
     for result, finding in sorted(pairs, key=lambda pair: worst_first(pair[0].code, pair[1])):
         for change in finding.changes:
-            # Families of names in one database have nothing to do with each other.
+            # Changes to a database, which are about a family of names, are kept separate: families have nothing to do
+            # with each other.
             alone = change.likeness() if isinstance(change, MergeMeasurements) else None
             units[change.at, alone].append((result.code, finding, change))
     measurements = {Subject(m.database, m.name): m for m in profile.measurements}
@@ -74,7 +79,8 @@ def _handled(profile: Profile, changes: Sequence[Requested]) -> tuple[tuple[Requ
     try:
         handled = ENGINES[profile.engine].advice().handles
     except (Exception, SystemExit):
-        # The module of another package's engine cannot be imported: the plan's only step says so.
+        # The module of the engine, which belongs to another package, cannot be imported: the plan's only step reports
+        # that.
         if not ENGINES[profile.engine].package:
             raise
         return tuple(changes), ()
@@ -88,7 +94,9 @@ def _broken(engine: str, error: BaseException) -> str:
 
 
 def _typed(profile: Profile, measurement: Measurement | None, changes: Sequence[Change]) -> Sequence[Change]:
-    """With the type for tags that are text only because they are tags: as fields, they would be found to lack it."""
+    """The changes, with a type for tags that are text only because tags always are: as fields, the next audit would
+    find that they lack it.
+    """
     if measurement is None or profile.engine not in ENGINES:
         return changes
     types = {
@@ -108,7 +116,9 @@ def _typed(profile: Profile, measurement: Measurement | None, changes: Sequence[
 def _with_a_field(
     profile: Profile, measurement: Measurement | None, changes: tuple[Requested, ...]
 ) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
-    """The changes without those that make tags of all fields, if the engine keeps no row without a field."""
+    """The changes except for those that turn all fields into tags, if the engine does not store rows
+    without a field.
+    """
     if measurement is None or profile.engine not in ENGINES or not ENGINES[profile.engine].takes_line_protocol:
         return changes, ()
     gone = {name for one in changes for (aspect, name), to in one.change.claims().items() if _ends_field(aspect, to)}
@@ -137,7 +147,7 @@ def _plan(profile: Profile, measurements: Mapping[Subject, Measurement], units: 
         own = with_next(place.effect, place.measurement, gone, findings)
         effect = replace(effect, limit=own.limit, next_tag=own.next_tag, enough=own.enough)
     if ENGINES[profile.engine].infers_roles:
-        # A column stays in its row, whatever it is called; a key that needs it keeps it.
+        # A column stays in its row whatever it is called, so no row is lost; a key that uses the column keeps it.
         effect = replace(effect, loss=None, loss_unknown="")
     rules: dict[Hashable, dict[str, None]] = defaultdict(dict)
     for one in (one for unit in units for one in unit.changes):
@@ -161,23 +171,23 @@ def _place(profile: Profile, measurement: Measurement | None, at: Subject, chang
 def _steps(
     places: Sequence[Place], units: Sequence[_Unit], kinds: Sequence[StepKind] = tuple(StepKind)
 ) -> Iterator[Step]:
-    """What the engine says, a step of each of these kinds at most."""
+    """The engine's steps, at most one of each of these kinds."""
     engine = places[0].profile.engine
     try:
         make = ENGINES[engine].advice()
         each = [make(p, [one.change for one in u.changes]) for p, u in zip(places, units, strict=True)]
         advice = replace(each[0], also=each[1:])
-        # Each kind is the name of its method.
+        # The name of each kind is the name of the method for it.
         yield from (replace(step, kind=kind) for kind in kinds if (step := getattr(advice, kind)()) is not None)
     except (Exception, SystemExit) as error:
-        # What another package brings may break.
+        # An engine of another package may raise any error.
         if not ENGINES[engine].package:
             raise
         yield Step(StepKind.FIND, f"{_broken(engine, error)}.")
 
 
 def with_advice(profile: Profile, result: RuleResult) -> RuleResult:
-    """The result, each finding of which says in the engine's words what is to change; the plans have the statements."""
+    """The result, with the changes added to each finding's fix in the engine's terms; the plans have the statements."""
     if not result.findings:
         return result
     measurements = {Subject(m.database, m.name): m for m in profile.measurements}
@@ -197,7 +207,7 @@ def _said(profile: Profile, measurements: Mapping[Subject, Measurement], finding
 def _sentence(
     profile: Profile, measurement: Measurement | None, at: Subject, changes: Sequence[Change]
 ) -> Iterator[str]:
-    """What is to change, in the engine's words: the first sentence of the step that says it."""
+    """What to change, in the engine's terms: the first sentence of the step that explains it."""
     handled, _ = _handled(profile, [Requested(change, ()) for change in changes])
     if not handled:
         return
@@ -208,7 +218,7 @@ def _sentence(
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """A change, and the rule whose finding asks for it."""
+    """A change, and the code of the rule whose finding asks for it."""
 
     change: Change
     rule: str
@@ -217,7 +227,7 @@ class Wanted:
 def merge(wanted: Iterable[Wanted]) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
     """The changes of one measurement that can be made together, and those that cannot, with the reason for each.
 
-    `wanted`: those of the worst finding first.
+    `wanted`: the changes, those of the worst finding first.
     """
     kept: list[Requested] = []
     left_out: list[LeftOut] = []
@@ -236,14 +246,14 @@ def merge(wanted: Iterable[Wanted]) -> tuple[tuple[Requested, ...], tuple[LeftOu
 
 
 def _one_of(known: Change, other: Change) -> Change | None:
-    """The change that says what both say; None where they are two."""
+    """The change that covers both; None if neither covers the other."""
     if known == other:
         return known
     mine, its = known.claims(), other.claims()
     if type(known) is not type(other) or not mine or not its:
         return None
     if mine == its:
-        # Where one of them relies on nothing, both are wanted whatever else is changed.
+        # If one of them relies on nothing, the change is wanted whatever else is changed.
         return min(known, other, key=lambda one: len(one.relies_on()))
     if its.items() <= mine.items():
         return known
@@ -251,7 +261,7 @@ def _one_of(known: Change, other: Change) -> Change | None:
 
 
 def _conflict(change: Change, kept: Sequence[Requested]) -> str:
-    """Why the change cannot be made beside those; empty if it can."""
+    """Why the change cannot be made together with the kept ones; empty if it can."""
     for other in kept:
         rules = ", ".join(other.rules)
         if (claim := _broken_claim(change.claims(), other.change.claims())) is not None:
