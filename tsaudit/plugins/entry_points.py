@@ -1,4 +1,4 @@
-"""Finds the entry points of other packages and loads what they name."""
+"""Finds the entry points of other packages and loads the objects that they name."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 OWN: Final = f"tsaudit {VERSION}"
-"""The package of what tsaudit itself brings."""
+"""Package name for what is part of tsaudit itself."""
 ENGINES: Final = "tsaudit.engines"
 RULES: Final = "tsaudit.rules"
 NOTIFIERS: Final = "tsaudit.notifiers"
@@ -28,14 +28,14 @@ _OWN_NOTIFIERS: Final = {
     "alertmanager": "tsaudit.alerts.alertmanager:Alertmanager",
     "apprise": "tsaudit.alerts.apprise:Apprise",
 }
-"""tsaudit's own, which are found as those of other packages are. Not in pyproject.toml: for entry points of its own,
-every command would read those of all packages.
+"""tsaudit's own notifiers, which are loaded like those of other packages. They are not declared in pyproject.toml,
+because then every command would have to read the entry points of all packages.
 """
 
 
 @dataclass(frozen=True, slots=True, order=True)
 class Problem:
-    """Why something that another package brings cannot be used."""
+    """Why a plug-in of another package cannot be used."""
 
     package: str
     """The distribution and its version, such as `acme-tsaudit 1.2`."""
@@ -43,17 +43,17 @@ class Problem:
     name: str
     """The name of the entry point."""
     reason: str
-    """One line."""
+    """The reason, in one line."""
 
     def __str__(self) -> str:
-        """What is wrong, where, and what to do about it, in one line."""
+        """The problem, the place, and what to do about it, in one line."""
         what = self.group.removeprefix("tsaudit.").removesuffix("s")
         return f"the {what} plug-in `{self.name}` of {self.package} cannot be used: {self.reason}; fix or uninstall it"
 
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What one entry point names."""
+    """The object that one entry point names."""
 
     package: str
     """The distribution and its version."""
@@ -68,9 +68,9 @@ def why(error: BaseException) -> str:
 
 
 def load(group: str) -> tuple[tuple[Loaded, ...], tuple[Problem, ...]]:
-    """What the group's entry points name, by package and name, and those that cannot be loaded.
+    """The objects that the group's entry points name, by package and name, and the entry points that cannot be loaded.
 
-    If two entry points have the same name, both are problems: nobody can say which one is meant.
+    If two entry points have the same name, both are problems, because it is not clear which one is meant.
     """
     found: list[Loaded] = []
     problems: list[Problem] = []
@@ -82,11 +82,11 @@ def load(group: str) -> tuple[tuple[Loaded, ...], tuple[Problem, ...]]:
             problems.append(Problem(package, group, point.name, reason))
             continue
         try:
-            # Anything it prints would become part of the JSON that a command prints.
+            # Anything that the module prints would become part of the JSON that a command prints.
             with redirect_stdout(sys.stderr):
                 found.append(Loaded(package, point.name, point.load()))
         except (Exception, SystemExit) as error:
-            # Another package's module may do anything while it is imported.
+            # A module of another package may raise any error while it is imported.
             problems.append(Problem(package, group, point.name, why(error)))
     return tuple(found), tuple(problems)
 
@@ -100,7 +100,7 @@ def installed(group: str) -> tuple[tuple[str, EntryPoint], ...]:
     from importlib.metadata import (
         EntryPoint,
         entry_points,
-    )  # takes as long to load as everything else in `tsaudit rules`
+    )  # Loading it takes as long as everything else in `tsaudit rules`.
 
     pairs = [
         (f"{p.dist.name} {p.dist.version}" if p.dist else "(unknown package)", p) for p in entry_points(group=group)
@@ -114,7 +114,7 @@ _SECTION: Final = re.compile(rb"^\s*\[\s*tsaudit\.", re.MULTILINE)
 
 @functools.cache
 def _declares_any() -> bool:
-    """Whether an installed distribution declares a plug-in of any kind; True if the folder names do not show it."""
+    """Whether an installed distribution declares any kind of plug-in; also True if the folder names do not show it."""
     for place in dict.fromkeys(sys.path):
         if os.path.isfile(place):  # noqa: PTH113 -- a zip file of packages; Python's own is rarely there
             return True
@@ -134,6 +134,6 @@ def _declarations(folder: str) -> Iterator[bytes]:
 
 
 def clear_cache() -> None:
-    """Search again on the next call: for tests."""
+    """Clear the caches, so that the next call searches again. For tests."""
     installed.cache_clear()
     _declares_any.cache_clear()
