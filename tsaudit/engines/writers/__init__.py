@@ -1,4 +1,6 @@
-"""What writers send from now on, and the setting of the program that most likely writes it, for all engines."""
+"""What writers should send from now on, and the setting of the program that most likely writes the data, for all
+engines.
+"""
 
 from tsaudit.engines.writers.setting import Program, Setting, program_of, setting
 from tsaudit.engines.writers.step import Terms, loss, milder, sentences, step

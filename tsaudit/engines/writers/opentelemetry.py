@@ -1,4 +1,4 @@
-"""What an OpenTelemetry collector writes, how it is recognized, and statements of its `transform` processor.
+"""Recognizes what an OpenTelemetry collector writes, and builds statements of its `transform` processor.
 
 https://github.com/open-telemetry/opentelemetry-collector-contrib/tree/main/processor/transformprocessor
 """
@@ -18,7 +18,9 @@ from tsaudit.model.profile import Measurement
 
 
 class Signal(enum.StrEnum):
-    """What the rows of a measurement are. The value is how the processor calls its statements."""
+    """The signal that the rows of a measurement belong to. The value is the name for its statements in the
+    processor.
+    """
 
     METRIC = "metric"
     LOG = "log"
@@ -26,15 +28,15 @@ class Signal(enum.StrEnum):
 
     @property
     def record(self) -> str:
-        """What has attributes of its own, as statements name it."""
+        """What has attributes of its own in this signal, in the terms of statements."""
         return {Signal.METRIC: "datapoint", Signal.LOG: "log", Signal.SPAN: "span"}[self]
 
 
 MOST_NAMES: Final = 5
-"""Measurements that a setting names; of more, it is for all metrics."""
+"""Maximum number of measurements that a setting names; if there are more, it applies to all metrics."""
 _WIDTH: Final = 96
 _OWN: Final = re.compile(r"(otel[._](library|scope)|telemetry[._]sdk)[._]\w+")
-"""Attributes that nothing but its SDKs and exporters write."""
+"""Attributes that only OpenTelemetry's SDKs and exporters write."""
 _SERVICE: Final = frozenset(
     f"{group}_{name}"
     for group, names in {
@@ -44,27 +46,28 @@ _SERVICE: Final = frozenset(
     }.items()
     for name in names
 )
-"""Attributes of a resource by the semantic conventions, with `_` for the dots. One alone proves nothing."""
+"""Attributes of a resource by the semantic conventions, with `_` instead of dots. A single one proves nothing."""
 _RESOURCE: Final = re.compile(r"(service|host|container|k8s|process|os|cloud|deployment|device|faas)\.[\w.]+")
-"""The same with their dots, which other collectors have in names, too."""
+"""Attributes of a resource with their dots, which other collectors also use in names."""
 _TIMES: Final = frozenset({"duration_nano", "end_time_unix_nano", "start_time_unix_nano"})
 _VALUES: Final = frozenset({"gauge", "counter", "count"})
 _BY_TYPE: Final = {
     "sum": re.compile(r"value_(cumulative|delta)_(non)?monotonic_(int|double)"),
     "histogram": re.compile(r"(cumulative|delta)_\d[\d.]*"),
 }
-"""Type of a metric to fields of InfluxDB's schema that has the type in the measurement's name, after the unit.
+"""Type of a metric to the fields that it has in InfluxDB's schema, in which the measurement's name ends with the unit
+and the type.
 
 https://github.com/influxdata/influxdb-observability/blob/main/docs/index.md
 """
 _SCOPE: Final = {"otel.library.name": "scope.name", "otel.library.version": "scope.version"}
-"""Tags that are no attributes."""
+"""Tags that are not attributes."""
 _ENDS: Final = ("total", "bucket", "sum", "count", "seconds", "milliseconds", "bytes", "ratio", "percent", "celsius")
-"""What exporters to Prometheus' names add to the name of a metric."""
+"""Suffixes that exporters for Prometheus add to the name of a metric."""
 
 
 def signal_of(measurement: Measurement) -> Signal | None:
-    """Which signal its columns show it to be, whatever the engine; None: nothing shows that it is one."""
+    """The signal that its columns indicate, whatever the engine is; None if nothing indicates one."""
     tags = {tag.key for tag in measurement.tags}
     fields = {field.key for field in measurement.fields}
     columns = tags | fields
@@ -80,13 +83,13 @@ def signal_of(measurement: Measurement) -> Signal | None:
 
 
 def _type_in_name(measurement: Measurement) -> str:
-    """The type at the end of the measurement's name; empty for schemas that have none there."""
+    """The type at the end of the measurement's name; empty for schemas that have no type there."""
     fields = [field.key for field in measurement.fields]
     return next((kind for kind, fits in _BY_TYPE.items() if any(map(fits.fullmatch, fields))), "")
 
 
 def _here(measurements: Sequence[Measurement]) -> str:
-    """A condition for the metrics that are written to the measurements; empty where all of them are."""
+    """A condition for the metrics that are written to the measurements; empty if all metrics are."""
     first = measurements[0]
     if kind := _type_in_name(first):
         return f'Concat([metric.name, metric.unit, "{kind}"], "_") == {string(first.name)}'
@@ -101,7 +104,7 @@ def _here(measurements: Sequence[Measurement]) -> str:
 
 
 def _metric(name: str) -> str:
-    """A pattern for the metric's name, which may have gained a unit and a type at its end."""
+    """A pattern for the metric's name, to which a unit and a type may have been added at the end."""
     parts, ends = name.split("_"), list[str]()
     while len(parts) > 1 and parts[-1] in _ENDS:
         ends.insert(0, f"([._]{parts.pop()})?")
@@ -109,12 +112,12 @@ def _metric(name: str) -> str:
 
 
 def _sent_as(tags: Iterable[str]) -> str:
-    """A pattern for the keys of attributes, where engines may have `_` for their dots."""
+    """A pattern for the keys of attributes, in which engines may use `_` instead of dots."""
     return f"^({'|'.join('[._]'.join(map(re.escape, tag.split('_'))) for tag in tags)})$"
 
 
 def settings(measurements: Sequence[Measurement], changes: Sequence[Change]) -> str:
-    """The processor for changes of tags; empty where no change is about one, or where the exporter decides."""
+    """The processor for changes of tags; empty if no change is about a tag, or if the exporter decides."""
     here = measurements[0]
     signal = signal_of(here)
     gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
@@ -132,8 +135,8 @@ def settings(measurements: Sequence[Measurement], changes: Sequence[Change]) -> 
 def _without(
     signal: Signal, keys: Sequence[str], gone: Sequence[str], changed: Sequence[str], condition: str
 ) -> Iterator[Group]:
-    """What becomes of attributes, wherever they are. Those of a resource are those of its other metrics as well: each
-    point gets its own, which changes no tag, before the resource loses them.
+    """Statements that remove or change attributes, wherever they are. A resource's attributes are shared with its other
+    metrics, so each point first gets its own copy, which changes no tag, before the resource loses them.
     """
     attributes = f"{signal.record}.attributes"
     own, scope = [key for key in keys if key not in _SCOPE], [key for key in keys if key in _SCOPE]
@@ -144,7 +147,7 @@ def _without(
         above.append(lifted + only(others, f'{_SCOPE[key]} != ""'))
     dropped = [removed(signal.record, gone, condition)] if [key for key in gone if key not in _SCOPE] else []
     yield Group(signal, (*above, *dropped, *changed))
-    # The scope loses its attribute before the resource, of which statements about scopes know as well.
+    # The scope loses its attribute before the resource, because statements about scopes can also read the resource.
     yield Group(signal, tuple(f'set({_SCOPE[key]}, "")' for key in scope))
     yield Group(signal, (removed("resource", own),) if own else ())
 
@@ -156,7 +159,7 @@ def _renamed(record: str, names: dict[str, str], condition: str) -> Iterator[str
 
 
 def _apart(record: str, splits: Sequence[SplitColumn], condition: str) -> Iterator[str]:
-    """An attribute for each part of a value; a value that does not fit stays whole."""
+    """A separate attribute for each part of a value; a value that does not match stays whole."""
     for split in splits:
         source, pattern = attribute(record, split.column), string(value_pattern(split))
         fits = only(condition, f"IsMatch({source}, {pattern})")
@@ -179,13 +182,13 @@ def attribute(of: str, name: str) -> str:
 
 
 def only(*conditions: str) -> str:
-    """The end of a statement that applies where all of them do; empty where there is none."""
+    """The end of a statement that applies only if all conditions are met; empty without conditions."""
     given = [condition for condition in conditions if condition]
     return f" where {' and '.join(given)}" if given else ""
 
 
 def removed(of: str, names: Sequence[str], *conditions: str) -> str:
-    """A statement by which attributes go."""
+    """A statement that removes attributes."""
     if len(names) == 1 and "_" not in names[0]:
         return f"delete_key({of}.attributes, {string(names[0])}){only(*conditions)}"
     return f"delete_matching_keys({of}.attributes, {string(_sent_as(names))}){only(*conditions)}"
@@ -196,14 +199,14 @@ def removed(of: str, names: Sequence[str], *conditions: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Statements that run one after the other on all of what is sent together, before the next group does."""
+    """Statements that run one after the other on all data of a batch, before the next group runs."""
 
     signal: Signal
     statements: tuple[str, ...]
 
 
 def transform(name: str, groups: Iterable[Group]) -> str:
-    """The processor, as a piece of the collector's configuration; empty where there is no statement."""
+    """The processor, as a piece of the collector's configuration; empty if there are no statements."""
     lines, signal = list[str](), None
     for group in (group for group in groups if group.statements):
         if group.signal is not signal:
@@ -214,24 +217,24 @@ def transform(name: str, groups: Iterable[Group]) -> str:
             lines += _folded(f"          - {scalar(statement)}")
     if not lines:
         return ""
-    # Where one statement fails, what is sent must not be lost.
+    # If one statement fails, the data must not be lost.
     head = ["processors:", f"  transform/{_identifier(name)}:", "    error_mode: ignore"]
     return "\n".join([*head, *lines])
 
 
 def _folded(line: str) -> list[str]:
-    """The line, or two: a string of YAML may continue on the next line."""
+    """The line, split in two if it is too long: a YAML string may continue on the next line."""
     before, where, after = line.partition(" where ")
     return [line] if len(line) <= _WIDTH or not where else [before, f"            where {after}"]
 
 
 def _identifier(name: str) -> str:
-    """The part of a component's name after the slash; that cannot have every character."""
+    """The part of a component's name after the slash, without characters that are not allowed there."""
     return re.sub(r"[^A-Za-z0-9_.-]+", "_", name) or "_"
 
 
 def scalar(text: str) -> str:
-    """The text as a string of YAML that the collector reads; it takes $ for the beginning of a variable."""
+    """The text as a YAML string for the collector, which treats $ as the beginning of a variable."""
     quoted = text.replace("$", "$$").replace("'", "''")
     return f"'{quoted}'"
 

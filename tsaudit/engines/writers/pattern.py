@@ -1,4 +1,4 @@
-"""A regular expression that takes the values of a column with several attributes apart."""
+"""Builds a regular expression that splits the values of a column with several attributes."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from tsaudit.model.change import SplitColumn
 
 
 def value_pattern(split: SplitColumn) -> str:
-    """A regular expression of Go that fits a whole value, with a named group for each part; empty if the example does
-    not show where the parts are, or a name cannot be that of a group. Other pieces are the same in all values.
+    """A Go regular expression that matches a whole value, with a named group for each part. Empty if the example does
+    not show where the parts are, or a name cannot be the name of a group. Text between the parts must be the same in
+    all values.
     """
     pattern, rest = "", split.example
     for part in split.parts:

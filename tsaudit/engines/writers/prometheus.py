@@ -1,4 +1,5 @@
-"""Relabeling rules of Prometheus, which Grafana Alloy has, too: labels only, as a sample has no fields but its value.
+"""Relabeling rules of Prometheus, which Grafana Alloy also supports. They only change labels, because a sample has no
+other fields than its value.
 
 https://prometheus.io/docs/prometheus/latest/configuration/configuration/#relabel_config
 """
@@ -16,20 +17,20 @@ from tsaudit.model.change import Change, LeaveOut, MakeField, Rename, SplitColum
 from tsaudit.model.profile import Measurement
 
 _SCRAPED: Final = frozenset({"job", "instance"})
-"""Labels that Prometheus adds to all that it scrapes."""
+"""Labels that Prometheus adds to everything it scrapes."""
 _VALUES: Final = frozenset({"value", "greptime_value", "gauge", "counter", "val"})
-"""What engines call the only field of a sample."""
+"""Names that engines use for the only field of a sample."""
 
 
 def is_writer(measurement: Measurement) -> bool:
-    """Whether it has the labels of a scrape, and one value."""
+    """Whether the measurement has the labels of a scrape, and a single value."""
     fields = {field.key for field in measurement.fields}
     return {tag.key for tag in measurement.tags} >= _SCRAPED and len(fields) == 1 and fields <= _VALUES
 
 
 def settings(measurements: Sequence[Measurement], changes: Sequence[Change], most: int) -> str:
-    """Rules of remote_write; changes that would exceed `most` lines are left out, except the first. Of many
-    measurements, they are for all metrics.
+    """Rules of remote_write. Changes that would exceed `most` lines are left out, except for the first. If there are
+    many measurements, the rules apply to all metrics.
     """
     names = [re.escape(measurement.name) for measurement in measurements]
     name = "|".join(names) if len(names) <= MOST_NAMES else ".+"
@@ -61,7 +62,7 @@ def _rules(name: str, change: Change) -> Iterator[Mapping[str, str]]:
 
 
 def _set(name: str, label: str, source: str = "", pattern: str = "", value: str = "") -> Mapping[str, str]:
-    """The rule that sets a label of the metrics; an empty value removes it."""
+    """The rule that sets a label of the metrics; an empty value removes the label."""
     sources = f"[__name__, {json.dumps(source)}]" if source else "[__name__]"
     regex = f"({name})" if "|" in name else name
     if source:

@@ -1,4 +1,4 @@
-"""Which program most likely writes a measurement, and its setting for the changes of a plan."""
+"""Determines which program most likely writes a measurement, and its setting for the changes of a plan."""
 
 from __future__ import annotations
 
@@ -22,22 +22,22 @@ from tsaudit.model.change import (
 from tsaudit.model.profile import Measurement
 
 MOST_LINES: Final = 10
-"""Lines of a setting. Changes that would exceed them are described in words only."""
+"""Maximum number of lines of a setting. Changes that would exceed them are only described in words."""
 
 
 class Program(enum.StrEnum):
-    """A program that writes, or that all points pass through."""
+    """A program that writes data, or that all points pass through."""
 
     TELEGRAF = "telegraf"
     OPENTELEMETRY = "opentelemetry"
     PROMETHEUS = "prometheus"
-    """Prometheus, or Grafana Alloy, which have the same rules."""
+    """Prometheus, or Grafana Alloy, which has the same rules."""
     APPLICATION = "application"
     """A program without such settings."""
 
     @property
     def has_fields(self) -> bool:
-        """Whether it writes fields under names of its choice, and to measurements of its choice."""
+        """Whether the program can choose the names of fields and measurements."""
         return self in (Program.TELEGRAF, Program.APPLICATION)
 
 
@@ -52,7 +52,7 @@ WRITTEN: Final = (
     SplitColumn,
     SplitMeasurement,
 )
-"""Changes that concern what writers send."""
+"""Kinds of changes that concern what writers send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,7 @@ class Setting:
 
     program: Program
     words: str
-    """Where it goes: the end of a paragraph that says what is written from now on."""
+    """Where the setting goes, as the end of a paragraph about what to write from now on."""
     text: str = ""
     language: str = ""
 
@@ -69,7 +69,7 @@ class Setting:
 def program_of(
     measurement: Measurement, usual: Program = Program.APPLICATION, programs: Collection[Program] = ALL
 ) -> Program:
-    """The program that the columns show, among `programs`; `usual` if they show none."""
+    """The program that the columns indicate, among `programs`; `usual` if they indicate none."""
     if Program.OPENTELEMETRY in programs and opentelemetry.signal_of(measurement) is not None:
         return Program.OPENTELEMETRY
     if Program.PROMETHEUS in programs and prometheus.is_writer(measurement):
@@ -88,12 +88,12 @@ def setting(
     example: str = "",
     beside: Collection[str] = (),
 ) -> Setting | None:
-    """The setting for changes of a plan; None where writers change nothing.
+    """The setting for the changes of a plan; None if writers change nothing.
 
-    `measurements`: the one that the changes are about, then others that need the same; none for changes of a database.
-    `new_name`: the measurement that replaces the first one, if the changes need another one.
-    `example`: what an application sends from now on, for programs without settings.
-    `beside`: the names of all measurements of the database.
+    `measurements`: the measurement that the changes are about, then others that need the same changes; empty for
+    changes of a database. `new_name`: the measurement that replaces the first one, if the changes need another one.
+    `example`: what an application sends from now on, for programs without settings. `beside`: the names of all
+    measurements of the database.
     """
     if not any(isinstance(change, WRITTEN) for change in changes):
         return None

@@ -1,4 +1,6 @@
-"""The step about writers: what they send from now on, with the setting of the program that most likely sends it."""
+"""The step about writers: what they should send from now on, with the setting of the program that most
+likely sends it.
+"""
 
 from __future__ import annotations
 
@@ -38,7 +40,7 @@ class Terms:
     tag: str = "tag"
     field: str = "field"
     types: Mapping[str, str] = dataclasses.field(default_factory=lambda: _TYPES)
-    """Type of a change to what values of it are called, in the plural."""
+    """Type in a change to the word for values of that type, in the plural."""
 
 
 def step(
@@ -51,10 +53,10 @@ def step(
     new_name: str = "",
     example: str = "",
 ) -> Step | None:
-    """The whole step; None where writers change nothing.
+    """The whole step; None if writers change nothing.
 
-    `also`: other measurements that need the same. `new_name`: the measurement that replaces it, if the changes need
-    another one. `example`: what an application sends from now on, for programs without settings.
+    `also`: other measurements that need the same changes. `new_name`: the measurement that replaces it, if the changes
+    need another one. `example`: what an application sends from now on, for programs without settings.
     """
     here = [] if place.measurement is None else [place.measurement, *also]
     beside = {m.name for m in place.profile.measurements if m.database == place.database}
@@ -77,7 +79,7 @@ def step(
 
 
 def sentences(here: Measurement | None, changes: Sequence[Change], terms: Terms = Terms()) -> list[str]:
-    """What writers send from now on: a sentence for each kind of change."""
+    """What writers should send from now on: one sentence for each kind of change."""
     return list(_sentences("" if here is None else here.name, changes, terms))
 
 
@@ -112,7 +114,7 @@ def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[s
 
 
 def loss(effect: Effect, row: str = "point") -> str:
-    """What is lost where rows end up with the tags and the time of others: for `Step.loses`; empty if nothing is, as
+    """What is lost if rows end up with the tags and the time of other rows, for `Step.loses`; empty if nothing is, as
     far as rows were compared.
     """
     if effect.loss is None:
@@ -127,7 +129,7 @@ def loss(effect: Effect, row: str = "point") -> str:
 
 
 def milder(place: Place, changes: Sequence[Change], terms: Terms = Terms()) -> str:
-    """How to lose no row although a tag goes, or what to do instead: a sentence; empty where no tag goes."""
+    """How to lose no row although a tag is removed, or what to do instead, as a sentence; empty if no tag is removed."""
     gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
     tags = [tag for name in gone if (tag := place.here.tag(name)) is not None]
     if not tags:

@@ -1,4 +1,4 @@
-"""Telegraf's settings: processors behind whatever input collects the points, in the order in which they run.
+"""Settings of Telegraf: processors that follow any input that collects the points, in the order in which they run.
 
 https://docs.influxdata.com/telegraf/v1/configuration/#processor-plugins
 """
@@ -34,7 +34,7 @@ _INPUTS: Final = {
     "procstat": "memory_rss",
     "system": "load1",
 }
-"""Measurements of Telegraf's common inputs to a field that each of them has."""
+"""Measurement of each of Telegraf's common inputs to a field that it has."""
 _STATSD: Final = "metric_type"
 _WIDTH: Final = 96
 _TYPES: Final = frozenset({"integer", "float", "boolean"})
@@ -42,7 +42,7 @@ _DATA: Final = re.compile(r"\{(\w+)\}")
 
 
 def is_writer(measurement: Measurement) -> bool:
-    """Whether its name and columns are those of one of Telegraf's common inputs."""
+    """Whether the measurement's name and columns match one of Telegraf's common inputs."""
     field = _INPUTS.get(measurement.name)
     return any(f.key == field for f in measurement.fields) or measurement.tag(_STATSD) is not None
 
@@ -54,10 +54,10 @@ def settings(
     most: int,
     beside: Collection[str] = (),
 ) -> str:
-    """One piece of configuration for the changes; those that would exceed `most` lines are left out.
+    """A piece of configuration for the changes; changes that would exceed `most` lines are left out.
 
-    `measurements`: those that need the changes; none for changes of a database. `new_name`: what replaces the first.
-    `beside`: the names of all measurements of the database.
+    `measurements`: those that need the changes; empty for changes of a database. `new_name`: the measurement that
+    replaces the first one. `beside`: the names of all measurements of the database.
     """
     blocks = _blocks(measurements, changes, new_name) if measurements else _merged(changes, beside)
     shown: list[str] = []
@@ -84,7 +84,7 @@ def _blocks(measurements: Sequence[Measurement], changes: Sequence[Change], new_
 
 
 def _only(measurements: Sequence[Measurement], otherwise: str = "") -> str:
-    """The line that limits a processor to the measurements; where they are too many for a line, `otherwise`."""
+    """The line that limits a processor to the measurements; `otherwise` if they are too many for one line."""
     line = f"  namepass = {strings(glob(m.name) for m in measurements)}"
     if len(line) <= _WIDTH:
         return line
@@ -92,7 +92,7 @@ def _only(measurements: Sequence[Measurement], otherwise: str = "") -> str:
 
 
 def _having(changes: Sequence[Change]) -> str:
-    """The line that limits a processor to what another one has converted."""
+    """The line that limits a processor to points that another processor has converted."""
     for change in changes:
         if isinstance(change, MakeField):
             return f"  metricpass = {string(f'{string(change.tag)} in fields')}"
@@ -104,7 +104,7 @@ def _having(changes: Sequence[Change]) -> str:
 
 
 def _left_out(here: Measurement, only: str, changes: Sequence[Change]) -> Iterator[str]:
-    """Columns that go. https://docs.influxdata.com/telegraf/v1/configuration/#metric-filtering"""
+    """Removes columns. https://docs.influxdata.com/telegraf/v1/configuration/#metric-filtering"""
     columns = [change.column for change in changes if isinstance(change, LeaveOut)]
     tags = [column for column in columns if here.tag(column) is not None]
     fields = [column for column in columns if column not in tags]
@@ -115,7 +115,7 @@ def _left_out(here: Measurement, only: str, changes: Sequence[Change]) -> Iterat
 
 
 def _converted(only: str, changes: Sequence[Change]) -> Iterator[str]:
-    """Roles and types. https://docs.influxdata.com/telegraf/v1/processor-plugins/converter/"""
+    """Changes roles and types. https://docs.influxdata.com/telegraf/v1/processor-plugins/converter/"""
     tags: dict[str, list[str]] = {}
     fields: dict[str, list[str]] = {}
     for change in changes:
@@ -135,7 +135,7 @@ def _converted(only: str, changes: Sequence[Change]) -> Iterator[str]:
 
 
 def _split(only: str, split: SplitColumn) -> Iterator[str]:
-    """Values of several attributes; one that does not fit stays as it is.
+    """Splits values with several attributes; a value that does not match stays unchanged.
 
     https://docs.influxdata.com/telegraf/v1/processor-plugins/regex/
     """
@@ -158,7 +158,7 @@ def _split(only: str, split: SplitColumn) -> Iterator[str]:
 
 
 def _renamed(here: Measurement, only: str, changes: Sequence[Change], new_name: str) -> Iterator[str]:
-    """Names. https://docs.influxdata.com/telegraf/v1/processor-plugins/rename/"""
+    """Changes names. https://docs.influxdata.com/telegraf/v1/processor-plugins/rename/"""
     names = [("", here.name, new_name)] if new_name else []
     for change in changes:
         if isinstance(change, Rename) and change.old:
@@ -177,7 +177,8 @@ def _replaced(what: str, old: str, new: str) -> list[str]:
 
 
 def _merged(changes: Sequence[Change], beside: Collection[str]) -> Iterator[str]:
-    """Data in names as tags: by templates of inputs that read Graphite's format, by processors for other names.
+    """Turns data in names into tags: with templates for inputs that read Graphite's format, and with processors for
+    other names.
 
     https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
     """
@@ -193,9 +194,9 @@ def _merged(changes: Sequence[Change], beside: Collection[str]) -> Iterator[str]
 
 
 def _graphite_template(change: MergeMeasurements) -> str:
-    """A filter and a template for the names of a family; empty where the names have no dots, or other numbers of them.
+    """A filter and a template for the names of a family; empty if the names have no dots, or different numbers of them.
 
-    A blank would end the template.
+    A space would end the template.
     """
     parts = change.template.split(".")
     names = [member.measurement for member in change.members]
@@ -217,16 +218,17 @@ def _graphite_template(change: MergeMeasurements) -> str:
 
 
 def _named_by(template: str) -> str:
-    """The measurement to which the input writes by the template."""
+    """The measurement to which the input writes according to the template."""
     filtered, _, roles = template.partition(" ")
     pairs = zip(filtered.split("."), roles.split("."), strict=True)
     return ".".join(part for part, role in pairs if role == "measurement")
 
 
 def _name_pattern(change: MergeMeasurements, beside: Collection[str] = ()) -> str:
-    """A regular expression that fits the members' names alone, with a named group for each tag; empty where none does.
+    """A regular expression that matches only the members' names, with a named group for each tag; empty if there is
+    none.
 
-    `beside`: other names that it must not fit.
+    `beside`: other names that it must not match.
     """
     others = {*beside} - {member.measurement for member in change.members}
     tags = [name for name, _ in change.members[0].tags]
@@ -251,7 +253,7 @@ def _name_pattern(change: MergeMeasurements, beside: Collection[str] = ()) -> st
 
 
 def _by_pattern(change: MergeMeasurements, pattern: str) -> str:
-    """The name becomes a tag, which is then taken apart."""
+    """Turns the name into a tag, which is then split."""
     chosen = f"  metricpass = {string(f'name.matches({string(pattern)})')}"
     tag, into = change.members[0].tags[0][0], change.into.replace("$", "$$")
     return "\n".join(
@@ -269,12 +271,12 @@ def _head(processor: str, only: str) -> str:
 
 
 def glob(text: str) -> str:
-    """The text as a pattern of Telegraf that fits it alone."""
+    """The text as a Telegraf pattern that matches only this text."""
     return "".join(f"\\{c}" if c in "*?[]{}!\\," else c for c in text)
 
 
 def string(text: str) -> str:
-    """The text as a string; a basic string of TOML is written like one of JSON."""
+    """The text as a TOML string; a basic string of TOML is written like a string of JSON."""
     return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
