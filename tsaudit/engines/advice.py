@@ -1,8 +1,8 @@
 """How an engine's users make the changes of a plan: the steps that `tsaudit.planning` puts together.
 
-An engine's package overrides what differs. Each method is given all changes of the plan at once and returns at most one
-step, so that a plan never has more than five. What would take a procedure of several statements over stored data is
-said in a sentence, never scripted.
+An engine's package overrides the methods that differ. Each method is given all changes of the plan at once and returns
+at most one step, so that a plan never has more than five. If changing stored data would take several statements, the
+step describes that in a sentence instead of scripting it.
 """
 
 from __future__ import annotations
@@ -26,31 +26,31 @@ class Advice:
     place: Place
     """The server as it was profiled, the measurement if the plan is about one, and what the changes achieve."""
     changes: Sequence[Change]
-    """All of kinds that `handles` has, without contradictions."""
+    """The changes, all of kinds in `handles`, without contradictions."""
     also: Sequence[Advice] = ()
-    """The same for other measurements that need the same changes, which this plan covers as well. Their `also` is
-    empty, and their changes may differ in names only, such as that of an index.
+    """The advice for other measurements that need the same changes, which this plan covers as well. Their `also` is
+    empty, and their changes may differ only in names, such as that of an index.
     """
 
     def find(self) -> Step | None:
-        """The query that shows who writes the data; None where that is of no use."""
+        """The query that shows who writes the data; None if that would not help."""
         return None
 
     def writer(self) -> Step | None:
-        """What writers send from now on, and the setting for it; None where writers change nothing."""
+        """What writers should send from now on, and the setting for it; None if writers change nothing."""
         return None
 
     def schema(self) -> Step | None:
-        """The statement that changes the schema, or the DDL of a new table; None where the schema stays."""
+        """The statement that changes the schema, or the DDL of a new table; None if the schema does not change."""
         return None
 
     def stored(self) -> Step | None:
-        """What becomes of stored data: it expires on a date, or one statement deletes it or copies it without a column,
-        with the loss counted. A copy is refused, in words, unless what remains of the key is proven unique. None where
-        stored data stays as it is and nobody would ask.
+        """What happens to stored data: it expires on a date, or one statement deletes it or copies it without a column,
+        with the loss counted. A copy is advised against, in words, unless the remaining key is proven to be unique.
+        None if stored data does not change and the question does not arise.
         """
         return None
 
     def verify(self) -> Step | None:
-        """How to see that it worked: the figure, and after how many days."""
+        """How to check that the change worked: which figure to expect, and after how many days."""
         return None

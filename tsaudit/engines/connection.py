@@ -1,4 +1,6 @@
-"""What an engine has to provide so that tsaudit can audit it, and how it reports that something is unavailable."""
+"""What an engine has to provide so that tsaudit can audit it, and the errors that report that something is
+unavailable.
+"""
 
 from __future__ import annotations
 
@@ -18,15 +20,17 @@ if TYPE_CHECKING:
 
 
 class ConnectorError(TsauditError):
-    """The target cannot be audited at all: no driver, no server, no access. One line that says what to do."""
+    """The target cannot be audited at all: no driver, no server, no access. The error's text is one line that says what
+    to do.
+    """
 
 
 class FactError(TsauditError):
-    """One statement failed; the rest of the audit continues. Becomes a gap."""
+    """One statement failed. The rest of the audit continues, and the fact becomes a gap."""
 
     def __init__(self, reason: Reason, detail: str, *, cheaper_helps: bool | None = None) -> None:
-        """`cheaper_helps`: whether a statement that asks for less might be answered; None: if this one took or returned
-        too much.
+        """`cheaper_helps`: whether a statement that asks for less might succeed; None: True if this one took too long
+        or returned too much.
         """
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
@@ -38,14 +42,14 @@ class FactError(TsauditError):
 class Rows:
     """The response to one statement, read as it arrives.
 
-    Iterate once, over Arrow record batches; leaving the iteration early cancels the statement on the server. A batch
-    without columns means that the server is still working: it lets the reader check the cost so far. If the statement
-    fails midway, the iteration raises FactError: the batches before that are not a valid response.
+    Iterate over the Arrow record batches once; leaving the iteration early cancels the statement on the server. A batch
+    without columns means that the server is still working, and allows the reader to check the cost so far. If the
+    statement fails midway, the iteration raises FactError: the batches before that are not a valid response.
     """
 
     def __init__(self, statement: str, batches: Iterator[pa.RecordBatch]) -> None:
         self.statement = statement
-        """As sent, with all parameters filled in."""
+        """The statement as sent, with all parameters filled in."""
         self.bytes: int | None = None
         """Bytes received so far; None if the driver does not report them."""
         self.bytes_scanned: int | None = None
@@ -57,7 +61,7 @@ class Rows:
         self.query = ""
         """The query file below `sql/`, if it is not the normal one for the fact."""
         self.scope = ""
-        """What the response covers or counts, in words, if the engine has several ways to obtain it."""
+        """What the response covers or counts, in words, if the engine can obtain it in several ways."""
         self.at_most = ""
         """Why the response may contain more than was requested; empty if it does not."""
         self.path: tuple[str, ...] = ()
@@ -65,13 +69,15 @@ class Rows:
         `profile.Measurement.path`.
         """
         self.refused: dict[str, FactError] = {}
-        """Measurement to why the server tells nothing of it, in a response about several."""
+        """Measurement to the error, for measurements that the server refused to report in a response about several."""
         self.since: datetime | None = None
-        """Where the response begins, if later than requested: the engine cannot read a longer window in one query."""
+        """The beginning of the response, if later than requested, because the engine cannot read a longer window in one
+        query; otherwise None.
+        """
         self._batches = batches
 
     def reading(self, batches: Iterator[pa.RecordBatch]) -> Self:
-        """The same response, read from `batches`: for a source that updates these rows itself."""
+        """The same response, read from `batches`. For a source that updates these rows itself."""
         self._batches = batches
         return self
 
@@ -79,7 +85,7 @@ class Rows:
         return self._batches
 
     def close(self) -> None:
-        """Stop the statement."""
+        """Cancel the statement."""
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()
@@ -91,11 +97,11 @@ class RowsOfSeveral(Rows):
     def __init__(self, statement: str, alone: dict[str, str]) -> None:
         super().__init__(statement, iter(()))
         self.alone = alone
-        """Measurement to the statement that returns the same about it alone, for the measurements that the response
-        covers. Once the response is complete, one without batches has no rows.
+        """Measurement to the statement that returns the same rows for that measurement alone, for all measurements that
+        the response covers. Once the response is complete, a measurement without batches has no rows.
         """
         self.measurement = ""
-        """What the last batch is about."""
+        """The measurement that the last batch is about."""
 
 
 class Connection(Protocol):
@@ -112,7 +118,7 @@ class Connection(Protocol):
         ...
 
     def reconnect(self) -> Connection:
-        """Another connection to the same target, for use by another thread, or after this one was aborted."""
+        """Another connection to the same target, for use by another thread, or if this one was aborted."""
         ...
 
     def abort(self) -> None:
@@ -128,11 +134,12 @@ class Connection(Protocol):
 
 
 class QueriesBatches(Connection, Protocol):
-    """A connection that answers some facts about several measurements at once: those in `Engine.batched_facts`."""
+    """A connection that can query some facts for several measurements at once: those in `Engine.batched_facts`."""
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """As `query`, for several measurements of one database, whose columns of the same name have the same type.
+        """The same as `query`, for several measurements of one database, whose columns of the same name have the same
+        type.
 
-        May leave some of them out, which are then queried one by one.
+        It may leave out some of the measurements, which are then queried one by one.
         """
         ...

@@ -1,7 +1,7 @@
-"""What an engine is: the base class whose methods and traits its package overrides.
+"""The definition of an engine: a base class whose methods and attributes each engine's package overrides.
 
-An engine's package, `tsaudit/engines/<name>/`, or that of another distribution, holds all that is its own; all other
-code asks here. Code outside the packages never compares names of engines.
+Everything specific to an engine is in its package, `tsaudit/engines/<name>/` or one of another distribution; all other
+code uses this class. Code outside of these packages never compares names of engines.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Words:
         "tags and time,\n"
         "only the last value is kept."
     )
-    """Other effects of turning a tag into a field: lines for a terminal."""
+    """Other effects of turning a tag into a field, as lines for a terminal."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,65 +59,73 @@ class LocalServer:
     answers: re.Pattern[str]
     """What the response must contain."""
     url: str
-    """Its address as a target."""
+    """The server's address as a target."""
     header: str = ""
     """The header of the response to check; empty: its body."""
     is_native: bool = False
-    """It does not answer over HTTP: `answers` is what `net.port_probe.what_listens` must say; `path` is not used."""
+    """Whether the server does not answer over HTTP: `answers` must then match the result of
+    `net.port_probe.what_listens`, and `path` is not used.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """What it means that a mechanism of the server fails."""
+    """The meaning of a failing mechanism of the server."""
 
     words: str
-    """What happens, as a sentence without its full stop; `{name}` is what `server_status` calls the mechanism."""
+    """What happens, as a sentence without its period; `{name}` is the mechanism's name in `server_status`."""
     fix: str
     rejects_writes: bool = False
-    """As long as it fails."""
+    """Whether the server rejects writes as long as the mechanism fails."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerLimit:
-    """How many of something a server allows, or its vendor advises."""
+    """A maximum number of something that a server allows, or its vendor recommends."""
 
     name: str
-    """As in tsaudit.yaml, `<rule>.<limit>`: the rule says what is counted, for most of them `near-limit`."""
+    """The limit's name as in tsaudit.yaml, `<rule>.<limit>`: the rule says what is counted; the rule is usually
+    `near-limit`.
+    """
     value: float | None
-    """None: only the server says it."""
+    """The maximum; None: only the server reports it."""
     source: str
     """The vendor's page."""
     edition: str = ""
-    """The product or format that has it, as `Engine.edition` names it; empty for all."""
+    """The product or format that has the limit, as `Engine.edition` names it; empty for all."""
     plan: str = ""
-    """What targets write under `plan:` to have it; empty for all targets."""
+    """The value of `plan:` for targets that have the limit; empty for all targets."""
     setting: str = ""
-    """What the fact `server_status` calls the server's own number, which counts before this one; 0 is no limit."""
+    """Name in the fact `server_status` of the server's own value, which takes precedence over this one; a value of 0
+    means no limit.
+    """
     is_enforced: bool | None = True
-    """Whether the server rejects what goes beyond; False for advice. None: see `Engine.enforces_limits`."""
+    """Whether the server rejects what exceeds the limit; False for a recommendation. None: see
+    `Engine.enforces_limits`.
+    """
     fix: str = ""
-    """What to do where it is near, in whole sentences; empty for what helps on all engines."""
+    """What to do if the limit is near, in complete sentences; empty for the advice that is the same on all engines."""
 
 
 NAME_IN_FORM: Final = "<name>"
-"""Stands for the name of a measurement in the forms of `Statements`."""
+"""Placeholder for the name of a measurement in the forms of `Statements`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Statements:
-    """How to see, in the text of a plan's step, which measurement it makes or removes.
+    """Recognizes, in the text of a plan's step, which measurement it creates or removes.
 
-    Regular expressions in which `<name>` stands for the name; upper and lower case are the same. What plans make is no
-    schema drift. `CREATE TABLE`, `DROP TABLE`, and `RENAME TO` of SQL are known without them.
+    Regular expressions in which `<name>` stands for the name; case is ignored. Changes made by plans are not reported
+    as schema drift. SQL's `CREATE TABLE`, `DROP TABLE`, and `RENAME TO` are recognized without these forms.
     """
 
     make: tuple[str, ...] = ()
-    """A measurement that was not there, or another name for one."""
+    """Forms of statements that create a measurement, or rename one to this name."""
     remove: tuple[str, ...] = ()
-    """A measurement that is gone, or has another name."""
+    """Forms of statements that remove a measurement, or rename it to another name."""
 
     def problem(self) -> str:
-        """Why one of them is invalid, in one line; empty if all are valid."""
+        """Why one of the forms is invalid, in one line; empty if all are valid."""
         for form in (*self.make, *self.remove):
             try:
                 re.compile(form.replace(NAME_IN_FORM, "x"))
@@ -129,17 +137,17 @@ class Statements:
 
 
 class Engine:
-    """An engine. A subclass sets `name` and `example_url`, says how to `connect`, and overrides what differs.
+    """An engine. A subclass sets `name` and `example_url`, implements `connect`, and overrides what differs.
 
-    Methods import what they need, so that listing the engines needs no driver.
+    Methods import what they need, so that listing the engines requires no driver.
     """
 
     name: str = ""
     """The value of `engine:` in tsaudit.yaml."""
     example_url: str = ""
-    """`{name}` stands for the name of the database."""
+    """Example address, in which `{name}` stands for the name of the database."""
     other_names: tuple[str, ...] = ()
-    """What others call it, and write for the scheme of its addresses."""
+    """Other names for the engine, which people may use as `engine:` or as the scheme of its addresses."""
     extra: str | None = None
     """The extra that installs its driver; None if the core includes it."""
     icon: str = ""
@@ -147,11 +155,11 @@ class Engine:
     successor: str = ""
     """The product that its vendor recommends instead; empty for none."""
 
-    # Added by tsaudit if the engine comes from another package.
+    # Set by tsaudit if the engine comes from another package.
     package: str = ""
-    """The distribution that provides it, and its version; empty for tsaudit itself."""
+    """The distribution that provides the engine, and its version; empty for tsaudit itself."""
     broken: str = ""
-    """Why it cannot be used, in one line: its package could not be loaded. Empty for a usable engine."""
+    """Why the engine cannot be used, in one line: its package could not be loaded. Empty for a usable engine."""
 
     # --- Connecting ---------------------------------------------------------------------------------------------------
 
@@ -165,33 +173,33 @@ class Engine:
         raise NotImplementedError
 
     def spelled(self, url: str) -> str:
-        """The address with the engine's own scheme in place of one that others write."""
+        """The address with the engine's own scheme instead of an alternative one."""
         scheme, separator, rest = url.partition("://")
         return f"{self.example_url.partition('://')[0]}://{rest}" if separator and scheme in self.other_names else url
 
     file_magic: tuple[int, bytes] | None = None
-    """The signature of its files: position and bytes, whatever the file names; None if it uses no files, or nothing is
-    known of how they begin.
+    """The signature of the engine's files: position and bytes. None if it uses no files, or they have no known
+    signature.
     """
     local: LocalServer | None = None
     """How to recognize a server on this machine; None if that is not possible."""
     signs_in_by_token: bool = False
-    """If an address has no password, a token is required."""
+    """Whether a token is required if an address has no password."""
     reads_password_apart: bool = False
-    """An address with only a user uses the separate `password:`."""
+    """Whether the separate `password:` is used for an address that has only a user name."""
     keeps_login_apart: bool = False
-    """Its address has no login: it takes `username:` and `password:`."""
+    """Whether the address contains no login: the engine takes `username:` and `password:` instead."""
     default_schema: str | None = None
-    """If its databases are schemas: the one in which every session finds unqualified names, empty for none. None: its
-    databases are not schemas, and names need no qualification.
+    """For engines whose databases are schemas: the schema in which every session finds unqualified names, empty for
+    none. None: databases are not schemas, and names need no qualification.
     """
     is_a_file: bool = False
-    """Its address is `scheme:///path`; a relative path is relative to the folder of tsaudit.yaml."""
+    """Whether the address is `scheme:///path`; a relative path is relative to the folder of tsaudit.yaml."""
     has_one_database: bool = False
-    """The address contains the database, and `databases:` lists schemas within it."""
+    """Whether the address contains the database, so that `databases:` lists schemas within it."""
 
     def has_magic(self, head: bytes) -> bool:
-        """Whether a file with these first bytes has the signature of its files."""
+        """Whether a file with these first bytes has the engine's file signature."""
         position, magic = self.file_magic or (0, b"")
         return bool(magic) and head[position:].startswith(magic)
 
@@ -200,8 +208,8 @@ class Engine:
     language: Language = Language.SQL
     words: Words = Words()
     keywords: tuple[str | Path, ...] = ()
-    """Files with the reserved words of its users' languages, one per line: relative to `tsaudit/engines/`, or with
-    their full path.
+    """Files with the reserved words of the languages its users write, one word per line: relative to
+    `tsaudit/engines/`, or absolute paths.
     """
     takes_line_protocol: bool = False
     sql_types: Mapping[str, str] = {
@@ -210,10 +218,10 @@ class Engine:
         "boolean": "BOOLEAN",
         "time": "TIMESTAMP",
     }
-    """The types of columns of integers, floats, booleans, and times."""
+    """Type of a change to the name of the SQL type for it."""
 
     def quoted(self, name: str | Qualified) -> str:
-        """`name` as an identifier, with its schema if it would not be found without."""
+        """`name` as an identifier, qualified with its schema if it would not be found otherwise."""
         if isinstance(name, str):
             return self.language.identifier(name)
         own = self.language.identifier(name.name)
@@ -226,42 +234,44 @@ class Engine:
     # --- Measuring ----------------------------------------------------------------------------------------------------
 
     measuring: str = ""
-    """The module whose `MEASURING` measures its measurements: a subclass of `tsaudit.collect.measuring.Measuring`.
-    Empty: as tables with columns.
+    """The module whose `MEASURING`, a subclass of `tsaudit.collect.measuring.Measuring`, measures its measurements.
+    Empty: they are measured as tables with columns.
     """
     has_series_index: bool = False
-    """An index lists tags, fields, and tag sets as long as any of their points is stored."""
+    """Whether an index lists tags, fields, and tag sets as long as any of their points is stored."""
     sql_folders: tuple[Path, ...] = ()
-    """Folders with its query files; the first one that has a file for a fact is used. Empty for `sql/<name>` of
-    tsaudit.
+    """Folders with its query files; the first one that has a file for a fact is used. Empty for tsaudit's
+    `sql/<name>`.
     """
     parameters: Mapping[str, str] = {}
     """Query parameters that its connector adds to those of the facts (`facts.given`): name to meaning."""
     infers_roles: bool = False
-    """Tables do not declare which columns are the time and the tags: tsaudit infers them, and may be wrong."""
+    """Whether tables do not declare which columns are the time and the tags: tsaudit infers them, and may be wrong."""
     enforces_types: bool = True
-    """A column holds only values of its type."""
+    """Whether a column holds only values of its type."""
     keeps_documents: bool = False
-    """It stores documents, which may have any fields: tsaudit only knows those in the documents it read."""
+    """Whether it stores documents, which may have any fields: tsaudit knows only the fields in the
+    documents it read.
+    """
     describes_singly: bool = False
-    """Each table is described by a separate statement, which may be denied for some tables."""
+    """Whether each table is described by a separate statement, which may be denied for some tables."""
     has_rights_by_table: bool = False
-    """Users may read some tables of a database and not others, which only reading them shows."""
+    """Whether users may be allowed to read only some tables of a database, which shows only when reading them."""
     measurements_per_statement: Mapping[str, int] = {}
-    """Fact to the number of measurements per statement, one statement after the other; for other facts, one statement
-    covers all.
+    """Fact to the number of measurements per statement; the statements run one after the other. For other facts, one
+    statement covers all measurements.
     """
     batched_facts: frozenset[str] = frozenset()
-    """Facts about one measurement for which one statement may cover several of a database: its connection is a
-    `connection.QueriesBatches`.
+    """Facts about one measurement that one statement can query for several measurements of a database: the engine's
+    connection is then a `connection.QueriesBatches`.
     """
     total_falls_short: float | None = None
     """By what share the engine's count of all rows may be lower than the number of readable rows, because of rows that
-    arrived since. None: its count proves nothing, because it is lost in a crash, is as old as the last ANALYZE, or does
+    arrived since. None: its count is unreliable, because it is lost in a crash, is as old as the last ANALYZE, or does
     not exist.
     """
     counts_writes: bool = False
-    """A measurement's fingerprint shows every write: if it is unchanged, no row was written."""
+    """Whether a measurement's fingerprint shows every write: if it is unchanged, no row was written."""
 
     def label(self, column: str, data_type: str, label: str) -> str | None:  # noqa: ARG002 -- for subclasses
         """The expression for one label in a column of label sets as text, null where it is absent; None if single
@@ -274,48 +284,50 @@ class Engine:
     # --- What rules ask -----------------------------------------------------------------------------------------------
 
     own_guidelines: frozenset[str] = frozenset()
-    """IDs of guidelines for few engines (`Guideline.elsewhere` says why) that matter here, too."""
+    """IDs of guidelines that matter only for a few engines (`Guideline.elsewhere` says why), including this one."""
     limits: tuple[ServerLimit, ...] = ()
-    """Those that its vendor documents, or its servers report."""
+    """Limits that its vendor documents, or its servers report."""
     not_applicable: Mapping[str, str] = {}
-    """IDs of guidelines that do not matter here, each with the reason: part of a sentence."""
+    """IDs of guidelines that do not matter for this engine, each with the reason as part of a sentence."""
     indexes_tag_values: bool = True
-    """Each further tag value costs memory or a place in an index, however little is written."""
+    """Whether each additional tag value costs memory or space in an index, however little is written."""
     has_costly_series: bool = False
-    """Each series takes memory for as long as any of its points is stored, so that avoidable ones are a cost."""
+    """Whether each series takes memory as long as any of its points is stored, so that avoidable series are a cost."""
     series_price: str = ""
-    """What `series_bytes` rests on, with its source; empty without a price."""
+    """How `series_bytes` was determined, with its source; empty without a price."""
     failures: Mapping[str, Failure] = {}
-    """What may fail, by the first word of the names that its fact `server_status` reports."""
+    """What may fail, by the first word of the names in the fact `server_status`."""
     has_shards: bool = False
-    """Whether it keeps a database in files by time, each of which takes memory: a fact `database_bytes` counts them."""
+    """Whether it stores a database in files by time range, each of which takes memory: the fact `database_bytes` counts
+    them.
+    """
     has_costly_measurements: bool = False
-    """Each measurement takes memory, or open files, so that a family of a thousand is a cost."""
+    """Whether each measurement takes memory, or open files, so that a family of a thousand is a cost."""
     measurement_bytes: float | None = None
-    """Bytes on disk of a measurement with hardly any rows; None if it takes none worth counting."""
+    """Bytes on disk of a measurement with hardly any rows; None if they are negligible."""
     index_bytes: float | None = None
-    """Bytes on disk of an index of such a measurement."""
+    """Bytes on disk of an index of a measurement with hardly any rows."""
     measurement_price: str = ""
-    """What a measurement costs by itself, and what that rests on."""
+    """What a measurement costs by itself, and how that was determined."""
     repeats_texts: bool = False
-    """Each row stores the whole text, however many others have the same."""
+    """Whether each row stores the whole text, however many other rows have the same text."""
     row_bytes: float | None = None
-    """Bytes of a row beside its values, with a time; None if nobody measured them, or they are next to nothing."""
+    """Bytes of a row, including its time, but without its values; None if they were not measured, or are negligible."""
     row_price: str = ""
-    """What that rests on, with its source."""
+    """How `row_bytes` was determined, with its source."""
     index_entry_bytes: float | None = None
-    """Bytes of one row in an index, for an engine that does not report the size of an index; None if nobody measured
-    it.
+    """Bytes of one row in an index, for an engine that does not report the size of an index; None if they were not
+    measured.
     """
     index_price: str = ""
-    """What that rests on, with its source."""
+    """How `index_entry_bytes` was determined, with its source."""
     divides_by_time: bool = False
-    """It separates rows by time itself, so partitioning by time has no further effect."""
+    """Whether the engine itself separates rows by time, so that partitioning by time has no further effect."""
     checks_key_types: bool = False
-    """It has its own rules about the types of key columns."""
+    """Whether the engine itself restricts the types of key columns."""
 
     def series_bytes(self, measurement: Measurement) -> float | None:  # noqa: ARG002 -- for subclasses
-        """Memory of one series of the measurement, as measured on a server; None if nobody measured it."""
+        """Memory of one series of the measurement in bytes, as measured on a server; None if it was not measured."""
         return None
 
     def tag_cost(
@@ -325,53 +337,55 @@ class Engine:
         days: float,  # noqa: ARG002
         horizon: timedelta,  # noqa: ARG002
     ) -> Impact | None:
-        """What a tag costs that each row repeats, where series cost nothing; None if nobody measured it.
+        """The cost of a tag that each row repeats, on engines where series cost nothing; None if it was not measured.
 
-        `days`: in which its rows were written; `horizon`: how far ahead it is judged.
+        `days`: the number of days in which its rows were written. `horizon`: how far ahead its growth is evaluated.
         """
         return None
 
     def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
-        """Whether the server rejects what goes beyond the limits that leave it open; None: it does not tell."""
+        """Whether the server rejects what exceeds limits whose `is_enforced` is None; None: the server does not report
+        that.
+        """
         return False
 
     def names_itself(self, column: str) -> bool:  # noqa: ARG002 -- for subclasses
-        """Whether the engine itself gave the column its name."""
+        """Whether the engine itself chose the name of the column."""
         return False
 
     def index_unused(self, index: Index, *, on_time: bool) -> str:  # noqa: ARG002 -- for subclasses
-        """Why no query uses the index: part of a sentence; empty if queries may. `on_time`: its only column is the
-        time.
+        """Why no query uses the index, as part of a sentence; empty if queries may use it. `on_time`: whether its only
+        column is the time.
         """
         return ""
 
     def edition(self, profile: Profile, measurement: Measurement) -> str:  # noqa: ARG002 -- for subclasses
-        """Which of the engine's limits hold for the table, as `ServerLimit.edition` names them."""
+        """The edition whose limits apply to the table, as `ServerLimit.edition` names it."""
         return profile.edition
 
     def has_given_columns(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
-        """Whether the server made its columns out of a protocol's names, so that nobody chose them."""
+        """Whether the server derived the names of its columns from a protocol, so that nobody chose them."""
         return False
 
     def has_labels_as_key(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
-        """Whether all its tags are the key by design."""
+        """Whether the key consists of all its tags by design."""
         return False
 
     def keeps_all_rows(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
-        """Whether it keeps all rows, also those of the same key and time."""
+        """Whether it keeps all rows, including those with the same key and time."""
         return False
 
     def deduplicates_within_partitions(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
-        """Whether rows of one key and time replace each other only if they are of one partition."""
+        """Whether rows with the same key and time replace each other only within one partition."""
         return False
 
     # --- Advice -------------------------------------------------------------------------------------------------------
 
     statements: Statements = Statements()
-    """How its statements, and settings of writers, name what they make and remove."""
+    """How its statements, and the settings of writers, name the measurements that they create and remove."""
 
     def advice(self) -> type[Advice]:
-        """How its users make the changes of a plan; `Advice` itself handles no change."""
+        """The class with the steps for changes on this engine; `Advice` itself handles no change."""
         from tsaudit.engines.advice import Advice
 
         return Advice

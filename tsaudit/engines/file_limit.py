@@ -1,4 +1,6 @@
-"""For engines that refuse statements that read too many files: finds the longest readable window by halving."""
+"""For engines that refuse statements that read too many files: finds the longest readable window by repeatedly halving
+it.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +15,7 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SHORTEST: Final = timedelta(minutes=10)
-"""The time range of one of InfluxDB 3 Core's files by default: a shorter window does not read fewer."""
+"""The time range of one file in InfluxDB 3 Core by default: a shorter window would not read fewer files."""
 
 Sending = Callable[[dict[str, Any]], "Iterator[pa.RecordBatch]"]
 
@@ -30,13 +32,15 @@ class FileLimit:
         """(database, measurement) to the start of the longest window within the limit."""
 
     def is_known(self, database: str, measurement: str) -> bool:
-        """Whether the server refused to read the whole window of the measurement."""
+        """Whether the server has refused to read the measurement's whole window before."""
         return (database, measurement) in self._since
 
     def read(self, rows: Rows, parameters: dict[str, Any], send: Sending) -> Iterator[pa.RecordBatch]:
-        """The response for the window, or for the longest part at its end that is readable; `rows` says which.
+        """The response for the window, or for the longest part at its end that can be read; `rows.since` says where
+        that begins.
 
-        `send` gets the parameters with the start to use. FactError if even the shortest part has too many files.
+        `send` is called with the parameters, including the start to use. Raises FactError if even the shortest part has
+        too many files.
         """
         table = parameters["database"], parameters["measurement"]
         asked, end = parameters["start"], parameters["end"]

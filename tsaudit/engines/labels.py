@@ -8,7 +8,7 @@ from tsaudit.engines.quoting import quote_identifier, quote_text
 from tsaudit.engines.registry import ENGINES
 
 MOST_OPENED: Final = 32
-"""Labels of one column that become tags; the others are a gap."""
+"""Maximum number of labels of one column that become tags; the others are a gap."""
 
 
 class Label(str):
@@ -22,7 +22,7 @@ class Label(str):
 
     @classmethod
     def of(cls, column: str, data_type: str, label: str) -> Self:
-        """`data_type`: of the column, as in the catalog."""
+        """The tag's name. `data_type`: type of the column, as in the catalog."""
         made = cls(f"{column}.{label}")
         made.column, made.data_type, made.label = column, data_type, label
         return made
@@ -34,7 +34,7 @@ def can_open(engine: str, data_type: str) -> bool:
 
 
 def selected(engine: str, name: str) -> str:
-    """The tag for a list of columns to select: its quoted name, after the expression if it is a label."""
+    """The tag for use in a list of columns to select: its quoted name, preceded by an expression if it is a label."""
     quoted = quote_identifier(engine, name)
     if not isinstance(name, Label):
         return quoted

@@ -1,4 +1,4 @@
-"""How the languages of statements quote names and text. Both are untrusted if they come from a database."""
+"""Quoting of names and text in the languages of statements. Both are untrusted if they come from a database."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Qualified:
-    """The name of a table or an index, which a statement has to find whatever the schema search path is."""
+    """The name of a table or an index, in a form that a statement finds whatever the schema search path is."""
 
     database: str
     name: str

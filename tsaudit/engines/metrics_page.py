@@ -1,4 +1,4 @@
-"""Reads what a server counts from its page of metrics, in the text format of Prometheus."""
+"""Reads a server's counters from its metrics page, in the text format of Prometheus."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Sample:
 
 
 def read(url: str, headers: Mapping[str, str], timeout_s: float) -> list[bytes]:
-    """The lines of the page. FactError if it is refused or absent."""
+    """The lines of the page. Raises FactError if access is refused, or there is no such page."""
     pool = BoundedPool()
     try:
         with pool.until(timeout_s):
@@ -54,7 +54,7 @@ def read(url: str, headers: Mapping[str, str], timeout_s: float) -> list[bytes]:
 
 
 def samples(lines: Iterable[bytes], metrics: Collection[str]) -> Iterator[Sample]:
-    """Those of the named metrics; other lines are not read."""
+    """The samples of the named metrics; other lines are not parsed."""
     for line in lines:
         found = _SAMPLE.match(line)
         if found and (metric := found[1].decode()) in metrics:
@@ -66,9 +66,10 @@ def samples(lines: Iterable[bytes], metrics: Collection[str]) -> Iterator[Sample
 
 
 def counted(lines: Iterable[bytes], counters: Mapping[str, str], label: str = "") -> Iterator[Row]:
-    """The counters of a page, each summed over all of its labels but that of a database, and when they began.
+    """The counters of a page, each summed over all of its labels except for the database, and when they began.
 
-    `counters`: metric to the name of the counter. `label`: the database's; empty if the page has none.
+    `counters`: metric to the name of the counter. `label`: the label with the name of the database; empty if the page
+    has none.
     """
     sums: dict[tuple[str, str], float] = {}
     for sample in samples(lines, {*counters, _STARTED}):
@@ -85,7 +86,7 @@ _STARTED: Final = "process_start_time_seconds"
 
 
 def as_batch(rows: Iterable[Row]) -> pa.RecordBatch:
-    """The rows as those of a fact."""
+    """The rows as a record batch of the fact."""
     found = list(rows)
     texts = {name: pa.array([row[i] for row in found], pa.string()) for i, name in enumerate(_COLUMNS)}
     return pa.record_batch(texts | {"value": pa.array([row[3] for row in found], pa.float64())})

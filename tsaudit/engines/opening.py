@@ -1,4 +1,6 @@
-"""Opens connections to targets; nothing else does. An engine's query files are checked before any of them is run."""
+"""Opens connections to targets; no other module does. An engine's query files are checked before any of
+them is used.
+"""
 
 from __future__ import annotations
 
@@ -27,19 +29,20 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 _CONNECT_S: Final = 10.0
-"""Time limit of one step of connecting."""
+"""Time limit of one step of connecting, in seconds."""
 _OPEN_S: Final = 30.0
-"""Time limit of all steps together: some engines need several, and some have two ways."""
+"""Time limit of all steps together, in seconds: some engines need several steps, and some can connect in two ways."""
 _CLOSE_S: Final = 2.0
 _LAST_RESORT_S: Final = 7.0
-"""Grace period after the deadline. Statements are stopped earlier, by the connection or by its caller."""
+"""Seconds to wait after the deadline. Normally, statements are stopped earlier, by the connection or by its caller."""
 
 
 def open_connection(target: Target, deadline: Deadline | None = None) -> AbstractContextManager[Connection]:
-    """A connection to the target, closed on leaving the context. ConnectorError says why there is none.
+    """A connection to the target, closed on leaving the context. Raises ConnectorError, which says why it could not be
+    opened.
 
     DNS lookup, TLS, login, and the version query have a wall-clock limit and end by the `deadline`; None for the
-    budget's.
+    budget's deadline.
     """
     url, password = target.url.get_secret_value(), target.password.get_secret_value() if target.password else None
     secrets.remember(*addresses.secrets_in(url))
@@ -64,12 +67,15 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
 
 @contextmanager
 def _opened(opening: AbstractContextManager[Connection], deadline: Deadline, place: str) -> Iterator[Connection]:
-    """`place`: the hosts of its address, for errors that do not name one; empty for a file, which errors name."""
+    """`place`: the hosts of the address, for errors that do not name one; empty for a file, which errors
+    always name.
+    """
     limit = min(_OPEN_S, max(deadline.left(), 0.0))
     try:
-        # Drivers in C cannot be interrupted, and neither can DNS lookups.
+        # Neither drivers in C nor DNS lookups can be interrupted.
         connection = within(limit, opening.__enter__, too_late=lambda _: opening.__exit__(None, None, None))
-        # The server's name for itself goes into profiles and reports: it may repeat what it was sent.
+        # The server's name for itself appears in profiles and reports. It may repeat text that it was sent, so it is
+        # masked.
         connection.server_version = secrets.mask(connection.server_version)
     except OutOfTimeError as error:
         why = (
@@ -77,10 +83,10 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline, pla
         )
         raise ConnectorError(_placed(place, f"no connection within {limit:.3g} s: {why}")) from error
     except ConnectorError as error:
-        # Its own cause, or none: that of an address that cannot be read may quote the password.
+        # The error's own cause, or none: that of an unreadable address may quote the password.
         raise ConnectorError(_placed(place, str(error))) from error.__cause__
     except Exception as error:
-        # Drivers assume a valid greeting from the server, and fail in their own ways on other ones.
+        # Drivers assume a valid greeting from the server, and fail in various ways on other responses.
         said = next(iter(str(error).splitlines()), "")[:200]
         detail = f"{type(error).__name__}: {said}" if said else type(error).__name__
         raise ConnectorError(_placed(place, f"tsaudit does not understand the server's greeting ({detail})")) from error
@@ -93,15 +99,16 @@ def _opened(opening: AbstractContextManager[Connection], deadline: Deadline, pla
 
 
 def _placed(place: str, text: str) -> str:
-    """The error with the host that it is about, unless it names an address itself, or there is none."""
+    """The error with the host that it is about, unless it names an address itself, or there is no host."""
     return f"{place}: {text}" if place and place not in text and "://" not in text else text
 
 
 def with_connection(target: Target, work: Callable[[Connection, Deadline], T]) -> T:
     """The result of `work`, given a connection and the deadline of the target's budget, which starts now.
 
-    Ends a few seconds after the deadline whatever the server and its driver do: `work` is left behind if necessary.
-    Raises ConnectorError, also in that case, and what `work` raises.
+    Ends at most a few seconds after the deadline, whatever the server and its driver do: `work` is left running in its
+    thread if necessary, which raises ConnectorError. Also raises ConnectorError if connecting fails, and any error of
+    `work`.
     """
     deadline = Deadline(target.budget.deadline_s)
     opened: list[Connection] = []
@@ -129,7 +136,7 @@ def _usable(name: str) -> Engine:
     engine = ENGINES[name]
     if engine.broken:
         raise ConnectorError(engine.broken)
-    # Tests make sure that tsaudit's own query files are valid.
+    # Tests make sure that tsaudit's own query files are valid, so only those of other packages are checked.
     if engine.package and (problem := next(problems(engine), "")):
         raise ConnectorError(f"the {name} engine of {engine.package} cannot be used: {problem}")
     return engine
@@ -148,13 +155,13 @@ def of_package(engine: str) -> Iterator[None]:
 
 
 def missing_driver(engine: str, extra: str | None, module: str | None = None) -> ConnectorError:
-    """The message about a missing driver of the engine."""
+    """The error for a missing driver of the engine."""
     wanted = f"pip install 'tsaudit[{extra}]'" if extra else f"pip install --upgrade tsaudit (missing: {module})"
     return ConnectorError(f"the {engine} engine needs its driver: {wanted}")
 
 
 def problems(engine: Engine) -> Iterator[str]:
-    """A line for each file that is not a valid template, and for each name without a value."""
+    """A line for each query file that is not a valid template, and for each name in it that has no value."""
     for fact in queries.query_files(engine.name):
         offered = names_of(FACTS[fact].given).keys() | engine.parameters.keys()
         for path in queries.files_by_language(engine.name, fact).values():
@@ -179,7 +186,7 @@ def _problems(engine: str, fact: str, path: Path, offered: list[str]) -> Iterato
 
 
 def names_in(engine: str, path: Path) -> frozenset[str]:
-    """The names that a query file and its includes expect. Raises jinja2.TemplateError."""
+    """The variables that a query file and its includes expect. Raises jinja2.TemplateError."""
     environment = queries.environment(engine, path)
     return _names(environment, queries.source(path))
 

@@ -1,11 +1,12 @@
-"""Reads the query files, `sql/<engine>/<fact>.<language>`. The folder of an engine is its list of facts.
+"""Reads the query files, `sql/<engine>/<fact>.<language>`. The files in an engine's folder define which facts it
+offers.
 
 A query file is a Jinja template. An engine may have files in several languages for one fact: the first in the order of
 LANGUAGES is the normal one. The header, comment lines at the top (`--`, in Flux and JSON `//`), contains `fact:`,
 `columns:`, `cost:`, `grant:`, `versions:`, and `link:`. Names and text go through the filters `name` and `text`, which
-quote for the language; `selected` also reads a tag that is a label out of its column. A missing parameter is an error,
-never an empty place in a statement. Times go through `instant` (a quoted string in UTC that ends with the given zone)
-and `epoch` (a number since 1970). Parts shared by queries are files whose names start with `_`.
+quote for the language; `selected` also extracts a tag that is a label from its column. A missing parameter is an error,
+and never becomes an empty text in a statement. Times go through `instant` (a quoted string in UTC that ends with the
+given zone) and `epoch` (a number since 1970). Parts shared by queries are files whose names start with `_`.
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ _MARKS: Final = {"sql": "--", "influxql": "--", "flux": "//", "json": "//"}
 
 
 class QueryFileError(TsauditError):
-    """A query file cannot be read. One line."""
+    """A query file cannot be read. The error's text is one line."""
 
 
 def root() -> Path:
@@ -68,8 +69,8 @@ def _files(engine: str) -> dict[str, dict[str, Path]]:
 
 
 def query_name(engine: str, fact: str, language: str = "") -> str:
-    """The name of a query in figures: the path below `sql/`. Without a language, that of the normal file for
-    the fact.
+    """The name of a query in a figure's source: its path below `sql/`. Without a language, the path of the normal file
+    for the fact.
     """
     path = files_by_language(engine, fact)[language] if language else query_files(engine)[fact]
     return f"{engine}/{path.name}"
@@ -83,7 +84,7 @@ def _environment(engine: str, language: str) -> Environment:
         path = next((found for folder in folders(engine) if (found := folder / name).is_file()), None)
         return _source(path) if path else None
 
-    # Statements are not HTML: the filters `name` and `text` do the quoting.
+    # Escaping for HTML is off: the filters `name` and `text` do the quoting.
     loader = FunctionLoader(shared)
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
     environment.filters["name"] = functools.partial(quote_identifier, engine)
@@ -100,7 +101,7 @@ def _json_text(text: object) -> str:
 
 
 _TEXT: Final = {"flux": quote_flux, "json": _json_text}
-"""How text is quoted in languages that do not belong to an engine."""
+"""Functions that quote text for languages that do not belong to an engine."""
 
 
 def _instant(time: datetime, zone: str = "") -> str:
@@ -114,7 +115,7 @@ def _epoch(time: datetime, unit: str) -> int:
     # In whole microseconds: nanoseconds since 1970 do not fit a float.
     since = time - datetime.fromtimestamp(0, UTC)
     microseconds = (since.days * 86_400 + since.seconds) * 1_000_000 + since.microseconds
-    # Rounded up: for integers, `at or after 10.5` and `before 10.5` both mean 11.
+    # Rounded up: for integers, `at or after 10.5` and `before 10.5` are both compared with 11.
     return -(-microseconds * _PER_SECOND[unit] // 1_000_000)
 
 
@@ -129,19 +130,19 @@ def _source(path: Path) -> str:
 
 
 def render(engine: str, fact: str, language: str = "", **parameters: Any) -> str:
-    """The statement for a fact, without comments. KeyError for a fact that the engine does not offer."""
+    """The statement for a fact, without comments. Raises KeyError for a fact that the engine does not offer."""
     path = files_by_language(engine, fact)[language] if language else query_files(engine)[fact]
     return _template(engine, path).render(**parameters).strip()
 
 
 def render_file(path: Path, **parameters: Any) -> str:
-    """The statement in a query file of the engine after which its folder is named, without comments."""
+    """The statement in a query file, without comments, for the engine that its folder is named after."""
     return _template(path.parent.name, path).render(**parameters).strip()
 
 
 @functools.cache
 def _template(engine: str, path: Path) -> Template:
-    # Compiling takes longer than many statements, and there is one statement per measurement.
+    # Cached, because compiling takes longer than many statements, and there is one statement per measurement.
     return _environment(engine, path.suffix[1:]).from_string(_source(path))
 
 
@@ -168,6 +169,6 @@ def header(path: Path) -> dict[str, str]:
 
 
 def forget() -> None:
-    """Search for the engines' files again on the next call: for tests."""
+    """Clear the caches, so that the next call searches for the files again. For tests."""
     for cached in (query_files, _files, _environment, _source, _template):
         cached.cache_clear()

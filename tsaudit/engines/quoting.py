@@ -1,4 +1,6 @@
-"""Quotes names and text for the engine of that name. Names read from a database are untrusted: never insert them."""
+"""Quotes names and text for the engine with the given name. Names read from a database are untrusted: never insert them
+unquoted.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +11,7 @@ __all__ = ["Qualified", "quote_flux", "quote_identifier", "quote_name", "quote_t
 
 
 def quote_name(engine: str, name: str | Qualified) -> str:
-    """`name` as an identifier, with its schema if it would not be found without."""
+    """`name` as an identifier, qualified with its schema if it would not be found otherwise."""
     return ENGINES[engine].quoted(name)
 
 

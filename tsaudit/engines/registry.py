@@ -25,12 +25,12 @@ _OWN: Final = (
     "timestream",
     "mongodb",
 )
-"""In the order of the documentation."""
+"""Names of tsaudit's own engines, in the order of the documentation."""
 
 
 class _Engines(Mapping[str, Engine]):
-    """Engines by name. A package is loaded when its engine is first asked for; those of other distributions all at
-    once, when a name is none of tsaudit's, or all are listed.
+    """Engines by name. The package of an engine is loaded on first use. Packages of other distributions are loaded all
+    at once: when a name is not one of tsaudit's own engines, or when all engines are listed.
     """
 
     def __init__(self) -> None:
@@ -65,12 +65,12 @@ class _Engines(Mapping[str, Engine]):
         return len(_OWN) + len(self._plug_ins())
 
     def near(self, name: str) -> str:
-        """`, did you mean postgresql?` for a name that is none of them; all names if none is similar."""
+        """A suggestion for an unknown name, such as `, did you mean postgresql?`; all names if none is similar."""
         called = next((engine.name for engine in self.values() if name.lower() in engine.other_names), None)
         return f", did you mean {called}?" if called else nearest(name, self) or f"; one of {', '.join(self)}"
 
     def forget(self) -> None:
-        """Search for them again on the next call: for tests."""
+        """Clear the caches, so that the next call searches for the engines again. For tests."""
         with self._lock:
             self._own, self._plugged_in, self._complete, self._problems = {}, {}, False, ()
 
@@ -78,7 +78,7 @@ class _Engines(Mapping[str, Engine]):
         if self._complete:
             return self._plugged_in
         with self._lock:
-            # A module that is loaded for its engine and lists the engines gets tsaudit's own.
+            # While plug-ins are being loaded, a module that lists the engines sees only tsaudit's own.
             if not self._complete and not self._loading:
                 self._loading = True
                 try:
@@ -90,7 +90,7 @@ class _Engines(Mapping[str, Engine]):
 
 
 def _own_engine(name: str) -> Engine:
-    # By name, because the packages themselves read this module.
+    # Imported by name, because the packages themselves import this module.
     module = f"tsaudit.engines.{name}"
     try:
         engine: object = getattr(importlib.import_module(module), "ENGINE", None)
@@ -104,17 +104,17 @@ def _own_engine(name: str) -> Engine:
 
 
 def _of_other_packages() -> tuple[dict[str, Engine], tuple[Problem, ...]]:
-    """The engines of other packages, and why others cannot be used.
+    """The engines of other packages, and the problems of those that cannot be used.
 
-    An unusable engine remains known by the name of its entry point, so that only its targets cannot be audited, instead
-    of refusing the configuration with all other targets.
+    An unusable engine keeps the name of its entry point, so that only its targets cannot be audited. Otherwise the
+    configuration would be rejected, with all other targets in it.
     """
     found: dict[str, Engine] = {}
     loaded, problems = plugins.load(plugins.ENGINES)
     broken = list(problems)
     for one in loaded:
         try:
-            # An entry point may name the class, too.
+            # An entry point may also name the class.
             value = one.value() if isinstance(one.value, type) and issubclass(one.value, Engine) else one.value
             reason = _unfit(value, one.name)
         except (Exception, SystemExit) as error:
@@ -153,6 +153,4 @@ def _unfit(value: object, name: str) -> str:
 
 
 ENGINES: Final = _Engines()
-"""By name. Rules apply to an engine as soon as it is listed here, and the tests then break and follow each of them on
-it.
-"""
+"""Engines by name. As soon as an engine is listed here, rules apply to it, and the tests check every rule on it."""

@@ -1,4 +1,4 @@
-"""Which type values that are stored as text should have."""
+"""Which type values that are stored as text should have instead."""
 
 from __future__ import annotations
 
@@ -11,20 +11,24 @@ from tsaudit.analysis.columns.roles import names_code, names_source
 from tsaudit.engines.engine import Engine
 
 _FLAG: Final = frozenset({"0", "1"})
-"""A state that is never added up, so it may be text."""
+"""Values of a state that is never added up, so it may stay text."""
 _BOOLEANS: Final = frozenset({"true", "false", ""})
-"""Other pairs, such as on and off or open and closed, are states: a third one, such as `unavailable`, may follow."""
+"""Values of a boolean. Other pairs, such as on and off or open and closed, are states: a third one, such as
+`unavailable`, may be added.
+"""
 
 
 def kind_of_texts(name: str, texts: Sequence[str], engine: Engine) -> str:
-    """`integer`, `float`, `boolean`, or `time`; empty if they really are text. `name`: of their column."""
+    """`integer`, `float`, `boolean`, or `time`; empty if the texts should stay text. `name`: the name of
+    their column.
+    """
     from tsaudit.analysis.shapes import shapes
 
     if names_code(name) or names_source(name):
         return ""
     kind = shapes.number_kind(texts)
     if kind == "time" and not words_of(name) & HINT and all(v.strip().isdecimal() for v in texts):
-        # A counter with ten digits looks like seconds since 1970.
+        # A ten-digit counter looks like seconds since 1970.
         kind = "integer"
     distinct = {v.strip().lower() for v in texts}
     if kind in ("integer", "float") and _are_codes(texts):
@@ -35,7 +39,9 @@ def kind_of_texts(name: str, texts: Sequence[str], engine: Engine) -> str:
 
 
 def _are_codes(texts: Sequence[str]) -> bool:
-    """Whether the numbers are those of things: of phones, of versions, or with more digits than what is measured."""
+    """Whether the numbers identify something, such as phones or versions, or have more digits than measured
+    values do.
+    """
     found = [text.strip() for text in texts if text.strip()]
     if any(text.startswith("+") and text[1:].isdecimal() for text in found):
         return True
@@ -51,6 +57,8 @@ _VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
 
 
 def _is_time(name: str, texts: Sequence[str], engine: Engine) -> bool:
-    """Whether times as text should have another type: not where the engine has none, nor dates as names of days."""
+    """Whether texts that are times should have another type. False if the engine has no such type, and for dates that
+    are names of days.
+    """
     of_day = any(":" in value for value in texts)
     return engine.enforces_types and (of_day or bool(words_of(name) & HINT))
