@@ -1,7 +1,7 @@
 """Scheduled schema audits of live time-series databases.
 
-The names below are what other programs and packages use; docs/library.md shows how. Each is loaded when it is first
-asked for, so that `import tsaudit` costs next to nothing.
+The names below are for other programs and packages; docs/library.md shows how to use them. Each is loaded on first use,
+so that `import tsaudit` takes next to no time.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""On which days of the history a rule would have fired, with the limits of today."""
+"""Computes on which days of the history a rule would have fired with today's limits."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EvaluatedDay:
     target: str
     day: date
     result: RuleResult | None
-    """None if there is no stored profile of the day."""
+    """The rule's result; None if there is no stored profile of the day."""
     reason: str
     """Why the rule could not be evaluated completely; otherwise empty."""
 
@@ -32,10 +32,11 @@ class EvaluatedDay:
 def backtest(
     rule: Rule, store: Store, target: str, policy: LimitPolicy, days: int, harm: Harm | None = None
 ) -> Iterator[EvaluatedDay]:
-    """The rule on every audited day among the last `days` up to the newest, oldest first; nothing is written.
+    """The rule's result on every audited day of the last `days` days up to the newest one, oldest first; nothing is
+    written.
 
     Each day uses its own profile and the stored days before it, as its audit did. Days whose profile was deleted have
-    no result. HistoryError if the history cannot be read.
+    no result. Raises HistoryError if the history cannot be read.
     """
     audited = store.past_days(target)
     for day in audited:

@@ -1,7 +1,7 @@
 """Rules that cannot be evaluated on a target: a permission that is missing or was revoked, a budget that is too small.
 
-One audit in which a rule lacks something is `unknown` and notifies nobody. If it stays that way, the problems that the
-rule looks for may go unnoticed: that is an incident.
+One audit in which a rule lacks something is `unknown` and notifies nobody. If that continues, the problems that the
+rule looks for may go unnoticed, so it becomes an incident.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ FIX: Final = (
 
 @dataclass(frozen=True, slots=True)
 class RuleOutcomes:
-    """The state of the rules on one audited day. A rule that does not apply is in neither set."""
+    """Which rules could be evaluated on one audited day. A rule that does not apply is in neither set."""
 
     day: date
     evaluated: frozenset[str]
@@ -49,16 +49,16 @@ class RuleOutcomes:
 class _DegradedRule:
     rule: RuleResult
     audits: int
-    """Consecutive audits without a result, including this one."""
+    """Number of consecutive audits without a result, including this one."""
     since: date
-    """The first of them."""
+    """The day of the first of these audits."""
 
 
 def outcomes_of(result: AuditResult) -> RuleOutcomes:
     """Which rules were evaluated, and which could not be for a reason that nothing else reports.
 
-    If the target could not be audited, only that is reported, and no rule counts. What a rule lacks in a database that
-    could not be audited does not count either, nor what nobody can know of a past day.
+    If the target could not be audited, only that is reported, and both sets are empty. Gaps in a database that could
+    not be audited are ignored, too, and so are facts that cannot be known for a past day.
     """
     missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
     evaluated, unknown = set(), set()
@@ -77,8 +77,8 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
 def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
     """The rules that have been unknown in the last `after` audits or more; None if there are none.
 
-    A rule that never worked counts like one that stopped. `earlier`: the previous audits, newest first. Audits count,
-    not days; those without a rule are skipped for it.
+    A rule that never worked counts like one that stopped working. `earlier`: the outcomes of previous audits, newest
+    first. Audits are counted, not days; an audit in which a rule is in neither set is skipped for that rule.
     """
     unknown = outcomes_of(result).unknown
     streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
@@ -125,7 +125,7 @@ def _result(found: Sequence[_DegradedRule]) -> RuleResult:
 
 
 def _cause(rule: RuleResult) -> str:
-    """Why it could not be evaluated, in one line."""
+    """Why the rule could not be evaluated, in one line."""
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
     gap = rule.gaps[0]

@@ -6,18 +6,20 @@ from tsaudit.secrets import mask
 
 
 class TsauditError(Exception):
-    """Base of every error that tsaudit raises. Its text may quote a driver or a server, and contains no secret."""
+    """Base class of every error that tsaudit raises. The text may quote a driver or a server, but contains
+    no secret.
+    """
 
     def __init__(self, *arguments: object, **named: object) -> None:
         super().__init__(*(mask(one) if isinstance(one, str) else one for one in arguments), **named)
 
 
 class UnfinishedModuleError(TsauditError):
-    """A module of tsaudit's own does not define what its name promises. Says what to do."""
+    """One of tsaudit's own modules does not define what its name requires. The text says what to do."""
 
 
 def internal(error: BaseException) -> str:
-    """An error that nobody foresaw, in one line: the part of tsaudit where it came up, its kind, and its words."""
+    """An unexpected error in one line: the part of tsaudit in which it was raised, its type, and its text."""
     place, frame = "", error.__traceback__
     while frame is not None:
         module = str(frame.tb_frame.f_globals.get("__name__", ""))

@@ -1,4 +1,4 @@
-"""The pure stage: a profile, earlier days, and limits in; verdicts out."""
+"""The pure stage of an audit: takes a profile, earlier days, and limits, and returns verdicts."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from tsaudit.analysis.shapes.name_families import NameFamily
 
 _PLUGIN_S: Final = 30.0
-"""Seconds that the rules of other packages may take in one audit, all together: tsaudit's own take less than one."""
+"""Seconds that all rules of other packages together may take in one audit: tsaudit's own rules take less than one."""
 
 
 def evaluate(
@@ -45,10 +45,10 @@ def evaluate(
 ) -> AuditResult:
     """Run all rules on the profile. A rule that fails is an `error` result; the others continue.
 
-    What was not audited, the whole target or a database, is a result as well, unless `rules` are given: `None` stands
-    for all rules. If nothing could be measured, it is the only result, because rules could not add anything.
-    `switches`: rules that the configuration switches off, or gives another severity; None for none. `harm`: from which
-    cost on a finding is a warning, or critical; None for the defaults.
+    `rules`: the rules to run; None for all. In that case, a target or database that could not be audited is a result,
+    too. If nothing could be measured, it is the only result, because rules could not add anything. `switches`: rules
+    that the configuration switches off, or whose severity it sets; None for none. `harm`: the costs from which a
+    finding is a warning, or critical; None for the defaults.
     """
     chosen = rules_for(profile.engine) if rules is None else tuple(rules)
     if rules is None and not_audited.unseen(profile) is not None:
@@ -80,7 +80,7 @@ def evaluate(
 
 
 def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozenset[str]:
-    """The facts used by the rules that apply to the engine."""
+    """The facts that the rules for the engine use."""
     chosen = rules_for(engine) if rules is None else tuple(rules)
     return frozenset().union(*(r.requires | r.uses | r.shows for r in chosen if r.applies_to(engine)))
 
@@ -133,7 +133,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
             reason = f"other rules of installed packages took the {plugin_time.seconds:.3g} s that all of them have"
             return result(Outcome.ERROR, gaps=gaps, reason=f"not run: {reason}")
         if rule.package:
-            # A thread of its own does it: what never returns is left behind, and ends with the process.
+            # In a separate thread: one that never returns is left behind, and ends with the process.
             findings = within(plugin_time.left(), lambda: _storable(_found(case, switches)))
         else:
             findings = _found(case, switches)
@@ -141,7 +141,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
         reason = f"it did not return within the {plugin_time.seconds:.3g} s that rules of installed packages have"
         return result(Outcome.ERROR, gaps=gaps, reason=reason)
     except (Exception, SystemExit) as error:
-        # The code of another package may even try to leave.
+        # Code of another package may even call sys.exit.
         return result(Outcome.ERROR, gaps=gaps, reason=plugins.why(error))
     reason = f"{many(len(gaps), 'gap')}, the first: {gaps[0].detail}" if gaps else ""
     if findings:
@@ -150,7 +150,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
 
 
 class Unmeasured:
-    """What the gaps of a profile leave unknown, for each rule."""
+    """What the gaps of a profile leave unknown, by rule."""
 
     def __init__(self, profile: Profile) -> None:
         self._answered = {(m.database, m.name): set(m.statements) for m in profile.measurements}
@@ -158,8 +158,8 @@ class Unmeasured:
             self._answered.get((gap.database or "", gap.measurement or ""), set()).discard(gap.fact)
 
     def concerns(self, rule: Rule, gap: Gap) -> bool:
-        """Whether the rule lacks something because of the gap: not if all that it derives from this fact was measured
-        in another way.
+        """Whether the rule lacks something because of the gap. It does not if everything that it derives from this fact
+        was measured in another way.
         """
         answered = self._answered.get((gap.database or "", gap.measurement or ""), set())
         derived = [fact for fact in rule.requires | rule.uses if gap.fact in sources_of(fact)]
@@ -170,7 +170,7 @@ _MOST_NAMED: Final = 3
 
 
 def of_other_kinds(case: Case) -> str:
-    """Which measurements the rule does not evaluate because of what their rows are; empty if it evaluates all."""
+    """Which measurements the rule does not evaluate because of their kind of rows; empty if it evaluates all."""
     by_kind: dict[TableKind, list[str]] = {}
     for measurement in case.profile.measurements:
         if measurement.kind is not None and not case.evaluates(measurement):
@@ -182,9 +182,8 @@ def of_other_kinds(case: Case) -> str:
 
 
 _LEAVE_SERIES: Final = (Family.FIELDS, Family.NAMES, Family.STORAGE, Family.RETENTION)
-"""Families of rules about what neither adds series nor endangers them: the series of their measurement say nothing
-about how bad their findings are. A redundant index must not come before the tag whose
-values grow without bound.
+"""Families of rules whose findings neither add nor endanger series, so the number of affected series says nothing about
+how bad they are. A redundant index, for example, must not come before a tag whose values grow without bound.
 """
 
 
@@ -198,12 +197,12 @@ def _found(case: Case, switches: RulePolicy) -> tuple[Finding, ...]:
 
 
 _OF_TAGS: Final = (Family.CARDINALITY, Family.TAGS)
-"""Families of rules whose figures count the tags."""
+"""Families of rules whose figures depend on the tags."""
 
 
 def _based(case: Case, finding: Finding) -> Finding:
-    """The finding as one that rests on a guess, if another figure contradicts its own, or if most of the series that it
-    counts are by tags nobody declared.
+    """The finding, marked as resting on inferred roles if another figure contradicts its own, or if tsaudit guessed the
+    tags for most of the series that it counts.
     """
     if finding.source is not None and CONTRADICTED in finding.source.scope:
         return replace(finding, basis=Basis.INFERRED)
@@ -219,7 +218,9 @@ def _based(case: Case, finding: Finding) -> Finding:
 
 
 def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
-    """The finding with the metric's name if it is about a label that only some metrics of a table have, else None."""
+    """The finding, with the metric's name in it if it is about a label that only one or some metrics of a
+    table have.
+    """
     if tag is None:
         return finding
     where = f"{many(len(tag.metrics), 'metric')}: {listed(tag.metrics, 4)}" if tag.metrics[1:] else tag.metrics[0]
@@ -231,9 +232,11 @@ def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
 
 
 def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings as the history would give them back: what is not as it should be breaks its rule, not the report."""
+    """The findings as they would be read back from the history: an invalid finding then fails its rule, not
+    the report.
+    """
     for change in (change for finding in findings for change in finding.changes):
-        # The plan asks for both; a kind of change that another package brings must not break it there.
+        # The plan needs both; an invalid kind of change of another package must not break it there.
         change.claims()
         change.relies_on()
     try:
@@ -243,7 +246,7 @@ def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def with_series(profile: Profile, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings with the series each of them affects."""
+    """The findings, each with the number of series that it affects."""
     known = profile.measurements if findings else ()
     series = {(m.database, m.name): m.series.value if m.series else None for m in known}
     for finding in findings:
@@ -253,7 +256,7 @@ def with_series(profile: Profile, findings: Sequence[Finding]) -> Iterator[Findi
 
 
 def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:
-    """Whether the rule should look at the subject of the gap."""
+    """Whether the rule is switched on for the subject of the gap."""
     if not switches.measurements or gap.measurement is None:
         return True
     return switches.setting(rule.code, rule.name, gap.measurement) != "off"

@@ -1,4 +1,4 @@
-"""What other programs call: a complete audit, or its stages, each by itself and without a history."""
+"""The functions for other programs: a complete audit, or its stages, each usable by itself and without a history."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class AuditSession:
-    """Complete audits with one history, and what has come of them so far.
+    """Complete audits with one history, and their results so far.
 
     The command, Dagster, and `run_audit` all audit in a session, so that they always agree.
     """
@@ -44,16 +44,16 @@ class AuditSession:
     runs: list[run.AuditRun] = field(default_factory=list)
     """The finished audits, in the order in which they ended."""
     notified: SendReport | None = None
-    """What became of the messages; None before `notify`."""
+    """The outcome of sending messages; None before `notify`."""
     index: list[IndexEntry] = field(default_factory=list)
-    """The newest audit of each target with a report in the folder, most urgent first; empty before `write_index`."""
+    """The index entry of each target with a report in the folder, most urgent first; empty before `write_index`."""
     index_problem: str | None = None
     """Why the index of reports could not be written; None if it was, and before `write_index`."""
 
     @classmethod
     @contextmanager
     def open(cls, settings: Settings) -> Iterator[Self]:
-        """With the history of the settings, closed on leaving the context. Raises HistoryError."""
+        """A session with the history of the settings, which is closed on leaving the context. Raises HistoryError."""
         with patience(max((target.budget.deadline_s for target in settings.targets), default=60.0)):
             opened = Store.open(settings.history.get_secret_value())
         with opened as store:
@@ -72,11 +72,11 @@ class AuditSession:
         """Audit the targets for the logical day (in UTC), `workers` at a time, and yield each one when it is finished.
 
         A failing target neither stops nor hides the others. `run_url`: a page about this run, for reports and messages.
-        `progress` gets a target's name and a line. `reactions`: whether to read those to messages before; False if
-        another process does.
+        `progress` is called with a target's name and a line of text. `reactions`: whether to read the reactions on
+        messages first; False if another process does that.
 
-        If the iterator is closed early, audits in progress end and are stored, but are not among `runs`; no other
-        begins. The index and the messages are the caller's: see `write_index` and `notify`.
+        If the iterator is closed early, audits in progress are finished and stored, but are not in `runs`; no further
+        audit begins. The caller has to write the index and send the messages: see `write_index` and `notify`.
         """
         for one in run.audit_targets(
             targets,
@@ -97,13 +97,13 @@ class AuditSession:
             self.index, self.index_problem = run.write_index(self.settings, self.store)
 
     def notify(self, out: Callable[[str], None]) -> SendReport:
-        """Send what is queued; `out` gets the messages if there is neither Slack nor another notifier."""
+        """Send all queued messages; `out` is called with their text if there is neither Slack nor another notifier."""
         with self.patience():
             self.notified = run.notify(self.settings, self.store, out)
         return self.notified
 
     def patience(self) -> AbstractContextManager[None]:
-        """Don't wait for a history again that no audit could use."""
+        """Limits waiting for the history inside the context, if the audits have already waited for it in vain."""
         unusable = bool(self.runs) and all(one.result is None for one in self.runs)
         return patience(0.0) if unusable else nullcontext()
 
@@ -115,7 +115,7 @@ class AuditSession:
 
     @property
     def not_written(self) -> list[str]:
-        """One line if the index of reports could not be written."""
+        """One line if the index of reports could not be written, otherwise none."""
         return [f"reports: {self.index_problem}"] if self.index_problem else []
 
     @property
@@ -129,24 +129,24 @@ class AuditOutcome:
     """The result of `run_audit`."""
 
     runs: tuple[run.AuditRun, ...]
-    """One for each target, in the order of the configuration."""
+    """One run for each target, in the order of the configuration."""
     problems: tuple[str, ...]
-    """One line for each target that could not be audited, if the index of reports could not be written, and for each
-    reason why a message was not delivered.
-    Findings are no problems; a database that nobody watches is one.
+    """One line for each target that could not be audited, for an index of reports that could not be written, and for
+    each reason why a message was not delivered. Findings are not problems, but a database that is not being monitored
+    is.
     """
 
     @property
     def verdict(self) -> Verdict:
-        """The worst one; `unknown` without targets."""
+        """The worst verdict of all targets; `unknown` without targets."""
         return Verdict.worst(one.verdict for one in self.runs) if self.runs else Verdict.UNKNOWN
 
 
 def load_settings(path: str | Path | None = None, *, variables: Mapping[str, str] | None = None) -> Settings:
-    """The configuration in the file; None: in what TSAUDIT_CONFIG names, else in `./tsaudit.yaml`.
+    """The configuration in the file at `path`; None: the file named in TSAUDIT_CONFIG, otherwise `./tsaudit.yaml`.
 
-    `variables`: what `${NAME}` in the file stands for; None for the environment. Raises ConfigError, with a
-    line for each problem.
+    `variables`: the values of `${NAME}` in the file; None for the environment. Raises ConfigError, with a line for each
+    problem.
     """
     return config_file.load(config_file.find(path), variables=variables)
 
@@ -164,14 +164,15 @@ def run_audit(
 ) -> AuditOutcome:
     """Audit targets completely, as `tsaudit audit` does: with history, incidents, reports, and messages.
 
-    `targets`: names, or one alone; None for all. `day`: the logical day in UTC, None for today; a past day is audited
-    as of its end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for reports and
-    messages. `notify`: whether to send messages; otherwise they wait in the history for the next audit. `out` gets the
-    messages if there is neither Slack nor another notifier; `progress` gets a target's name and a line.
+    `targets`: names, or a single name; None for all. `day`: the logical day in UTC, None for today; a past day is
+    audited as of its end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for
+    reports and messages. `notify`: whether to send messages; otherwise they stay queued in the history until the next
+    audit. `out` is called with the messages if there is neither Slack nor another notifier; `progress` is called with a
+    target's name and a line of text.
 
-    A target that cannot be audited and a message that cannot be delivered are in `AuditOutcome.problems`. Raises
-    ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and ValueError
-    for a day in the future, and for a `run_url` that is no address or has a login.
+    A target that cannot be audited, or a message that cannot be delivered, is reported in `AuditOutcome.problems`.
+    Raises ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and
+    ValueError for a day in the future, and for a `run_url` that is not an address or contains a login.
     """
     today = utc_now().date()
     if day and day > today:
@@ -192,8 +193,8 @@ def run_audit(
 def measure(target: Target, *, day: date | None = None) -> Profile:
     """Connect to the target and measure it, within its budget; `day` is the logical day in UTC, None for today.
 
-    What could not be measured is in `Profile.gaps`. Only reads, and keeps nothing. Raises ConnectorError if the target
-    cannot be connected to.
+    What could not be measured is in `Profile.gaps`. This only reads from the database, and stores nothing. Raises
+    ConnectorError if the target cannot be connected to.
     """
 
     def measured(connection: Connection, deadline: Deadline) -> Profile:
@@ -208,8 +209,9 @@ def measure(target: Target, *, day: date | None = None) -> Profile:
 def evaluate(profile: Profile, *, settings: Settings | None = None, rules: Iterable[Rule] | None = None) -> AuditResult:
     """Evaluate the profile by itself: rules that compare with earlier days find nothing to compare with.
 
-    `settings`: limits and switches of its target of the profile's name; None, or no such target, for the defaults.
-    `rules`: those to evaluate; None for all there are, those of plug-ins included.
+    `settings`: the configuration, whose target with the profile's name has the limits and switches; without it, or
+    without such a target, the defaults apply. `rules`: the rules to evaluate; None for all, including those of
+    plug-ins.
     """
     target = next((t for t in settings.targets if t.name == profile.target), None) if settings else None
     if settings is None or target is None:
@@ -220,9 +222,9 @@ def evaluate(profile: Profile, *, settings: Settings | None = None, rules: Itera
 
 
 def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:
-    """The targets of these names, in the order of the configuration. Raises ConfigError."""
+    """The targets with these names, in the order of the configuration. Raises ConfigError."""
     known = [target.name for target in settings.targets]
-    # One name alone is an iterable, too: of its characters.
+    # A single name is an iterable, too: of its characters.
     chosen = known if names is None else [names] if isinstance(names, str) else list(names)
     if problems := [problem_messages.no_target(name, known) for name in chosen if name not in known]:
         raise config_file.ConfigError(*problems)

@@ -1,7 +1,7 @@
 """What an audit should have measured and did not: the whole target, or some of its databases.
 
-This is derived from the profile, never from the error that happened to come up: whatever an engine may respond, what
-counts is whether a measurement was seen and whether a rule could be evaluated.
+This is derived from the profile, never from a particular error: however an engine responds, what counts is whether a
+measurement was read and whether a rule could be evaluated.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ _FIX_DATABASE: Final = (
     "Grant the user the permissions that `tsaudit check` lists, or list only the databases to audit under `databases`."
 )
 _ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys", "field_types")
-"""The fact that the others depend on: its gap is the reason."""
+"""Facts in the order in which they depend on each other: the gap of the first one is the cause."""
 _MOST_CAUSES: Final = 2
 _REFUSED: Final = frozenset({Reason.DENIED, Reason.FAILED})
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """What was not audited, and why."""
+    """What was not audited, with the reason."""
 
     subject: Subject
     """A database, or the whole target."""
     cause: str
-    """One line."""
+    """The reason, in one line."""
     message: str
-    """The same as a sentence."""
+    """The reason as a sentence."""
     fix: str
 
 
@@ -59,10 +59,10 @@ def unseen(profile: Profile) -> str | None:
 
 
 def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
-    """Measurements of which nothing could be read, by database and name, each with the reason.
+    """Measurements that could not be read at all, by database and name, each with the reason.
 
-    The catalog may list a table and its columns to users who may not read a single row. An index names the tags and
-    fields of stored points only: whoever reads these has read something.
+    The catalog may list a table and its columns to users who may not read a single row. Where an index lists the tags
+    and fields, it lists only those of stored points, so reading it counts.
     """
     if ENGINES[profile.engine].has_series_index:
         return {}
@@ -80,11 +80,11 @@ def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
 def missed(
     profile: Profile, results: Sequence[RuleResult] | None = None, previous: Profile | None = None
 ) -> tuple[Missed, ...]:
-    """What the profile does not cover, by itself and after running the rules; empty if everything was audited.
+    """What was not audited, according to the profile and the rules' results; empty if everything was.
 
-    A single entry for the whole target, or one for each database of which no measurement could be read. `results`
-    is None if no rule has run yet. `previous` is the snapshot to compare with, None for none: its contents distinguish
-    an emptied server from a new one.
+    There is a single entry for the whole target, or one for each database of which no measurement could be read.
+    `results`: None if no rule has run yet. `previous`: the previous snapshot, which distinguishes an emptied server
+    from a new one; None if there is none.
     """
     if (cause := unseen(profile)) is not None:
         if not any(g.reason is Reason.NOTHING_THERE for g in profile.gaps):
@@ -105,12 +105,14 @@ def missed(
 
 
 def whole(cause: str, fix: str = FIX) -> Missed:
-    """The target could not be audited at all."""
+    """The entry for a target that could not be audited at all."""
     return Missed(Subject(), cause, f"The target could not be audited: {cause}", fix)
 
 
 def result_of(found: Sequence[Missed]) -> RuleResult:
-    """As the result of a rule, so that it becomes an incident, a message, and part of the report like any other."""
+    """The entries as the result of a rule, so that they become incidents, messages, and part of the report like any
+    other.
+    """
     return RuleResult(
         code=UNREACHABLE_CODE,
         name=RULELESS_CODES[UNREACHABLE_CODE],
@@ -127,8 +129,8 @@ def result_of(found: Sequence[Missed]) -> RuleResult:
 def _databases(profile: Profile) -> Iterator[Missed]:
     """Databases of which no measurement could be read, although there was something to measure.
 
-    A database that is merely empty has no gap and is not included: new databases are empty for a while, and the rest of
-    the target shows that it is the right server.
+    A database that is only empty has no gap and is not included: new databases are empty for a while, and the rest of
+    the target shows that this is the right server.
     """
     seen = _seen(profile)
     gaps = [g for g in _gaps(profile) if g.fact in STRUCTURE]
@@ -140,7 +142,9 @@ def _databases(profile: Profile) -> Iterator[Missed]:
 
 
 def _seen(profile: Profile) -> set[str]:
-    """The databases with a measurement of which something was read; one without columns and without a gap is empty."""
+    """The databases with a measurement that was at least partly read. A measurement without columns and without a gap
+    is empty.
+    """
     unknown = {(g.database, g.measurement) for g in profile.gaps if g.fact in STRUCTURE}
     not_read = unread(profile)
     return {
@@ -151,7 +155,9 @@ def _seen(profile: Profile) -> set[str]:
 
 
 def _gaps(profile: Profile) -> list[Gap]:
-    """The gaps without those of roles, where the columns are known: a consequence of rows that were not read."""
+    """The gaps, except for those of column roles if the columns are known: these only follow from rows that were not
+    read.
+    """
     described = {(m.database, m.name) for m in profile.measurements if m.columns}
     return [g for g in profile.gaps if g.fact != "columns" or (g.database, g.measurement) not in described]
 
@@ -168,12 +174,12 @@ def _not_evaluated(profile: Profile, results: Sequence[RuleResult]) -> str | Non
 
 
 def _evaluated_some(rule: RuleResult, profile: Profile) -> bool:
-    """Whether the rule was evaluated on at least one measurement: gaps elsewhere do not undo that."""
+    """Whether the rule was evaluated on at least one measurement, even if there are gaps elsewhere."""
     if rule.outcome in (Outcome.PASS, Outcome.FAIL):
         return True
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return False
-    # Measurements beyond the budget are gaps in their database, although those within it were measured.
+    # Measurements beyond the budget are gaps in their database, although the measurements within it were measured.
     beyond = {(g.database, g.detail) for g in profile.gaps if g.fact == "measurements" and g.measurement is None}
     lacking = [
         g
@@ -186,15 +192,15 @@ def _evaluated_some(rule: RuleResult, profile: Profile) -> bool:
 
 
 def _cause(gaps: Iterable[Gap]) -> str | None:
-    """The details of the gaps that the others depend on, without duplicates; None if there are none."""
+    """The details of the gaps that cause the others, without duplicates; None if there are none."""
     ranked = sorted(gaps, key=lambda g: _ORDER.index(g.fact) if g.fact in _ORDER else len(_ORDER))
-    # A gap that depends on another one repeats its words.
+    # A gap that depends on another one repeats its text.
     first = [g.detail for g in ranked if g.fact == ranked[0].fact]
     return _listed(dict.fromkeys(first)) or None
 
 
 def _listed(lines: Iterable[str]) -> str:
-    """The lines in one, limited to what somebody would read."""
+    """The lines joined to one, limited to what people would read."""
     found = list(lines)
     more = f"; and {len(found) - _MOST_CAUSES} more" if len(found) > _MOST_CAUSES else ""
     return "; ".join(found[:_MOST_CAUSES]) + more

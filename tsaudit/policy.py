@@ -1,4 +1,6 @@
-"""Which limits, rules, and prices of harm hold for a target: plans (named sets of limits), and the configuration."""
+"""Which limits, rule settings, and harm thresholds apply to a target: plans (named sets of limits), and the
+configuration.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +14,7 @@ from tsaudit.text import nearest
 
 
 def limit_plans() -> Mapping[str, Mapping[str, tuple[float, str]]]:
-    """Named sets of limits: what targets write under `plan:`, to each limit with its value and its source."""
+    """The named sets of limits: the value of `plan:` to its limits, each with its value and its source."""
     plans: dict[str, dict[str, tuple[float, str]]] = {}
     for engine in ENGINES.values():
         for limit in engine.limits:
@@ -24,7 +26,7 @@ def limit_plans() -> Mapping[str, Mapping[str, tuple[float, str]]]:
 def limit_policy(settings: Settings, target: Target) -> LimitPolicy:
     """The limits that the configuration sets for the target.
 
-    ValueError for a plan that does not exist.
+    Raises ValueError for a plan that does not exist.
     """
     return LimitPolicy(
         everywhere=settings.limits,
@@ -36,13 +38,13 @@ def limit_policy(settings: Settings, target: Target) -> LimitPolicy:
 
 
 def rule_policy(settings: Settings, target: Target) -> RulePolicy:
-    """What the configuration says about rules on the target."""
+    """The settings of rules that apply to the target."""
     by_pattern = {pattern: override.rules for pattern, override in target.measurements.items()}
     return RulePolicy(settings.rules, target.rules, by_pattern)
 
 
 def harm_policy(settings: Settings, target: Target) -> Harm:
-    """From which cost on a finding is a warning, or critical, on the target."""
+    """The costs from which a finding in the target is a warning, or critical."""
     own = {name: getattr(target.harm, name) for name in target.harm.model_fields_set}
     return settings.harm.model_copy(update=own)
 

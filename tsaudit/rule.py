@@ -1,4 +1,4 @@
-"""What a rule is, how its limits are resolved, and what it receives."""
+"""The definition of a rule, how its limits are resolved, and what it receives."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Family(enum.StrEnum):
     RETENTION = "retention"  # RET
     DRIFT = "drift"  # DRF
     DOCUMENTS = "documents"  # DOC: collections of documents
-    SERVER = "server"  # SRV: what the server itself says is wrong
+    SERVER = "server"  # SRV: problems that the server itself reports
 
 
 LETTERS: Mapping[str, Family] = {
@@ -63,47 +63,50 @@ LETTERS: Mapping[str, Family] = {
 
 
 class Reach(enum.StrEnum):
-    """How near another rule's finding has to be to make a finding redundant."""
+    """How close the subject of another rule's finding must be to make a finding redundant."""
 
     SUBJECT = "subject"
-    """About the same subject: the same column, for example."""
+    """The other finding is about the same subject: the same column, for example."""
     MEASUREMENT = "measurement"
-    """About the same measurement, one of its columns, or a family that the measurement belongs to."""
+    """The other finding is about the same measurement, one of its columns, or a family that the measurement
+    belongs to.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
-    """A number a rule compares with."""
+    """A number that a rule compares a figure with."""
 
     name: str
     default: float | None
-    """None: only an engine has one, or the owner sets it. `Engine.limits` has those that differ by engine."""
+    """None: only engines have a value, or the owner sets one. `Engine.limits` has the values that differ by engine."""
     unit: str
     source: str
-    """A vendor's page, or `our default: ...` with the reason; without a default, what is counted."""
+    """A vendor's page, or `our default: ...` with the reason; if there is no default, what is counted."""
 
 
 @dataclass(frozen=True, slots=True)
 class LimitPolicy:
-    """What the configuration says about limits; most general first.
+    """The limits that the configuration sets, most general first.
 
-    `<rule name>.<threshold>` to value, for all targets, by plan, for the target, and by pattern of measurement names.
+    Each field maps `<rule name>.<threshold>` to a value: for all targets, by plan, for the target, and by pattern of
+    measurement names.
     """
 
     everywhere: Mapping[str, float] = field(default_factory=dict)
     plan_name: str = ""
     plan: Mapping[str, tuple[float, str]] = field(default_factory=dict)
-    """Value and its source."""
+    """Each value with its source."""
     target: Mapping[str, float] = field(default_factory=dict)
     measurements: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class RulePolicy:
-    """What the configuration says about rules; most general first.
+    """The settings of rules in the configuration, most general first.
 
-    Code or name, or a pattern, to `off`, `on`, or a severity: for all targets, for the target, and by pattern of
-    measurement names. The most specific setting for a rule wins.
+    Each field maps a code, a name, or a pattern to `off`, `on`, or a severity: for all targets, for the target, and by
+    pattern of measurement names. The most specific setting for a rule wins.
     """
 
     everywhere: Mapping[str, str] = field(default_factory=dict)
@@ -119,7 +122,7 @@ class RulePolicy:
         return None
 
     def is_off(self, code: str, name: str) -> bool:
-        """Whether it never runs: switched off, and not on again for any measurement."""
+        """Whether the rule never runs: it is switched off, and not switched on again for any measurement."""
         again = (_said_of(code, name, settings) for settings in self.measurements.values())
         return self.setting(code, name) == "off" and all(one in (None, "off") for one in again)
 
@@ -143,9 +146,9 @@ def takes_in(word: str, code: str, name: str) -> bool:
 def resolve_limit(
     rule_name: str, threshold: Threshold, profile: Profile, policy: LimitPolicy, measurement: Measurement | None = None
 ) -> Limit:
-    """The limit that applies, and its origin: measurement, target, plan, everywhere, server, engine, default.
+    """The limit that applies, taken from the first of: measurement, target, plan, all targets, server, engine, default.
 
-    What the server says counts before what the owner set, if it is less. Without any limit, the value is infinite.
+    A lower limit of the server takes precedence over the owner's setting. Without any limit, the value is infinite.
     """
     name = f"{rule_name}.{threshold.name}"
     declared = declared_limit(profile, name, measurement)
@@ -164,7 +167,7 @@ def resolve_limit(
 
 
 def _set_by_owner(name: str, policy: LimitPolicy, measurement: str | None) -> tuple[float, str, str] | None:
-    """Value, source, and origin; None if neither the file nor the plan says it."""
+    """Value, source, and origin of the limit in the file or the plan; None if neither sets it."""
     if measurement is not None:
         for pattern, values in policy.measurements.items():
             if name in values and fnmatchcase(measurement, pattern):
@@ -177,7 +180,9 @@ def _set_by_owner(name: str, policy: LimitPolicy, measurement: str | None) -> tu
 
 
 def declared_limit(profile: Profile, name: str, measurement: Measurement | None = None) -> ServerLimit | None:
-    """What the engine declares of this product, or of the format of the measurement; None for nothing."""
+    """The limit that the engine declares for this edition, or for the format of the measurement; None if
+    there is none.
+    """
     if profile.engine not in ENGINES:
         return None
     engine = ENGINES[profile.engine]
@@ -198,9 +203,9 @@ class Case:
     timeline: Timeline
     policy: LimitPolicy
     harm: Harm = field(default_factory=Harm)
-    """From which cost on a finding is a warning: for what is not worth reporting below it."""
+    """The costs from which a finding is a warning, for rules that report nothing below them."""
     families: dict[frozenset[str], tuple[NameFamily, ...]] = field(default_factory=dict, repr=False, compare=False)
-    """What `name_families` has found so far; the rules of one audit share it."""
+    """Cached results of `name_families`, shared by all rules of one audit."""
 
     @property
     def engine(self) -> Engine:
@@ -209,31 +214,31 @@ class Case:
 
     @property
     def measurements(self) -> tuple[Measurement, ...]:
-        """Those whose kind of rows the rule evaluates."""
+        """The measurements whose kind of rows the rule evaluates."""
         return tuple(m for m in self.profile.measurements if self.evaluates(m))
 
     def before(self, measurement: Measurement) -> Measurement | None:
-        """The measurement as the previous audit saw it; None if it did not."""
+        """The measurement in the previous snapshot; None if it was not in it."""
         known = self.timeline.previous.measurements if self.timeline.previous else ()
         return next((m for m in known if (m.database, m.name) == (measurement.database, measurement.name)), None)
 
     def evaluates(self, measurement: Measurement) -> bool:
-        """Whether the rule is about the kind of rows that the measurement has."""
+        """Whether the rule evaluates the measurement's kind of rows."""
         kinds, kind = self.rule.kinds, measurement.kind
         if kinds is None or kind is None or kind in kinds:
             return True
-        # Where the engine declares tags, they have an index whatever the rows are.
+        # If the engine declares tags, they are indexed, whatever the kind of rows is.
         return kind is TableKind.EVENTS and not self.engine.infers_roles and TableKind.SERIES in kinds
 
     def inside(self, database: Database) -> tuple[Measurement, ...]:
-        """Those of a database, including its other retention policies."""
+        """The measurements of a database, including those in its other retention policies."""
         return tuple(m for m in self.profile.inside(database) if self.evaluates(m))
 
     def once_for_family(self, found_in: Callable[[Measurement], Iterable[Finding]]) -> Iterator[Finding]:
-        """The findings about each measurement that the rule is about; for collections of one family only once, about
-        the newest one they apply to.
+        """The findings about each measurement that the rule evaluates. For a family of collections, findings are
+        reported only once, for the newest collection that has them.
 
-        The family is then the subject, so the subject stays the same when the next period begins.
+        Their subject is the family, so that it stays the same when the next period begins.
         """
         from tsaudit.analysis.tables.collection_families import families_by_member
 
@@ -252,7 +257,7 @@ class Case:
                     yield replace(finding, subject=subject, evidence=evidence)
 
     def name_families(self, names: Iterable[str]) -> tuple[NameFamily, ...]:
-        """The families among the names, by template. Computed once per audit, however often rules ask."""
+        """The families among the names, by template. Cached for one audit."""
         key = frozenset(names)
         if key not in self.families:
             from tsaudit.analysis.shapes import name_families
@@ -285,42 +290,47 @@ class Rule:
     name: str
     title: str
     costs: frozenset[Currency]
-    """The currencies of the impacts that its findings may have."""
+    """The currencies of its findings' impacts."""
     guidelines: tuple[str, ...]
     requires: frozenset[str]
-    """Facts without which it cannot be evaluated."""
+    """Facts without which the rule cannot be evaluated."""
     thresholds: tuple[Threshold, ...]
     doc: str
     check: Check
     uses: frozenset[str] = frozenset()
-    """Facts it uses if the engine offers them: without these, it cannot say that there is nothing."""
+    """Facts that the rule uses if the engine offers them: if one is missing, the rule cannot conclude that there is no
+    problem.
+    """
     shows: frozenset[str] = frozenset()
-    """Facts that only add figures to its findings: without these, it finds the same."""
+    """Facts that only add figures to its findings: if one is missing, the rule finds the same problems."""
     not_applicable: Mapping[str, str] = field(default_factory=dict)
     """Engines, or single products of one (`engine edition`), on which its guidelines matter but the rule does not
     apply, with the reason.
     """
     group: str = ""
-    """Its family; empty for the one that its code's letters stand for."""
+    """The rule's family; empty for the one that the letters of its code stand for."""
     only: Callable[[Engine], bool] | None = None
-    """Says of an engine that offers the facts it requires whether it applies there; None: it does."""
+    """Decides whether the rule applies to an engine that offers the facts it requires; None: it always does."""
     follows_from: Mapping[str, Reach] = field(default_factory=dict)
-    """Rules whose findings make its own redundant, by code: these become evidence of the other, if it is as severe."""
+    """Codes of rules whose findings make this rule's findings redundant. A redundant finding becomes evidence of the
+    other one if that is as severe.
+    """
     package: str = ""
-    """The distribution that provides it, and its version; empty for tsaudit itself."""
+    """The distribution that provides the rule, and its version; empty for tsaudit itself."""
     kinds: frozenset[TableKind] | None = None
-    """The kinds of tables it evaluates; None for all."""
+    """The kinds of tables that the rule evaluates; None for all."""
 
     @property
     def engines(self) -> frozenset[str]:
-        """Those that can be audited, offer the facts it requires, and on which one of its guidelines matters.
+        """The engines that the rule applies to: they offer the facts it requires, and one of its guidelines matters
+        there.
 
         A rule without guidelines applies wherever its facts are offered.
         """
         return frozenset(filter(self.applies_to, ENGINES))
 
     def applies_to(self, engine: str) -> bool:
-        """Whether the engine is one of `engines`; loads no other engine."""
+        """Whether the engine is one of `engines`; does not load other engines."""
         if engine not in ENGINES or engine in self.not_applicable:
             return False
         if self.only is not None and not self.only(ENGINES[engine]):
@@ -329,12 +339,14 @@ class Rule:
 
     @property
     def family(self) -> str:
-        """One of `Family`, or another that a package brings."""
+        """The rule's family: one of `Family`, or one that another package defines."""
         letters = self.code.rstrip("0123456789")
         return self.group or str(LETTERS.get(letters, letters.lower()))
 
     def by_engine(self, threshold: Threshold) -> Mapping[str, tuple[float | None, str]]:
-        """Engine, and its edition if only that has it, to the number and its source; None: the server says it."""
+        """Engine, followed by its edition if only that has the limit, to the value and its source; None as the value if
+        the server reports it.
+        """
         name = f"{self.name}.{threshold.name}"
         declared = {
             f"{engine} {one.edition}".rstrip(): (one.value, one.source)
@@ -351,7 +363,9 @@ class Rule:
 
     @property
     def gaps_matter_in(self) -> frozenset[str]:
-        """Facts whose gaps keep it from passing: those it requires or uses, and all facts they are derived from."""
+        """Facts whose gaps keep the rule from passing: those it requires or uses, and all facts they are
+        derived from.
+        """
         return frozenset().union(*(sources_of(fact) for fact in self.requires | self.uses))
 
     def section(self, heading: str) -> str:
@@ -368,7 +382,7 @@ def _is_able(engine: str, guidelines: tuple[str, ...], required: frozenset[str])
 
 
 def forget() -> None:
-    """Ask again what engines offer: for tests, in which one of the same name is another one."""
+    """Clear the cache of what engines offer. For tests that define an engine with the same name as another one."""
     _is_able.cache_clear()
 
 
@@ -390,11 +404,11 @@ def rule(
 ) -> Callable[[Check], Rule]:
     """Turn a function into the Rule with its name (`_` becomes `-`); its docstring is the rule's page.
 
-    `costs`: the currencies of the impacts that its findings may have; a rule without any returns only notes.
-    `family`: only needed if the code's letters do not stand for it. `engines`: the names of those it applies to, or a
-    function that says it of an engine; None for all that offer the facts it `requires`. A rule in an engine's package
-    applies only there, whatever `engines` says. `kinds`: the kinds of tables it
-    judges, None for all. Rules of other packages need no guidelines.
+    `costs`: the currencies of its findings' impacts; a rule without any returns only notes. `family`: only needed if
+    the letters of the code do not stand for it. `engines`: the names of the engines it applies to, or a function that
+    decides it for an engine; None for all that offer the facts in `requires`. A rule in an engine's package applies
+    only to that engine, whatever `engines` is. `kinds`: the kinds of tables it evaluates; None for all. Rules of other
+    packages need no guidelines.
     """
 
     def decorate(check: Check) -> Rule:
@@ -431,7 +445,7 @@ def _only(engines: Collection[str] | Callable[[Engine], bool] | None, module: st
 
 
 def table_of(measurement: Measurement, name: str = "") -> Qualified:
-    """The measurement's name for statements; with `name`, that of another table in the same database."""
+    """The measurement's name for use in statements; with `name`, the name of another table in the same database."""
     return Qualified(measurement.database, name or measurement.name, measurement.path)
 
 

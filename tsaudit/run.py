@@ -44,9 +44,11 @@ if TYPE_CHECKING:
 Progress = Callable[[str], None]
 
 _REACTIONS_S: Final = 5.0
-"""How long to wait for the history before the audits, to read reactions; what is not read now is read next time."""
+"""Seconds to wait for the history before the audits in order to read reactions; the next audit reads the remaining
+ones.
+"""
 _LEASE_GRACE_S: Final = lease.STALE_S + 30.0
-"""Additional time for rules, report, and history after the deadline; later than that, the audit was killed."""
+"""Seconds after the deadline for rules, report, and history; an audit that takes even longer was killed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +58,7 @@ class AuditRun:
     target: str
     day: date
     result: AuditResult | None
-    """None only if tsaudit itself failed (`error` says how); nothing was saved then."""
+    """None only if tsaudit itself failed (`error` describes the failure); nothing was saved then."""
     profile: Profile | None
     """None if the target could not be audited at all."""
     changes: tuple[incidents.IncidentChange, ...]
@@ -64,28 +66,30 @@ class AuditRun:
     """None if it could not be written."""
     seconds: float
     error: str | None
-    """One line if anything went wrong that must fail the run; otherwise None."""
+    """The problem, in one line, if anything went wrong that must fail the run; otherwise None."""
     is_first: bool = False
-    """Whether it was audited, and on no earlier day."""
+    """Whether this is the first audit of the target: it was audited, but on no earlier day."""
     muted: frozenset[str] = frozenset()
-    """Fingerprints of the findings that are counted apart, and fail nothing."""
+    """Fingerprints of muted findings, which are counted separately and do not fail the run."""
     returned: frozenset[str] = frozenset()
-    """Fingerprints that were muted at the preceding audit and are not anymore: the mute ended, or they outgrew it."""
+    """Fingerprints of findings that were muted at the previous audit and are not anymore: the mute ended, or no longer
+    covers them.
+    """
 
     @property
     def unmuted(self) -> AuditResult | None:
-        """The result without what is muted; None without a result."""
+        """The result without muted findings; None without a result."""
         return self.result.without(self.muted) if self.result else None
 
     @property
     def verdict(self) -> Verdict:
-        """Of what is not muted; `unknown` if there was no audit."""
+        """The verdict without muted findings; `unknown` if there was no audit."""
         unmuted = self.unmuted
         return unmuted.verdict if unmuted else Verdict.UNKNOWN
 
     @property
     def new(self) -> tuple[incidents.Incident, ...]:
-        """Incidents that opened, became more severe, or are no longer muted: what notifies their owners."""
+        """Incidents that opened, became more severe, or are no longer muted: their owners are notified."""
         kinds = (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED)
         found = [c for c in self.changes if c.kind is not incidents.ChangeKind.RESOLVED and not c.incident.is_absent]
         unmuted = [c for c in found if c.incident.fingerprint not in self.muted]
@@ -93,14 +97,14 @@ class AuditRun:
 
     @property
     def summary(self) -> Summary:
-        """The worst finding that is not muted, in brief; without an audit, what went wrong."""
+        """The worst finding that is not muted, in brief; without an audit, the failure."""
         if self.result is None:
             return Summary(self.error or "")
         return of_result(self.result, self.profile, self.muted)
 
     @property
     def is_complete(self) -> bool:
-        """Whether all that was needed was measured, and nothing else went wrong."""
+        """Whether everything needed was measured, and nothing else went wrong."""
         return self.error is None and self.result is not None and self.result.is_complete(self.profile)
 
 
@@ -113,12 +117,12 @@ def audit_target(
     run_url: str | None = None,
     progress: Progress | None = None,
 ) -> AuditRun:
-    """Audit one target for the logical `day` (in UTC) and store everything. Queues alerts, sends none.
+    """Audit one target for the logical `day` (in UTC) and store everything. Alerts are queued, but not sent.
 
-    A past day is audited as of its end: rows written later do not count. A target that cannot be audited is a result
-    too, with verdict `unknown`. If the same database is already being audited, this waits as long as that audit may
-    take. Raises nothing because of a database, a report folder, or a rule; HistoryError if the history cannot be
-    written.
+    A past day is audited as of its end: rows with later times do not count. A target that cannot be audited also has a
+    result, with the verdict `unknown`. If the same database is already being audited, this waits as long as that audit
+    may take. Problems with a database, a report folder, or a rule raise nothing. Raises HistoryError if the history
+    cannot be written.
     """
     began, say = time.monotonic(), progress or (lambda _line: None)
     try:
@@ -144,10 +148,11 @@ def _not_saved(
     began: float,
     error: Exception,
 ) -> AuditRun:
-    """The run of an audit that broke before its result and its messages were stored: an incident like any other.
+    """The run of an audit that failed before its result and its messages were stored. It becomes an incident like any
+    other.
 
-    Whatever could not be stored, its cause can be. Raises HistoryError if not even that can: the history itself is
-    gone.
+    Whatever could not be stored, the cause usually can. Raises HistoryError if even that fails, because then the
+    history itself is unavailable.
     """
     if isinstance(error, HistoryError):
         cause = f"the audit could not be saved: {error}"
@@ -165,7 +170,7 @@ def _not_saved(
 def _audit_alone(
     target: Target, settings: Settings, store: Store, day: date, run_url: str | None, say: Progress, began: float
 ) -> AuditRun:
-    """`audit_target`, while nobody else audits the database."""
+    """The same as `audit_target`, while holding the lease of the database."""
     working = time.monotonic()
     timeline = store.timeline(target.name, before=day)
     values = RememberedValues(store, target.name, day)
@@ -175,7 +180,7 @@ def _audit_alone(
         profile = dataclasses.replace(profile, unused_settings=unused)
     result = _evaluate(target, settings, timeline, profile, failure, day)
     if profile is not None and not_audited.unseen(profile) is not None:
-        # Stored as the day's schema, it would look as if everything had been dropped.
+        # An incomplete profile, stored as the day's schema, would look as if everything had been dropped.
         profile = None
     result = _with_degraded_rules(store, settings, result)
     before = _result_before(store, target.name, day)
@@ -235,8 +240,8 @@ def audit_targets(
 ) -> Iterator[AuditRun]:
     """Audit many targets, `workers` at a time, and yield each one when it is finished.
 
-    A failing target neither stops nor hides the others. `progress` gets the target's name and a line. `reactions`:
-    whether to read those to messages before; False if another process does.
+    A failing target neither stops nor hides the others. `progress` is called with the target's name and a line of text.
+    `reactions`: whether to read the reactions on messages first; False if another process does that.
     """
 
     def one(target: Target) -> AuditRun:
@@ -245,7 +250,8 @@ def audit_targets(
 
     if reactions:
         with suppress(HistoryError), patience(_REACTIONS_S):
-            # Before anything is queued: what people have decided since is no news. `notify` reports problems.
+            # Before anything is queued: an incident that somebody has decided about in the meantime is no news.
+            # `notify` reports problems.
             alerts.read_reactions(store, settings)
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
         futures = {pool.submit(one, target): target for target in targets}
@@ -254,18 +260,18 @@ def audit_targets(
                 try:
                     yield future.result()
                 except Exception as error:
-                    # Any failure of one target must be visible as its own, and must not affect the others.
+                    # Any failure of one target must be reported for that target, and must not affect the others.
                     line = str(error) if isinstance(error, HistoryError) else internal(error)
                     yield AuditRun(futures[future].name, day, None, None, (), None, 0.0, line)
         finally:
-            # The caller gave up: running audits finish, waiting ones do not start.
+            # The caller stopped iterating: running audits are finished, waiting ones do not start.
             pool.shutdown(wait=False, cancel_futures=True)
 
 
 def write_index(settings: Settings, store: Store) -> tuple[list[IndexEntry], str | None]:
     """Write the index of all reports, once all audits of a command or a step have ended.
 
-    Returns its entries, most urgent first, and None; or none, and the line that says why it could not be written.
+    Returns its entries, most urgent first, and None; or no entries, and one line that says why it could not be written.
     """
     try:
         return report.write_index(settings.report, store), None
@@ -278,8 +284,8 @@ def write_index(settings: Settings, store: Store) -> tuple[list[IndexEntry], str
 def notify(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
     """Read reactions, send queued messages, and the digest of a day once everything due on it has been audited.
 
-    Reactions that cannot be read are reported to `out`; they fail nothing. Sending takes at most `slack.deadline_s`.
-    Messages that could not be sent by then stay queued; the report says so.
+    Reactions that cannot be read are reported to `out`, but are not a failure. Sending takes at most `slack.deadline_s`
+    seconds. Messages that could not be sent by then stay queued; the report says so.
     """
     for problem in alerts.read_reactions(store, settings).problems:
         out(problem)
@@ -288,7 +294,9 @@ def notify(settings: Settings, store: Store, out: Progress = print) -> alerts.Se
 
 
 def as_of(day: date, now: datetime | None = None) -> datetime:
-    """The time up to which rows count for a logical day: its end, or now during that day."""
+    """The time up to which rows count for a logical day: the end of the day, or the current time if it has
+    not ended.
+    """
     end = datetime.combine(day + timedelta(days=1), datetime.min.time(), UTC)
     return min(end, now or utc_now())
 
@@ -296,7 +304,7 @@ def as_of(day: date, now: datetime | None = None) -> datetime:
 def _collect(
     target: Target, previous: Profile | None, values: RememberedValues, day: date, say: Progress
 ) -> tuple[Profile | None, str | None]:
-    """The profile, or the line that says why nothing could be queried."""
+    """The profile and None, or None and one line that says why nothing could be queried."""
 
     def measure(connection: Connection, deadline: Deadline) -> Profile:
         say(f"connected to {target.engine} {connection.server_version}")
@@ -319,7 +327,8 @@ def _collect(
         say(str(error))
         return None, str(error)
     except Exception as error:
-        # Whatever failed, in a driver or here, nobody is watching the target now: notify its owner, and fail the run.
+        # Whatever failed, in a driver or here, the target is not being monitored now: notify its owner, and fail the
+        # run.
         line = internal(error)
         say(line)
         return None, line
@@ -339,7 +348,7 @@ def _evaluate(
 
 
 def _with_degraded_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
-    """The result, and the result about rules that worked on earlier days and no longer do."""
+    """The result, including the result about rules that cannot be evaluated, audit after audit."""
     if not outcomes_of(result).unknown:
         return result
     earlier = store.rule_outcomes(result.target, before=result.day)
@@ -369,7 +378,9 @@ def _report(
     warning: str,
     days: Sequence[date],
 ) -> tuple[report.ReportLocation | None, str | None]:
-    """A report that cannot be written loses no alert: the audit continues and the run fails. `days`: audited ones."""
+    """Write the report. If that fails, no alert is lost: the audit continues, and the run fails. `days`: the audited
+    days.
+    """
     known = incidents.current(store, target.name, day=result.day)
     try:
         location = report.write(
@@ -392,7 +403,7 @@ def _report(
 
 
 def _remove_old_reports(settings: Settings, target: Target, newest: date) -> str | None:
-    """The line that says why they could not be removed."""
+    """The line that says why old reports could not be removed; None if they were."""
     try:
         report.remove_old(target.name, settings.report, newest)
     except report.ReportError as error:

@@ -1,4 +1,4 @@
-"""The secrets of the configuration, and the only way to keep them out of text.
+"""Keeps the secrets of the configuration out of all text.
 
 Code that reads a secret registers it here; code that takes in text from elsewhere (an error of a driver or server, a
 log record) passes it through `mask`. A secret is found in every form it may take on its way: with any of its characters
@@ -27,7 +27,7 @@ from urllib.parse import unquote, urlsplit
 MASK: Final = "***"
 
 _RUN: Final = 8
-"""This many consecutive characters, of any form of a secret, are masked wherever they are."""
+"""This many consecutive characters of any form of a secret are masked anywhere."""
 _SHORTEST: Final = 4
 """A secret, or a part of one between separators, of at least this length is masked if it is a separate word."""
 _SEPARATORS: Final = re.compile(r"[\s@/?#:&=%;,+|\\'\"`<>\[\](){}]+")
@@ -69,7 +69,7 @@ _EVERYDAY: Final = frozenset(
         "workflows",
     }
 )
-"""Common words that messages are full of and that reveal nothing alone."""
+"""Common words that occur in many messages and reveal nothing by themselves."""
 
 _ESCAPE: Final = re.compile(
     r"&(?:#[0-9]{1,10}+|#[xX][0-9a-fA-F]{1,8}+)(?:;|(?!\Z|\.\.|…))|&[a-zA-Z][a-zA-Z0-9]{1,31};"
@@ -77,20 +77,20 @@ _ESCAPE: Final = re.compile(
     r"|\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|\\u[0-9a-fA-F]{4}"
     r"|\\U00(?:0[0-9a-fA-F]|10)[0-9a-fA-F]{4}|\\x[0-9a-fA-F]{2}|\\[0-3][0-7]{2}|\\[\\/'\"abfnrtv]"
 )
-"""One character in the notation of HTML, addresses, JSON, and programming languages."""
+"""One character, escaped as in HTML, addresses, JSON, or programming languages."""
 _DEEPEST: Final = 5
-"""How many times a text may be escaped: an address in an address, in JSON, on a page."""
+"""How many times a text may have been escaped: an address in an address, in JSON, on a page."""
 _CUT_OFF: Final = re.compile(r"(?:&#?[0-9a-z]{0,11}|%u?[0-9a-f]{0,3}|\\[ux]?[0-9a-f]{0,7})?(?:\.\.\.?|…|$)")
-"""Where a text was cut off, perhaps within an escape."""
+"""The place where a text was cut off, perhaps within an escape."""
 _KEPT: Final = 2_000
-"""Longest text whose masked form is cached: lines repeat, pages do not."""
+"""Longest text whose masked form is cached: lines are often repeated, pages are not."""
 
 _lock = threading.Lock()
 _known: dict[str, None] = {}
 
 
 def remember(*values: str | None) -> None:
-    """From now on, mask the values in every text that passes through `mask`, and in log records."""
+    """Mask these values from now on in every text that passes through `mask`, and in log records."""
     global _matcher
     new = [value for value in values if value and value.strip()]
     if new and not all(value in _known for value in new):
@@ -101,13 +101,15 @@ def remember(*values: str | None) -> None:
 
 
 def remember_login(user: str | None, password: str | None) -> None:
-    """Register the password, and both values as they appear in an HTTP header. The user alone is not secret."""
+    """Register the password, and both values together as they appear in an HTTP header. A user name alone is not
+    secret.
+    """
     if password:
         remember(password, base64.b64encode(f"{user or ''}:{password}".encode()).decode())
 
 
 def clear() -> None:
-    """Forget everything: for tests."""
+    """Forget all secrets. For tests."""
     global _matcher
     with _lock:
         _known.clear()
@@ -115,7 +117,9 @@ def clear() -> None:
 
 
 def page_url(url: str) -> str:
-    """The address of a page that reports and messages link to. ValueError if it is none, or would show a login."""
+    """The address of a page that reports and messages link to. Raises ValueError if it is not an address, or contains a
+    login.
+    """
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ValueError("it is no address of a page; write https://...")
@@ -133,18 +137,20 @@ def mask(text: str) -> str:
 
 @dataclass(frozen=True, eq=False)
 class _Matcher:
-    """What to look for, in lower case. Compared by identity: a new one is created when a secret is added."""
+    """The patterns to look for, in lower case. Compared by identity: a new instance is created when a
+    secret is added.
+    """
 
     runs: frozenset[str] = field(repr=False)
-    """All runs of `_RUN` characters: masked wherever they are."""
+    """All runs of `_RUN` characters, which are masked anywhere."""
     words: frozenset[str] = field(repr=False)
-    """Short secrets and parts between separators: masked if they are separate words."""
+    """Short secrets, and parts of secrets between separators, which are masked if they are separate words."""
     lengths: tuple[int, ...]
-    """Of the words."""
+    """The lengths of `words`."""
     begun: frozenset[str] = field(repr=False)
-    """Beginnings shorter than a run: masked if the text was cut off after them."""
+    """Beginnings of secrets that are shorter than a run, which are masked if the text was cut off after them."""
     in_place: re.Pattern[str] | None = field(repr=False)
-    """What is masked only where it is clearly used as a secret."""
+    """Matches secrets that are masked only where they are clearly used as a secret."""
 
 
 _matcher: _Matcher | None = None
@@ -196,7 +202,7 @@ def _any_of(texts: set[str]) -> str:
 
 
 def _is_worth_masking(part: str) -> bool:
-    """Whether a part of a secret is worth masking by itself: a short word may be any word."""
+    """Whether a part of a secret is worth masking by itself: a short part may be an ordinary word."""
     mixed = any(c.isdigit() for c in part) and any(c.isalpha() for c in part)
     return len(part) >= _SHORTEST or (len(part) == _SHORTEST - 1 and mixed)
 
@@ -208,7 +214,8 @@ def _forms(secret: str) -> Iterator[str]:
     yield from (raw.decode("latin-1"), raw.hex())
     for encode in (base64.b64encode, base64.urlsafe_b64encode):
         for offset in range(3):
-            # What comes before the secret shifts it: only parts unaffected by a neighbor are the same everywhere.
+            # Characters before the secret shift its base64 form: only the parts that no neighbor affects are always the
+            # same.
             encoded = encode(b"\0" * offset + raw).decode().rstrip("=")
             first, last = -(-offset * 8 // 6), (offset + len(raw)) * 8 // 6
             if last - first >= _RUN:
@@ -216,9 +223,10 @@ def _forms(secret: str) -> Iterator[str]:
 
 
 def _views(text: str) -> Iterator[tuple[str, Sequence[int]]]:
-    """The text with its escapes resolved once, twice, and so on.
+    """The text as it is, then with its escapes resolved once, twice, and so on.
 
-    With each comes the position in the text of each of its characters, and the length of the text.
+    Each is paired with the position of each of its characters in the original text, followed by the length of that
+    text.
     """
     view: str = text
     places: Sequence[int] = range(len(text) + 1)
@@ -245,7 +253,9 @@ def _resolved(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
 
 
 def _character(escape: str) -> str:
-    """The decoded character: a byte of UTF-8 becomes a Latin-1 character, which is one of the forms of a secret."""
+    """The character that an escape stands for: a byte of UTF-8 becomes a Latin-1 character, which is one of the forms
+    of a secret.
+    """
     if escape[0] == "&":
         return html.unescape(escape)
     if escape[0] == "%":
@@ -272,7 +282,7 @@ _kept: Final = functools.lru_cache(maxsize=4096)(_masked)
 
 def _found(matcher: _Matcher, text: str) -> Iterator[tuple[int, int]]:
     lower = text.lower()
-    if len(lower) != len(text):  # Some letters are longer in lower case: go position by position.
+    if len(lower) != len(text):  # Some letters get longer in lower case: go position by position.
         lower = "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
     for i in range(len(text)):
         if lower[i : i + _RUN] in matcher.runs:
@@ -300,7 +310,7 @@ _watching = False
 
 
 def _watch_logs() -> None:
-    """Mask everything this process logs: drivers log addresses, and errors with quoted data."""
+    """Mask secrets in everything that this process logs: drivers log addresses, and errors with quoted data."""
     global _watching
     with _lock:
         if _watching:
@@ -321,10 +331,10 @@ def _mask_record(record: logging.LogRecord) -> None:
     try:
         text = record.getMessage()
     except Exception:
-        return  # Logging itself reports arguments that do not fit.
+        return  # Logging itself reports arguments that do not fit the message.
     if (clean := mask(text)) != text:
         record.msg, record.args = clean, ()
     if record.exc_info and record.exc_info[0] is not None:
         trace = logging.Formatter().formatException(record.exc_info)
         if (clean := mask(trace)) != trace:
-            record.exc_text = clean  # What a formatter uses in place of its own.
+            record.exc_text = clean  # Formatters use it instead of formatting the exception.

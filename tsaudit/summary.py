@@ -1,4 +1,5 @@
-"""What an owner reads in ten seconds: what is wrong, what causes it, how long is left, and the first thing to do.
+"""The summary that an owner can read in ten seconds: what is wrong, its cause, the time left, and the first thing to
+do.
 
 Report, Slack, command line, Dagster, and JSON show the same summary, in the same order.
 """
@@ -39,11 +40,11 @@ class SummaryFigure:
     """
     value: str
     note: str = ""
-    """What else to know about it, in a few words; may be empty."""
+    """Additional information in a few words; may be empty."""
 
     @property
     def text(self) -> str:
-        """Value and note in one line: `36,096 series (768 before, 3,072 more a day)`."""
+        """The value and the note in one line: `36,096 series (768 before, 3,072 more a day)`."""
         return f"{self.value} ({self.note})" if self.note else self.value
 
 
@@ -52,19 +53,19 @@ class Summary:
     """One finding, or the result of a target, in brief."""
 
     headline: str
-    """What, cause, and when; at most 25 words."""
+    """What is wrong, its cause, and since when; at most 25 words."""
     figures: tuple[SummaryFigure, ...] = ()
-    """What it costs, or the limit; what happens if nothing is done; now and growth; the time left, or since when; what
-    the plan achieves. Those that are known.
+    """The known ones of: the cost, or the limit; what happens if nothing is done; the current value and its growth; the
+    time left, or since when; what the plan achieves.
     """
     first_step: str = ""
-    """What to do first, in words; empty where nothing is to be done."""
+    """What to do first, in words; empty if nothing has to be done."""
     statement: str = ""
-    """The statement of the first step, to be used as it is; may be empty."""
+    """The statement of the first step, ready to use; may be empty."""
     rest: str = ""
-    """The command that prints the whole plan; empty where there is no plan."""
+    """The command that prints the whole plan; empty if there is no plan."""
     fingerprint: str = ""
-    """Of the finding; empty if it is about none."""
+    """Fingerprint of the finding; empty if the summary is about no finding."""
 
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Summary:
@@ -72,7 +73,9 @@ class Summary:
         return cls(**{**given, "figures": tuple(SummaryFigure(**figure) for figure in given["figures"])})
 
     def in_markdown(self) -> str:
-        """In the order of all outputs: headline, figures, first step with its statement, and the rest."""
+        """The summary as Markdown, in the order of all outputs: headline, figures, first step with its statement, and
+        the rest.
+        """
         parts = [f"**{markdown.escape(self.headline)}**"] if self.headline else []
         if self.figures:
             lines = (f"- {markdown.escape(figure.label)}: {markdown.escape(figure.text)}" for figure in self.figures)
@@ -87,11 +90,11 @@ class Summary:
 
 
 def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, day: date) -> Summary:
-    """The summary of one finding. `day`: the audited one."""
+    """The summary of one finding. `day`: the audited day."""
     plan = describe.of_finding(finding, plans)
     begins = describe.beginning(plan, target) if plan else None
     cost = (_reason(finding), _consequence(finding))
-    # What it costs leads; without a cost, the figure itself does.
+    # The cost comes first; without a cost, the figure itself.
     figures = (
         *((*cost, _now(finding)) if finding.impact is not None else (_now(finding), *cost)),
         _time(finding, day),
@@ -108,10 +111,9 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
 
 
 def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> Summary:
-    """The summary of the worst finding; where there is none, what was evaluated.
+    """The summary of the worst finding; if there is none, what was evaluated.
 
-    `muted`: fingerprints of the findings that are left out. `profile`: None if nothing could be
-    queried.
+    `muted`: fingerprints of the findings that are left out. `profile`: None if nothing could be queried.
     """
     muted_count = 0
     for rule, finding in result.findings():
@@ -123,12 +125,12 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
 
 
 def rules_evaluated(result: AuditResult) -> int:
-    """Rules that applied and had everything they needed."""
+    """Number of rules that applied and had everything they needed."""
     return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in _rules(result))
 
 
 def rules_unknown(result: AuditResult) -> int:
-    """Rules that applied and lacked something, or failed."""
+    """Number of rules that applied but lacked something, or failed."""
     return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in _rules(result)) - rules_evaluated(result)
 
 
@@ -154,11 +156,11 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> 
 
 
 def _now(finding: Finding) -> SummaryFigure | None:
-    """The measured figure, with what it was before and how fast it grows."""
+    """The measured figure, with its previous value and its growth."""
     if finding.observed is None:
         return None
     notes = []
-    # A target, its databases, and its tables all have series: which of them are counted belongs to the figure.
+    # A target, its databases, and its tables all have series: the figure must say which of them are counted.
     if finding.unit == "series":
         notes.append(f"in {printable(finding.subject.measurement or finding.subject.database or 'all databases', 60)}")
     if finding.baseline is not None and finding.baseline != finding.observed:
@@ -176,7 +178,7 @@ def _changing(finding: Finding) -> str:
 
 
 def _reason(finding: Finding) -> SummaryFigure | None:
-    """Why it is so severe: in words, or as the limit."""
+    """Why the finding has its severity: in words, or as the limit."""
     limit, observed = finding.limit, finding.observed
     part = ""
     if limit is not None and observed is not None and limit.value > 0 and limit.unit == finding.unit:
@@ -195,7 +197,7 @@ def _reason(finding: Finding) -> SummaryFigure | None:
 
 
 def _is_compared(finding: Finding) -> bool:
-    """Whether its limit is what it is judged by, and not only what makes a pattern."""
+    """Whether the severity depends on the limit; False if the limit only defines a pattern."""
     return finding.impact is None or finding.impact.currency is Currency.LIMIT
 
 
@@ -208,7 +210,7 @@ def _with_article(severity: Severity) -> str:
 
 
 def _time(finding: Finding, day: date) -> SummaryFigure | None:
-    """How long until the limit is reached; otherwise since when."""
+    """The time until the limit is reached; otherwise since when the problem exists."""
     forecast = finding.forecast
     if forecast is not None and forecast.days is not None:
         if forecast.days <= 0:
@@ -243,7 +245,7 @@ def _afterward(plan: Plan) -> SummaryFigure | None:
 
 
 def _first_sentence(fix: str) -> str:
-    """The fix up to the end of its first sentence, where it has several."""
+    """The first sentence of the fix, if it has several."""
     first = fix.strip().split("\n", 1)[0]
     head, period, _ = first.partition(". ")
     return head + "." if period else first

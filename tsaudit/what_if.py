@@ -1,4 +1,6 @@
-"""The effect of other tags on a measurement: from the last snapshot if possible, live if necessary."""
+"""Computes the effect of changing a measurement's tags: from the last snapshot if possible, otherwise from the live
+database.
+"""
 
 from __future__ import annotations
 
@@ -34,23 +36,23 @@ if TYPE_CHECKING:
 
 
 class UnknownNameError(TsauditError, LookupError):
-    """There is no measurement or tag with that name; the text lists similar names."""
+    """There is no measurement or tag with that name; the error's text lists similar names."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The effect of a change of tags on one measurement."""
+    """The effect of changing the tags of one measurement."""
 
     database: str
     measurement: str
     left: Left | None
-    """None: not measured; `left_how` says why."""
+    """What is left of the series; None: not measured; `left_how` says why."""
     left_how: str
     collisions: Collisions | None
-    """None: not measured; `collisions_how` says why."""
+    """Points that would overwrite each other; None: not measured; `collisions_how` says why."""
     collisions_how: str
     costs: tuple[Cost, ...] = ()
-    """What the database was queried for; empty if there was no connection."""
+    """The cost of each fact queried; empty if there was no connection."""
 
 
 def answer(
@@ -65,9 +67,9 @@ def answer(
 ) -> Answer:
     """The effect of `change` on the measurement `name`.
 
-    `profile`: the target's last snapshot; None if there is none. `now`: rows from then on do not count; None for the
-    present. The database is queried if the snapshot is not enough, or if `with_collisions` requires reading rows.
-    Raises UnknownNameError, and ConnectorError if the database is needed and cannot be reached.
+    `profile`: the target's last snapshot; None if there is none. `now`: rows from this time on do not count; None for
+    the current time. The database is queried if the snapshot is not enough, or if `with_collisions` requires reading
+    rows. Raises UnknownNameError, and ConnectorError if the database is needed and cannot be reached.
     """
     known = _in_snapshot(profile, name, database)
     if known is not None:
@@ -102,7 +104,7 @@ def _stored(measurement: Measurement, change: TagReduction) -> Left | None:
 
 
 def _stored_how(profile: Profile, measurement: Measurement) -> str:
-    """The day of the figures, which may have been reused from an earlier one, and the rows they cover."""
+    """The day of the figures, which may have been reused from an earlier day, and the rows they cover."""
     assert measurement.tag_sets is not None
     source = measurement.tag_sets.source
     exact = "exact" if source.how is How.EXACT else "at most this many, if the sampled series are like the others"
@@ -147,10 +149,10 @@ def _live_how(left: Left) -> str:
 
 
 def _draft(measuring: Measuring, name: str, database: str | None, files: frozenset[str]) -> tuple[Draft, int | None]:
-    """The measurement as in the catalog, and the series of its database if the engine counts them."""
+    """The measurement according to the catalog, and the number of series of its database if the engine counts them."""
     runner, target = measuring.runner, measuring.runner.target
     wanted = files & {"measurements", "columns", "tag_keys", "field_types", "retention", "database_series"}
-    # They determine how much of a big table is read.
+    # These figures determine how much of a big table is read.
     wanted |= files & {"row_estimate", "column_statistics", "scan_estimate", "time_extents"}
     found: list[tuple[Draft, int | None]] = []
     known = catalog.databases(measuring, wanted)
@@ -186,7 +188,7 @@ def _collisions(measuring: Measuring, draft: Draft, change: TagReduction) -> tup
 
 
 def _of_all_series(measuring: Measuring, draft: Draft, change: TagReduction) -> tuple[Collisions | None, str]:
-    """Rows of a few series were read: those of others may have the same time."""
+    """Collisions if only rows of a few series were read: rows of other series may have the same time."""
     part = measuring.row_slice(draft, gone={*change.dropped, *(change.buckets or {})})
     if part is None:
         runner = measuring.runner

@@ -129,7 +129,7 @@ def loss(effect: Effect, row: str = "point") -> str:
 
 
 def milder(place: Place, changes: Sequence[Change], terms: Terms = Terms()) -> str:
-    """How to lose no row although a tag is removed, or what to do instead, as a sentence; empty if no tag is removed."""
+    """How to lose no row although a tag is removed, or what to do instead, as a sentence; empty if no tag is."""
     gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
     tags = [tag for name in gone if (tag := place.here.tag(name)) is not None]
     if not tags:
