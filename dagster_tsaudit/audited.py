@@ -1,4 +1,4 @@
-"""One audited target with what its history adds, from which checks and metadata are made."""
+"""One audited target, together with data from its history, from which checks and metadata are made."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -35,7 +35,7 @@ def audited(run: "AuditRun", store: "Store") -> AuditedTarget:
 
 @contextmanager
 def history(settings: Settings) -> Iterator["Store"]:
-    """The opened history. dg.Failure if it cannot be used."""
+    """The opened history. Raises dg.Failure if it cannot be used."""
     from tsaudit.history.store import HistoryError, Store
 
     try:

@@ -1,4 +1,4 @@
-"""From a plan to definitions: the assets, and when their audits run."""
+"""Turns a plan into Dagster definitions: the assets, and when their audits run."""
 
 import hashlib
 from collections.abc import Iterator, Mapping
@@ -28,7 +28,7 @@ def definitions_of(plan: AssetPlan) -> dg.Definitions:
         name=plan.job_name,
         selection=dg.AssetSelection.assets(*sorted(plan.keys)),
         executor_def=_EXECUTORS[plan.executor],
-        # A run that died is repeated as a whole, if the instance repeats runs: auditing a day again changes nothing.
+        # A run that died is repeated as a whole if the instance retries runs: auditing a day again does no harm.
         tags={JOB_TAG: plan.name, "dagster/retry_strategy": "ALL_STEPS"},
         description=f"Audits the schemas of all targets. {link_to_overview(plan)}",
     )
@@ -59,7 +59,9 @@ def _op(plan: AssetPlan, step: AuditStep) -> dg.AssetsDefinition:
 
 
 def _schedule(plan: AssetPlan, step: AuditStep) -> dg.ScheduleDefinition:
-    """One schedule for all units with the same schedule and tags. It launches as many runs as `shard_size` asks for."""
+    """One schedule for all units with the same schedule and tags. It splits the units into runs of at most
+    `shard_size`.
+    """
     status = dg.DefaultScheduleStatus.RUNNING if plan.starts_running else dg.DefaultScheduleStatus.STOPPED
 
     @dg.schedule(
@@ -92,19 +94,19 @@ def _described(plan: AssetPlan, step: AuditStep) -> str:
 
 
 def _seconds(context: dg.ScheduleEvaluationContext, plan: AssetPlan) -> Mapping[str, float]:
-    """How long the audit of each target took the last time; empty if the history cannot be read now."""
+    """How many seconds the last audit of each target took; empty if the history cannot be read now."""
     try:
         with history(plan.load()) as store:
             return store.seconds()
     except Exception as error:
-        # The runs themselves will report what is wrong; here it only means that they are less even.
+        # The runs themselves will report what is wrong; here it only means that the shards take different times.
         context.log.warning(secrets.mask(f"targets are dealt to runs by number: {error}"))
         return {}
 
 
 def _run_key(moment: datetime, shard: tuple[Unit, ...]) -> str:
-    """One per tick and shard. A tick that is repeated may deal differently: then each of its runs is launched, as an
-    audit that is made twice does no harm and one that is missing does.
+    """A key for each tick and shard. A repeated tick may distribute units differently; then each of its runs is
+    launched, because a repeated audit does no harm, but a missing one does.
     """
     if not shard:
         return moment.isoformat()

@@ -40,7 +40,9 @@ Metadata = dict[str, dg.MetadataValue]
 
 
 def check_names(engines: Iterable[str]) -> tuple[str, ...]:
-    """The checks of targets on these engines: a family without a rule for any of them would never have a result."""
+    """The names of the checks for targets on these engines, without families that have no rule for any of them, because
+    these would never have a result.
+    """
     wanted = set(engines)
     found = {rule.family for rule in all_rules() if any(map(rule.applies_to, wanted))}
     return tuple(name for name in CHECK_NAMES if name in found or name == COVERAGE)
@@ -56,11 +58,11 @@ def check_specs(key: dg.AssetKey, engines: Iterable[str], prefix: str = "") -> l
 
 
 def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
-    """The checks' results for one target, each with the summary of its worst finding. None for a family if none of its
-    rules applies.
+    """The check results for one target, each with the summary of its worst finding. A family has no result if none of
+    its rules applies.
 
-    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why. What is muted fails
-    nothing.
+    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why. Muted findings do not fail
+    a check.
     """
     run, unmuted = found.run, found.run.unmuted
     for family in families():
@@ -80,13 +82,13 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
 def description_of(family: str, found: AuditedTarget) -> str:
     """The summary of the family's worst finding; without one, what was evaluated, and why something was not.
 
-    As Markdown. The target has been audited.
+    Returns Markdown. The target must have been audited.
     """
     run = found.run
     assert run.result is not None
     assert run.profile is not None
     rules = tuple(r for r in run.result.results if r.family == family)
-    # What other families lack is in the check `coverage`, and in theirs.
+    # The gaps of other families are in the check `coverage`, and in the checks of those families.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
     text = summary.of_result(*own, found.run.muted).in_markdown()
     reasons = [escape(reason) for reason in _reasons(rules)]
@@ -94,8 +96,8 @@ def description_of(family: str, found: AuditedTarget) -> str:
 
 
 def numbers(**values: float | None) -> Metadata:
-    """The given figures as numbers that Dagster plots, integers if they are whole. Unknown and infinite ones are left
-    out.
+    """The given figures as numbers that Dagster plots, integers if possible. Unknown and infinite values
+    are left out.
     """
     known = {name: value for name, value in values.items() if value is not None and math.isfinite(value)}
     return {
@@ -118,7 +120,7 @@ def result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata, de
 
 
 def series_limit(results: Iterable[RuleResult]) -> Limit | None:
-    """The target's limit of series; None if no rule has one."""
+    """The limit on the target's series; None if no rule has one."""
     return next((limit for r in results for limit in r.limits if limit.name == _SERIES_LIMIT), None)
 
 
@@ -132,7 +134,7 @@ def _family_metadata(
     pairs = ordered(r for r in unmuted.results if r.family == family)
     open_ = [f for _, f in pairs]
     metadata = _figures(family, rules, open_, verdict, found)
-    # As text: Dagster plots each number, and one plot shows more than four.
+    # As text: Dagster plots each number, and shows at most four in one plot.
     muted = sum(len(r.findings) for r in rules) - len(open_)
     counts = filter(None, (tally(f.severity for f in open_), f"{number(muted)} muted" if muted else ""))
     metadata["severities"] = text(", ".join(filter(None, counts)) or "no findings")
@@ -146,11 +148,11 @@ def _family_metadata(
 def _figures(
     family: str, rules: list[RuleResult], findings: list[Finding], verdict: Verdict, found: AuditedTarget
 ) -> Metadata:
-    """`value`, plotted over time by Dagster, and what it is; for cardinality with its `threshold` and `baseline`.
+    """`value`, which Dagster plots over time, and its meaning; for cardinality with its `threshold` and `baseline`.
 
-    The same figure and unit on all days: the target's series for cardinality, otherwise the number of findings that are
-    not muted. A figure that was not measured is left out, and so is a number of findings if not all
-    rules could look for them.
+    The figure and its unit are the same on all days: the target's series for cardinality, otherwise the number of
+    findings that are not muted. A figure that was not measured is left out, and so is the number of findings if not all
+    rules could be evaluated.
     """
     profile = found.run.profile
     if family == Family.CARDINALITY:
@@ -168,7 +170,7 @@ def _figures(
 
 
 def _reasons(rules: Iterable[RuleResult]) -> list[str]:
-    """Why rules are unknown, or did not see everything."""
+    """Why rules are unknown, or could not be evaluated completely."""
     return [f"{r.code}: {r.reason}" for r in rules if r.verdict is Verdict.UNKNOWN or (r.findings and r.gaps)]
 
 
@@ -177,7 +179,7 @@ def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResu
         why = _why_not(run)
         return result(key, name, Verdict.UNKNOWN, {"reason": text(why)}, escape(f"Not audited: {why}"))
     gaps = run.profile.gaps
-    # What could not be audited is in the run's error already.
+    # The run's error already says what could not be audited.
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
     metadata = numbers(value=len(gaps))
     metadata["value_of"] = text("things not measured")
@@ -193,7 +195,7 @@ def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResu
 
 
 def _describe_coverage(run: "AuditRun", reasons: Sequence[str], missing: Sequence[tuple[str, ...]]) -> str:
-    """One sentence when everything was measured, otherwise what was not."""
+    """One sentence if everything was measured, otherwise a list of what was not."""
     assert run.profile is not None
     if run.is_complete:
         tables = many(len(run.profile.measurements), "measurement")

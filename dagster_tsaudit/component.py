@@ -78,7 +78,9 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
         )
 
     def build_defs(self, context: dg.ComponentLoadContext) -> dg.Definitions:
-        """Opens no database and needs no environment variable: an unset `${NAME}` fails the run, not the load."""
+        """Build the definitions without opening a database or needing environment variables: an unset `${NAME}` fails
+        the run, not the loading of definitions.
+        """
         source = self._source(context)
         try:
             plan = make_plan(
@@ -109,5 +111,5 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
 
 
 def _is_development() -> bool:
-    """Whether `dg` or `dagster dev` loads the definitions; a deployment loads them with a code server of its own."""
+    """Whether `dg` or `dagster dev` loads the definitions; in a deployment, a separate code server loads them."""
     return bool(os.environ.get("DAGSTER_IS_DEV_CLI"))

@@ -1,4 +1,4 @@
-"""Which days a run audits."""
+"""Parses which days a run audits."""
 
 from collections.abc import Iterator
 from datetime import date, timedelta
@@ -11,13 +11,13 @@ from tsaudit.model.profile import utc_now
 from tsaudit.text import number
 
 MOST_DAYS: Final = 366
-"""In one run: more are rather a typo in a year than wanted, and each of them queries the database."""
+"""Maximum number of days in one run: more are probably a typo in a year, and each day queries the database."""
 
 
 def audited_days(config: AuditConfig) -> list[date]:
     """The days of the run configuration, oldest first.
 
-    dg.Failure if something in it is not a day or a range of days, or if there are too many.
+    Raises dg.Failure if something in it is not a day or a range of days, or if there are too many days.
     """
     days = sorted({day for one in config.days for day in _range(one)})
     if not days:
@@ -29,7 +29,7 @@ def audited_days(config: AuditConfig) -> list[date]:
 
 
 def _range(given: str) -> Iterator[date]:
-    """`today`, `2026-03-01`, or `2026-03-01..2026-03-31` with both ends."""
+    """The days of `today`, `2026-03-01`, or `2026-03-01..2026-03-31`, both ends included."""
     start, dots, end = given.partition("..")
     first = _day(start)
     last = _day(end) if dots else first

@@ -11,7 +11,8 @@ from tsaudit.text.markdown import escape, items
 def findings_list(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
     """The findings with what to do, in the given order.
 
-    A table of them, and a name with its column, are wider than the room that Dagster has for them.
+    A list and not a table: a table of findings, or a name together with its column, is wider than Dagster's space for
+    it.
     """
     return items(_line(*pair) for pair in pairs)
 

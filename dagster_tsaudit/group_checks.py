@@ -38,7 +38,7 @@ def group_check_results(key: dg.AssetKey, found: Sequence[AuditedTarget]) -> Ite
 
 
 def _describe(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], count: int) -> str:
-    """How many targets are not ok, and what the check of the worst one says."""
+    """How many targets are not OK, followed by the description of the worst target's check."""
     if not bad:
         return f"{many(count, 'target')} evaluated, all of them ok"
     worst = bad[0]
@@ -47,7 +47,7 @@ def _describe(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], count: 
 
 
 def _worst(found: AuditedTarget, name: str) -> tuple[object, ...]:
-    """Sort key of a target by its worst finding of the check's family."""
+    """Sort key of a target: its worst finding in the check's family."""
     unmuted = found.run.unmuted
     results = [r for r in unmuted.results if r.family == name] if unmuted else []
     pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.NOTE]
@@ -55,7 +55,7 @@ def _worst(found: AuditedTarget, name: str) -> tuple[object, ...]:
 
 
 def _verdict(run: "AuditRun", name: str) -> Verdict | None:
-    """Of one check for one target; None if no rule of the family applies."""
+    """The verdict of one check for one target; None if no rule of the family applies."""
     unmuted = run.unmuted
     if unmuted is None or run.profile is None:
         return Verdict.UNKNOWN

@@ -1,8 +1,8 @@
-"""Runs whose process was lost while their launcher says that it is still at work.
+"""Detects runs whose process was lost although their launcher reports that it is still running.
 
-Dagster asks its run launcher whether the process of a run lives. Where runs are tasks of a queue (Celery), the launcher
-cannot tell: the run of a killed worker stays in progress permanently. So each step holds a lease in the history, and a
-sensor looks whether its heart still beats.
+Dagster asks its run launcher whether the process of a run is alive. Where runs are tasks of a queue (Celery), the
+launcher does not know: the run of a killed worker would stay in progress permanently. So each step holds a lease in the
+history, and a sensor checks its heartbeat.
 """
 
 import json
@@ -22,19 +22,21 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
 
 WATCH_S: Final = 15
-"""Seconds between two looks."""
+"""Seconds between two checks."""
 
 GRACE_S: Final = 30.0
-"""Additional seconds for a run in progress that holds no lease: its step is about to begin, or has just ended."""
+"""Additional seconds for a run in progress that holds no lease: its step may be about to begin, or may have
+just ended.
+"""
 
 Cursor = dict[str, tuple[str, float]]
-"""Run ID to what was seen of it last, and when it was first seen like this, in seconds since 1970."""
+"""Run ID to the last seen text of its leases, and the time when that text was first seen, in seconds since 1970."""
 
 
 @contextmanager
 def alive(store: "Store", run_id: str, step: AuditStep) -> Iterator[None]:
-    """Let others see that the step is at work. dg.Failure if the same step of the same run is at work elsewhere: a
-    queue may hand out a task twice.
+    """Hold a lease that shows others that the step is running. Raises dg.Failure if the same step of the same run is
+    running elsewhere: a queue may deliver a task twice.
     """
     from tsaudit.history import lease
 
@@ -46,12 +48,12 @@ def alive(store: "Store", run_id: str, step: AuditStep) -> Iterator[None]:
 
 
 def watch_sensor(plan: AssetPlan) -> dg.SensorDefinition:
-    """Ends lost runs. Dagster then repeats them if the instance says so (`run_retries`)."""
+    """A sensor that ends lost runs. Dagster then repeats them if `run_retries` of the instance is enabled."""
 
     @dg.sensor(
         name=f"watch_{plan.name}",
         minimum_interval_seconds=WATCH_S,
-        # It follows runs that somebody launched, so it runs even where schedules start stopped.
+        # It follows runs that somebody launched, so it is switched on even if schedules are initially switched off.
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Ends runs whose process was lost where Dagster cannot tell, as with Celery.",
     )
@@ -64,9 +66,9 @@ def watch_sensor(plan: AssetPlan) -> dg.SensorDefinition:
 
 
 def end_lost_runs(plan: AssetPlan, instance: dg.DagsterInstance, before: Cursor, now: float) -> tuple[str, Cursor]:
-    """End the runs of the plan in which nothing has moved for too long; what was done, and the next cursor.
+    """End the runs of the plan whose leases have not changed for too long. Returns what was done, and the next cursor.
 
-    Raises nothing: a failing sensor notifies nobody.
+    Raises nothing, because a failing sensor notifies nobody.
     """
     filters = dg.RunsFilter(statuses=[dg.DagsterRunStatus.STARTED])
     runs = {run.run_id: run for run in instance.get_runs(filters) if is_audit(plan, run)}
@@ -86,7 +88,7 @@ def end_lost_runs(plan: AssetPlan, instance: dg.DagsterInstance, before: Cursor,
 
 
 def _seen(store: "Store", plan: AssetPlan, runs: Mapping[str, dg.DagsterRun]) -> dict[str, str]:
-    """A text for each run that changes as long as one of its steps lives; empty for a run that holds no lease."""
+    """A text for each run that changes as long as one of its steps is running; empty for a run that holds no lease."""
     from tsaudit.history import lease
 
     names = {lease.identity_of_run(run_id, step.name): run_id for run_id in runs for step in plan.steps}
@@ -105,13 +107,13 @@ def _is_lost(plan: AssetPlan, text: str, still_s: float) -> bool:
 
     if text:
         return still_s >= STALE_S
-    # A step that waits for its pool holds no lease for as long as that takes.
+    # A step that waits for its pool holds no lease, and it may wait for any length of time.
     return plan.pool is None and still_s >= STALE_S + GRACE_S
 
 
 def _end(store: "Store", plan: AssetPlan, instance: dg.DagsterInstance, run: dg.DagsterRun) -> None:
     from tsaudit.history import lease
 
-    # What it held on databases is free at once, so the run that repeats it need not wait.
+    # The leases that the run held are released at once, so that the run that repeats it need not wait.
     lease.release_all(store, [lease.identity_of_run(run.run_id, step.name) for step in plan.steps])
     instance.report_run_failed(run, "its process was lost: it showed no sign of life")

@@ -26,15 +26,15 @@ if TYPE_CHECKING:
 
 _MAX_COLUMNS = 200
 _OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%~"
-"""Characters of an address that stay as they are."""
+"""Characters of an address that are not escaped."""
 _PART = 24
-"""Characters of a path that are kept together: as wide as the picture."""
+"""Maximum number of characters of a path that are kept on one line: as wide as the picture."""
 _PICTURE_WIDTH = 200
-"""In pixels: a wider one widens Dagster's table, which cuts off the text beside it."""
+"""Width in pixels: a wider picture would widen Dagster's table, which cuts off the text beside it."""
 
 
 def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
-    """Everything about one audited target. Figures that were not measured are left out."""
+    """Metadata for one audited target. Figures that were not measured are left out."""
     run = found.run
     metadata: Metadata = {
         "verdict": dg.MetadataValue.text(found.run.verdict.value),
@@ -55,7 +55,7 @@ def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile)
 
 
 def observation_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
-    """What the owner of the audited database sees on their own asset."""
+    """Metadata that the owner of the audited database sees on their own asset."""
     metadata: Metadata = {
         "tsaudit_verdict": dg.MetadataValue.text(found.run.verdict.value),
         "tsaudit_summary": dg.MetadataValue.md(summary.of_result(result, profile, found.run.muted).in_markdown()),
@@ -82,7 +82,7 @@ def group_metadata(found: Sequence[AuditedTarget]) -> Metadata:
 
 @dataclass(frozen=True, slots=True)
 class DayRow:
-    """What one audited day is in a table of several."""
+    """One audited day in a table of several."""
 
     day: date
     target: str
@@ -105,9 +105,9 @@ def days_metadata(rows: Sequence[DayRow]) -> Metadata:
 
 
 def link(report: "ReportLocation") -> dg.MetadataValue:
-    """A link if a browser can follow it, otherwise the whole path, in parts between which it can wrap.
+    """A link to the report if a browser can open it, otherwise the whole path, in parts between which it can wrap.
 
-    What does not wrap widens Dagster's table, cutting off the summary. The run's log has the path in one part.
+    Text that does not wrap widens Dagster's table, which cuts off the summary. The run's log has the path in one piece.
     """
     if report.url.startswith(("http://", "https://")):
         return dg.MetadataValue.md(f"[open the report]({address(report.url)})")
@@ -120,7 +120,7 @@ def link(report: "ReportLocation") -> dg.MetadataValue:
 
 
 def address(url: str) -> str:
-    """The address as part of a link in Markdown."""
+    """The address, escaped for a link in Markdown."""
     return f"<{quote(url, safe=_OF_ADDRESSES)}>"
 
 
@@ -143,14 +143,14 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
 
 
 def _rows(profile: Profile) -> int | None:
-    """All rows of the target; None if some were not counted, which would look like all of them."""
+    """All rows of the target; None if some were not counted, because the sum would look like all rows."""
     rows = [m.rows.value for m in profile.measurements if m.rows is not None]
     complete = rows and len(rows) == len(profile.measurements) and profile.all_listed()
     return sum(rows) if complete else None
 
 
 def _query_cost(costs: Sequence[Cost]) -> Metadata:
-    """What the audit cost the database; bytes only if they are known of all statements."""
+    """What the audit cost the database; bytes only if they are known for all statements."""
     return numbers(
         statements=sum(cost.statements for cost in costs),
         rows_read=sum(cost.rows for cost in costs),
@@ -169,7 +169,7 @@ def _total(parts: Iterable[int | None]) -> int | None:
 def _costs(costs: Iterable[Cost]) -> str:
     """The facts with what they cost, most expensive first, without what the driver does not report.
 
-    A list: a table as wide as this does not wrap.
+    Formatted as a list, because a table this wide does not wrap.
     """
     lines = []
     for cost in sorted(costs, key=lambda cost: (-cost.seconds, cost.fact)):
@@ -198,13 +198,13 @@ def _shown(figure: int | None) -> str:
 def _picture(result: AuditResult, series: Sequence[Point]) -> str:
     limit = series_limit(result.results)
     drawn = sparkline.svg([point.value for point in series], limit.value if limit else None, _PICTURE_WIDTH)
-    # Dagster renders Markdown but no HTML.
+    # Dagster renders Markdown, but no HTML.
     image = base64.b64encode(drawn.encode()).decode()
     return f"![series over time](data:image/svg+xml;base64,{image})" if drawn else ""
 
 
 def _single_table(profile: Profile) -> Metadata:
-    """Name, rows, and columns where Dagster expects those of one table: only if the target is a single table."""
+    """Name, rows, and columns in Dagster's own metadata for a table; only if the target consists of a single table."""
     if len(profile.measurements) != 1 or not profile.all_listed():
         return {}
     (only,) = profile.measurements

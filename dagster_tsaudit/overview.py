@@ -1,4 +1,4 @@
-"""Where people begin: an asset that lists the targets of a component, most urgent first."""
+"""The asset where people start: it lists the targets of a component, most urgent first."""
 
 from collections.abc import Iterable, Sequence
 from datetime import date
@@ -19,17 +19,19 @@ if TYPE_CHECKING:
     from tsaudit.report.index import IndexEntry
 
 _SHOWN: Final = 950
-"""Characters of Markdown for each verdict on the asset's page: Dagster hides 1,000 and more behind a click."""
+"""Maximum characters of Markdown for each verdict on the asset's page: Dagster hides texts of 1,000 characters or more
+behind a click.
+"""
 _HIDDEN: Final = 8_000
-"""Characters for each verdict behind the click: Dagster stores each of them permanently."""
+"""Maximum characters for each verdict behind the click: Dagster stores each of them permanently."""
 _HEADLINE: Final = 240
-"""Characters of a headline."""
+"""Maximum characters of a headline."""
 _MISSING: Final = "never_audited"
 _ORDER: Final = (*(verdict.value for verdict in reversed(Verdict) if verdict is not Verdict.OK), _MISSING, "ok")
 
 
 def overview_spec(plan: AssetPlan) -> dg.AssetSpec:
-    """The asset. It is external: the audits materialize it, each step at its end."""
+    """The asset's spec. The asset is external: each audit step materializes it at its end."""
     return dg.AssetSpec(
         key=_key(plan),
         group_name=plan.name,
@@ -39,7 +41,9 @@ def overview_spec(plan: AssetPlan) -> dg.AssetSpec:
 
 
 def overview(plan: AssetPlan, entries: Iterable["IndexEntry"], base_url: str | None) -> dg.AssetMaterialization:
-    """The newest audits of the plan's targets. `entries`: most urgent first, and perhaps those of other components."""
+    """The materialization with the newest audits of the plan's targets. `entries`: most urgent first; they may include
+    targets of other components.
+    """
     pages = {target.name: f"{_page(plan, unit.key)}?view=checks" for unit in plan.units for target in unit.targets}
     ours = [entry for entry in entries if entry.target in pages]
     newest = max((entry.day for entry in ours), default=None)
@@ -62,17 +66,19 @@ def overview(plan: AssetPlan, entries: Iterable["IndexEntry"], base_url: str | N
 
 
 def link_to_overview(plan: AssetPlan) -> str:
-    """In Markdown."""
+    """A Markdown link to the overview."""
     return f"[All targets by urgency]({_page(plan, _key(plan))})"
 
 
 def _page(plan: AssetPlan, key: dg.AssetKey) -> str:
-    """Address of the asset's page, relative to where the link is if the configuration names none."""
+    """The address of the asset's page; if the configuration does not give Dagster's address, relative to the page with
+    the link.
+    """
     return f"{plan.dagster_url or ''}/assets/{'/'.join(map(quote, key.path))}"
 
 
 def _key(plan: AssetPlan) -> dg.AssetKey:
-    # Neither a target nor a group has this key: a target's has two parts, a group's has `group` in the middle.
+    # No target or group has this key: a target's key has two parts, and a group's has `group` in the middle.
     return dg.AssetKey([KEY_PREFIX, "overview", plan.name])
 
 
@@ -81,7 +87,7 @@ def _link(target: str, page: str) -> str:
 
 
 def _said(entry: "IndexEntry", newest: date | None, base_url: str | None) -> str:
-    """What follows the target's name."""
+    """The text after the target's name."""
     headline = "" if entry.verdict is Verdict.OK else f": {escape(printable(entry.headline, _HEADLINE))}"
     behind = f", last audited {entry.day}" if entry.day != newest else ""
     report = f" ([report]({address(f'{base_url}/{entry.href}')}))" if base_url else ""
@@ -93,7 +99,7 @@ def _words(verdict: str) -> str:
 
 
 def _first(lines: Sequence[str], room: int) -> str:
-    """A list of as many lines as there is room for, at least one, and how many more there are."""
+    """A list of as many lines as fit, at least one, and how many more there are."""
     shown: list[str] = []
     for line in lines:
         room -= len(line) + len("- \n")

@@ -1,7 +1,7 @@
 """The checks on the owners' own assets, for targets that name one in `asset_key`.
 
-A step may only return checks of its own assets, so the audit records these as events of their own. They can also be
-executed on their own: this shows the last audit again, and queries no audited database.
+A step may only return checks of its own assets, so the audit records these checks as separate events. They can also be
+executed alone: that shows the last audit again, without querying the audited database.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ def owner_checks(plan: AssetPlan) -> list[dg.AssetChecksDefinition]:
 
 
 def owner_results(target: Target, found: AuditedTarget) -> Iterator[dg.AssetCheckResult]:
-    """The results for the owner's asset; none if the target names no asset."""
+    """The check results for the owner's asset; none if the target names no asset."""
     if target.asset_key:
         prefix = _prefix(target)
         names = {prefix + name for name in check_names([target.engine])}
@@ -31,7 +31,9 @@ def owner_results(target: Target, found: AuditedTarget) -> Iterator[dg.AssetChec
 
 
 def record(context: dg.AssetExecutionContext, result: dg.AssetCheckResult) -> None:
-    """Store a result that the current step may not return, with a link to the run, which Dagster does not know."""
+    """Record a check result that the current step may not return, with a link to the run, which Dagster
+    would not add.
+    """
     assert result.asset_key is not None
     assert result.check_name is not None
     context.instance.report_runless_asset_event(
@@ -51,7 +53,9 @@ def _named(step: AuditStep) -> list[Target]:
 
 
 def _prefix(target: Target) -> str:
-    """Several targets may name the same asset, and its owner has checks too."""
+    """Prefix of the checks' names, because several targets may name the same asset, and its owner may have
+    checks, too.
+    """
     return f"tsaudit_{encode(target.name)}_"
 
 
@@ -71,7 +75,7 @@ def _op(plan: AssetPlan, step: AuditStep, targets: list[Target]) -> dg.AssetChec
         try:
             results = [r for found, t in _last(plan, targets) for r in owner_results(t, found)]
         except Exception as error:
-            # It runs along with the owner's own asset, whose run must not fail because of it.
+            # It may run together with the owner's own asset, whose run must not fail because of it.
             context.log.error(secrets.mask(f"the last audit could not be read: {error}"))
             return
         yield from (r for r in results if (r.asset_key, r.check_name) in selected)
@@ -80,7 +84,7 @@ def _op(plan: AssetPlan, step: AuditStep, targets: list[Target]) -> dg.AssetChec
 
 
 def _last(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[AuditedTarget, Target]]:
-    """The newest audit of each target that has any."""
+    """The newest audit of each target that has been audited."""
     from tsaudit.history import incidents
     from tsaudit.run import AuditRun
 

@@ -20,12 +20,12 @@ from tsaudit.config.settings import Settings, Target
 from tsaudit.errors import TsauditError
 
 AUTO_LIMIT: Final = 500
-"""Above this many targets `auto` makes one asset per group: Dagster writes about 40 events per target and run."""
+"""Number of targets above which `auto` makes one asset per group: Dagster writes about 40 events per target and run."""
 
 KEY_PREFIX: Final = "tsaudit"
 
 JOB_TAG: Final = "tsaudit/component"
-"""Tag on every run of a component's job: the component's name."""
+"""The tag with the component's name on every run of a component's job."""
 
 _T = TypeVar("_T")
 
@@ -34,7 +34,7 @@ Executor = Literal["in_process", "multiprocess"]
 
 
 class PlanError(TsauditError):
-    """The component's settings cannot become definitions. One line."""
+    """The component's settings cannot be turned into definitions. The error's text is one line."""
 
 
 class AuditConfig(dg.Config):
@@ -47,12 +47,12 @@ class AuditConfig(dg.Config):
 
 @dataclass(frozen=True, slots=True)
 class AuditStep:
-    """One op: the units with the same schedule and the same tags. A run audits all of them, or a shard."""
+    """One op: the units with the same schedule and the same tags. A run audits all of them, or one shard."""
 
     name: str
     """Name of the op."""
     suffix: str
-    """What the names of op and schedule end with; empty if there is no other step."""
+    """The end of the names of its op and schedule; empty if there is no other step."""
     schedule: str
     tags: Mapping[str, str]
     units: tuple[Unit, ...]
@@ -63,21 +63,21 @@ class AssetPlan:
     """One component's audits."""
 
     name: str
-    """Part of the names of its job, schedules, and sensors."""
+    """The component's name, which is part of the names of its job, schedules, and sensors."""
     settings: Settings
     """The settings when definitions load: `${NAME}` may be unresolved, so databases cannot be reached."""
     load: Callable[[], Settings]
-    """The settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
+    """Loads the settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
     granularity: Granularity
     steps: tuple[AuditStep, ...]
     shard_size: int
-    """Units that a scheduled run audits, at most."""
+    """Maximum number of units that one scheduled run audits."""
     workers: int
     dagster_url: str | None
     starts_running: bool
-    """Whether schedules are switched on until somebody stops them, and otherwise off until somebody starts them."""
+    """Whether schedules are initially switched on; otherwise somebody has to start them."""
     executor: Executor
-    """Of the job: only a run that somebody starts by hand has more than one step."""
+    """Executor of the job; only a run that somebody starts manually has more than one step."""
     pool: str | None
     """Dagster's concurrency pool of every step; None for none."""
 
@@ -104,10 +104,11 @@ class AssetPlan:
         return tuple(unit for unit in step.units if not unit.after_ingestion)
 
     def shards(self, step: AuditStep, seconds: Mapping[str, float]) -> list[tuple[Unit, ...]]:
-        """The step's scheduled units, dealt to as few runs as `shard_size` allows, so that all take about as long.
+        """The step's scheduled units, distributed to as few runs as `shard_size` allows, so that all runs take about
+        the same time.
 
-        `seconds`: how long the audit of each target took the last time; one that is missing counts as the median. The
-        longest first, each to the run with the least to do (R. L. Graham, Bounds on Multiprocessing Timing Anomalies,
+        `seconds`: duration of the last audit of each target; for a missing one, the median is used. Units are assigned
+        longest first, each to the run with the least total (R. L. Graham, Bounds on Multiprocessing Timing Anomalies,
         1969).
         """
         units = self.scheduled(step)
@@ -207,19 +208,19 @@ def _per_group(settings: Settings, schedule: str | None, component: str, tags: d
 def _specified(
     unit: Unit, settings: Settings, what: Granularity, after_ingestion: bool, translation: TranslationFn[Unit] | None
 ) -> Unit:
-    """The unit with all that Dagster shows of its asset."""
+    """The unit, including everything that Dagster shows for its asset."""
     unit = replace(unit, after_ingestion=after_ingestion and any(target.asset_key for target in unit.targets))
     unit = replace(unit, spec=described(unit, settings, what))
     return replace(unit, spec=translation(unit.spec, unit)) if translation else unit
 
 
 def _schedule_of(target: Target, schedule: str | None) -> str:
-    """The component's schedule applies to all targets but those that are never due."""
+    """The target's schedule. The component's schedule overrides it, except for targets whose schedule is `never`."""
     return schedule if schedule and target.schedule != cron.NEVER else target.schedule
 
 
 def _common(group: str, what: str, found: set[_T]) -> _T:
-    """What all targets of a group have. Raises PlanError."""
+    """The value that all targets of a group have. Raises PlanError if they differ."""
     if len(found) > 1:
         raise PlanError(
             f"group `{group}`: its targets have {len(found)} different values of `{what}`; with one asset per group "
@@ -229,7 +230,7 @@ def _common(group: str, what: str, found: set[_T]) -> _T:
 
 
 def _cron(line: str, name: str) -> str:
-    """The expression itself, or `never`, if Dagster accepts it."""
+    """The expression itself, or `never`. Raises PlanError if Dagster does not accept it."""
     if line != cron.NEVER and not _is_cron(line):
         raise PlanError(f"`{name}`: schedule `{line}` is not a cron expression such as `0 6 * * *`")
     return line
@@ -254,7 +255,9 @@ def _steps(name: str, units: Sequence[Unit]) -> Iterator[AuditStep]:
 
 
 def _named(line: str, tags: tuple[tuple[str, str], ...]) -> str:
-    """A name that stays the same when other steps come or go: `0 6 * * *` is `0_6_any_any_any`."""
+    """A name for the step that does not change when other steps are added or removed: `0 6 * * *` becomes
+    `0_6_any_any_any`.
+    """
     words = line.replace("*/", "every").replace("*", "any").replace("-", "to").replace(",", "and").replace("/", "by")
     plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     return f"{plain}__{hashlib.sha256(json.dumps(tags).encode()).hexdigest()[:8]}" if tags else plain

@@ -1,4 +1,4 @@
-"""What `dg scaffold defs` writes: a component that loads, with a tsaudit.yaml to fill in."""
+"""The files that `dg scaffold defs` writes: a component that loads, with a tsaudit.yaml to fill in."""
 
 import re
 from pathlib import Path
@@ -67,7 +67,7 @@ class AuditScaffoldParams(BaseModel):
 class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
     """Writes defs.yaml, a tsaudit.yaml with one target, and a .gitignore for what audits write.
 
-    A file that is there already is kept.
+    Existing files are kept.
     """
 
     @classmethod
@@ -86,7 +86,7 @@ class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
 
 def variables(config: str) -> list[str]:
     """The names of the environment variables that a tsaudit.yaml needs, in alphabetical order."""
-    # Comments are gone once it is parsed.
+    # Parsing removes comments, and with them variables that are only mentioned there.
     return sorted(set(re.findall(r"\$\{(\w+)\}", yaml.safe_dump(yaml.safe_load(config), width=10_000))))
 
 
@@ -104,7 +104,9 @@ def _write(file: Path, text: str) -> None:
 
 
 def _require(file: Path, names: list[str]) -> None:
-    """Have `dg check yaml` and Dagster+ know which variables the component needs."""
+    """Add the environment variables that the component needs to the file, so that `dg check yaml` and Dagster+ know
+    them.
+    """
     if names:
         with file.open("a", encoding="utf-8") as defs:
             defs.write(yaml.safe_dump({"requirements": {"env": names}}, sort_keys=False))

@@ -1,4 +1,4 @@
-"""What happens between audits: messages are sent, reactions to them are read, and new data is noticed."""
+"""Sensors that work between audits: they send messages, read reactions to them, and notice new data."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -14,23 +14,27 @@ from tsaudit.errors import TsauditError
 from tsaudit.text import many
 
 SEND_S: Final = 15
-"""Seconds between two looks for queued messages."""
+"""Seconds between two checks for queued messages."""
 
 _SENDING_S: Final = 10.0
-"""Seconds a tick may send; the next one goes on. Dagster evaluates one sensor after another, and others wait for it."""
+"""Maximum seconds that a tick spends on sending; the next tick continues. Dagster evaluates sensors one after the
+other, so longer ticks delay other sensors.
+"""
 
 _REACTIONS_S: Final = 120
-"""Seconds between two readings of reactions: somebody who reacted is still looking."""
+"""Seconds between two readings of reactions: short, because somebody who reacted is waiting for the reply."""
 
 _READING_S: Final = 40.0
-"""Seconds that may take: Dagster gives up on a tick after 60 s, and then calls it again while it still runs."""
+"""Maximum seconds for reading reactions and replying: Dagster abandons a tick after 60 s, and then starts another while
+the first one is still running.
+"""
 
 _TICKS_S: Final = 300.0
-"""Seconds after its last tick that a sensor counts as evaluated: others may delay it."""
+"""Maximum seconds since its last tick for a sensor to count as evaluated: other sensors may delay it."""
 
 
 class NotDeliveredError(TsauditError):
-    """Somebody was not notified. One line for each reason."""
+    """Somebody was not notified. The error's text has one line for each reason."""
 
 
 def sensors_of(plan: AssetPlan) -> Iterator[dg.SensorDefinition]:
@@ -52,20 +56,20 @@ def sensors_of(plan: AssetPlan) -> Iterator[dg.SensorDefinition]:
 
 
 def notify_sensor_name(plan: AssetPlan) -> str:
-    """Name of the sensor that sends messages."""
+    """The name of the sensor that sends messages."""
     return f"notify_{plan.name}"
 
 
 def reads_reactions(plan: AssetPlan) -> str:
-    """Name of the sensor that reads reactions."""
+    """The name of the sensor that reads reactions."""
     return f"reactions_{plan.name}"
 
 
 def is_evaluated(instance: dg.DagsterInstance, sensor: str, run: dg.DagsterRun) -> bool:
-    """Whether the sensor is switched on and has ticked lately, the last time without failing: then a daemon runs and
-    has loaded it. Only sensors of the run's code location count, where that is known.
+    """Whether the sensor is switched on and has ticked recently, most recently without failing: a daemon is then
+    running and has loaded it. Only sensors of the run's code location count, if that is known.
 
-    False if the instance cannot tell.
+    False if the instance does not report it.
     """
     try:
         states = [state for state in instance.all_instigator_state() if state.instigator_name == sensor]
@@ -75,7 +79,9 @@ def is_evaluated(instance: dg.DagsterInstance, sensor: str, run: dg.DagsterRun) 
 
 
 def _may_be_of(state: Any, run: dg.DagsterRun) -> bool:
-    """Whether both belong to one code location. True for a run that was not launched from a workspace."""
+    """Whether the sensor and the run belong to one code location. True for a run that was not launched from a
+    workspace.
+    """
     if run.remote_job_origin is None:
         return True
     own, its = (found.repository_origin.code_location_origin for found in (run.remote_job_origin, state.origin))
@@ -86,14 +92,16 @@ def _ticks(instance: dg.DagsterInstance, state: Any) -> bool:
     at = getattr(state.instigator_data, "last_tick_timestamp", None)
     if at is None or time.time() - at > _TICKS_S:
         return False
-    # One may be in progress.
+    # The newest tick may be in progress.
     newest = instance.get_ticks(state.instigator_origin_id, state.selector_id, limit=5)
     ended = [tick.status.value for tick in newest if tick.status.value != "STARTED"]
     return ended[:1] != ["FAILURE"]
 
 
 def send_queued(plan: AssetPlan, say: Callable[[str], None]) -> str:
-    """Send queued messages for some seconds, and return what was done. NotDeliveredError if any cannot be delivered."""
+    """Send queued messages for some seconds, and return what was done. Raises NotDeliveredError if any cannot be
+    delivered.
+    """
     from tsaudit import alerts
     from tsaudit.history import deliveries
 
@@ -115,14 +123,14 @@ def send_queued(plan: AssetPlan, say: Callable[[str], None]) -> str:
 
 
 def read_reactions(plan: AssetPlan) -> str:
-    """Apply the reactions to messages, send the replies, and return what was done. Raises nothing, for the same
-    reason.
+    """Apply the reactions to messages, send the replies, and return what was done. Raises nothing, because a failing
+    sensor notifies nobody.
     """
     from tsaudit import alerts
 
     try:
         settings = plan.load()
-        # Half of the time for reading, half for the replies.
+        # Half of the time is for reading, half for the replies.
         with history(settings) as store, alerts.at_most(_READING_S / 2):
             found = alerts.read_reactions(store, settings)
             problems = list(found.problems)
@@ -142,7 +150,7 @@ def _notify_sensor(plan: AssetPlan) -> dg.SensorDefinition:
     @dg.sensor(
         name=notify_sensor_name(plan),
         minimum_interval_seconds=SEND_S,
-        # It follows runs that somebody launched, so it runs even where schedules start stopped.
+        # It follows runs that somebody launched, so it is switched on even if schedules are initially switched off.
         default_status=dg.DefaultSensorStatus.RUNNING,
         description="Sends the alerts that audits have queued. Its tick fails if one cannot be delivered.",
     )
@@ -162,7 +170,7 @@ def _free_sensor(plan: AssetPlan) -> dg.SensorDefinition:
     def free(context: dg.RunStatusSensorContext) -> dg.SkipReason | None:
         if not is_audit(plan, context.dagster_run):
             return dg.SkipReason("not an audit of this component")
-        # A killed run keeps its slot unless the instance's run_monitoring frees it; this run has ended.
+        # A killed run keeps its pool slot unless `run_monitoring` of the instance frees it; this run has ended.
         context.instance.event_log_storage.free_concurrency_slots_for_run(context.dagster_run.run_id)
         return None
 

@@ -1,4 +1,4 @@
-"""Where a component's settings come from: a file, or a target in defs.yaml."""
+"""The source of a component's settings: a file, or a target in defs.yaml."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,9 +15,9 @@ class SettingsSource:
     """Reads the settings: once for the definitions, and again for each run."""
 
     folder: Path
-    """Folder of the component's defs.yaml."""
+    """The folder of the component's defs.yaml."""
     root: Path
-    """Folder of the Dagster project."""
+    """The folder of the Dagster project."""
     config: str | None
     target: Mapping[str, Any] | None
 

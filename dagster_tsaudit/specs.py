@@ -1,4 +1,4 @@
-"""What an audit asset represents, and what Dagster shows of it."""
+"""What an audit asset represents, and what Dagster shows about it."""
 
 import functools
 import re
@@ -22,8 +22,8 @@ _AUDITED_TODAY: Final = dg.AutomationCondition.newly_updated().since(
     dg.AutomationCondition.cron_tick_passed("0 0 * * *")
 )
 
-# New data counts only while there is no audit of the day: otherwise the next day would begin with one, before its own
-# data is there.
+# New data triggers an audit only if there was none on the day: otherwise the next day would begin with an audit, before
+# its own data has arrived.
 _NEW_DATA: Final[dg.AutomationCondition[Any]] = dg.AutomationCondition.any_deps_updated() & ~_AUDITED_TODAY
 
 _AFTER_INGESTION: Final = (
@@ -31,7 +31,7 @@ _AFTER_INGESTION: Final = (
     & ~dg.AutomationCondition.any_deps_in_progress()
     & ~dg.AutomationCondition.in_progress()
 ).with_label("after ingestion, at most once a day")
-"""An upstream asset was materialized, and the target was not yet audited on that day (UTC)."""
+"""An upstream asset was materialized, and the target has not yet been audited on that day (UTC)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,10 +45,10 @@ class Unit:
     schedule: str
     """A cron expression, or `never`."""
     tags: Mapping[str, str]
-    """Tags of its runs."""
+    """Tags of the unit's runs."""
     targets: tuple[Target, ...]
     after_ingestion: bool = False
-    """Whether it is audited when an asset was materialized, and not on a schedule."""
+    """Whether the unit is audited when an upstream asset was materialized, instead of on a schedule."""
 
     @property
     def key(self) -> dg.AssetKey:
@@ -60,13 +60,13 @@ class Unit:
 
 
 def described(unit: Unit, settings: Settings, what: str) -> dg.AssetSpec:
-    """The unit's spec, which has only the key so far. It depends on its owners' own assets, where the configuration
-    names them. `what`: `target` or `group`.
+    """The unit's complete spec. The asset depends on its owners' own assets if the configuration names them. `what`:
+    `target` or `group`.
     """
     deps = {dg.AssetKey(list(target.asset_key)) for target in unit.targets if target.asset_key}
     of = f"{many(len(unit.targets), 'target')} in a group" if what == "group" else f"{unit.engines[0]} target"
     when = unit.schedule if unit.schedule == cron.NEVER else f"{unit.schedule} UTC"
-    # The catalog cuts off what is long, and shows Markdown as it is; in keys, names may be hard to recognize.
+    # The catalog cuts off long texts, and does not render Markdown; names may be hard to recognize in keys.
     return dg.AssetSpec(
         key=unit.key,
         deps=sorted(deps),
@@ -81,8 +81,8 @@ def described(unit: Unit, settings: Settings, what: str) -> dg.AssetSpec:
 
 
 def _owners(settings: Settings, target: Target) -> list[str]:
-    """The target's owner in Dagster's format: an email address, or `team:<name>`. Empty if the configuration names
-    none, and `default` has no address.
+    """The target's owner in Dagster's format: an email address, or `team:<name>`. Empty if the configuration names no
+    owner, and `default` has no address.
     """
     email = settings.owners[target.owner or "default"].email
     if email and re.fullmatch(r"[^@\s]+@[^@\s]+\.[^@\s]+", email):
@@ -91,13 +91,15 @@ def _owners(settings: Settings, target: Target) -> list[str]:
 
 
 def _kind(engine: str) -> str:
-    """The engine's kind in Dagster, which has an icon for most."""
+    """The engine's kind in Dagster, most of which have an icon."""
     return ENGINES[engine].icon or engine
 
 
 @functools.cache
 def freshness(schedule: str) -> dg.FreshnessPolicy | None:
-    """`audited within two hours of its schedule`; None for schedules without a single time of day."""
+    """The policy that the asset must be audited within two hours of its schedule; None for schedules without a single
+    time of day.
+    """
     match = re.fullmatch(r"(\d+) (\d+) (\S+ \S+ \S+)", schedule)
     if match is None:
         return None

@@ -1,4 +1,4 @@
-"""One audit step: audit its targets with `tsaudit.library`, and show the results in Dagster."""
+"""One audit step: audit its targets with `tsaudit.library`, and report the results to Dagster."""
 
 import traceback
 from collections import Counter, defaultdict
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from tsaudit.library import AuditSession
 
 _OVERDUE: Final = timedelta(hours=1)
-"""A message that has been queued for longer fails the next run: nobody may look at a sensor whose ticks fail."""
+"""A message that has been queued for longer than this fails the next run, because nobody may notice a sensor whose
+ticks fail.
+"""
 
 Event = dg.MaterializeResult[None] | dg.AssetCheckResult | dg.AssetMaterialization
 
@@ -44,7 +46,7 @@ def audit_step(
     except dg.Failure:
         raise
     except Exception as error:
-        # Dagster stores an exception with all its causes, and whatever the driver quoted in them.
+        # Dagster stores an exception with all its causes, including everything that the driver quoted in them.
         trace = "".join(traceback.format_exception(error))
         if secrets.mask(trace) == trace:
             raise
@@ -85,7 +87,7 @@ def _audited(
                     yield from _results(context, plan, unit, done.pop(unit.name), rows.pop(unit.name))
         session.write_index()
         if session.index:
-            # What is logged in place of yielded is lost when the step fails.
+            # Events that are logged instead of yielded are lost if the step fails.
             yield overview(plan, session.index, settings.report.base_url)
         problems += [*session.not_audited, *session.not_written, *_notify(context, plan, session)]
     if problems:
@@ -102,7 +104,7 @@ def _settings(plan: AssetPlan) -> Settings:
 def _results(
     context: dg.AssetExecutionContext, plan: AssetPlan, unit: Unit, found: list[AuditedTarget], rows: list[DayRow]
 ) -> Iterator[Event]:
-    """The unit's materialization, unless nothing in it could be audited, and its checks: those of the last day."""
+    """The unit's materialization, unless nothing in it could be audited, and its check results of the last day."""
     if plan.granularity == "group":
         checks = group_check_results(unit.key, found)
         done, metadata = any(one.run.profile for one in found), group_metadata(found)
@@ -121,7 +123,7 @@ def _results(
 
 
 def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: AuditedTarget) -> None:
-    """Show figures and checks on the owner's own asset, if the configuration names one."""
+    """Report figures and checks on the owner's own asset, if the configuration names one."""
     target = next(t for t in unit.targets if t.name == found.run.target)
     if target.asset_key and found.run.result and found.run.profile:
         metadata = observation_metadata(found, found.run.result, found.run.profile)
@@ -131,10 +133,10 @@ def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: AuditedTar
 
 
 def _notify(context: dg.AssetExecutionContext, plan: AssetPlan, session: "AuditSession") -> list[str]:
-    """See that queued messages are sent, and return the problems. Undelivered ones stay in the history.
+    """Make sure that queued messages are sent, and return the problems. Undelivered messages stay in the history.
 
-    A sensor sends them, so that a slow Slack does not hold up the step and its pool. The step itself does so only where
-    no daemon evaluates that sensor, or without Slack, where messages are printed.
+    Normally, a sensor sends them, so that a slow Slack does not delay the step and its pool. The step itself sends them
+    only if no daemon evaluates that sensor, or without Slack, because messages are then printed.
     """
     from tsaudit import alerts
 
