@@ -1,4 +1,4 @@
-"""Runs audits, in this process or by another Python interpreter, and sums them up."""
+"""Runs audits, in this process or with another Python interpreter, and summarizes their results."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ from tsaudit import load_settings
 from tsaudit.cli.errors import CallState, guarded
 sys.exit(guarded(CallState(), lambda: print(json.dumps([target.name for target in load_settings().targets]))))
 """
-"""Errors are lines on stderr, as for each command."""
+"""The program that prints the names of all targets. As for each command, errors are lines on stderr."""
 
 _FINAL: Final = (1, 2)
-"""Exit codes after which another attempt would end in the same way: of Python, that there is no such module; of the
-command, that something in tsaudit.yaml is wrong.
+"""Exit codes after which another attempt would fail in the same way: 1 if Python finds no such module, 2 if something
+in tsaudit.yaml is wrong.
 """
 
 
-# Not a TsauditError: reading a DAG must not import tsaudit, which another interpreter may have.
+# Not a TsauditError: reading a DAG must not import tsaudit, which may only be installed for another interpreter.
 class AuditError(Exception):
-    """There is no audit at all: one line, or several about tsaudit.yaml."""
+    """There was no audit at all. The error's text is one line, or several about tsaudit.yaml."""
 
     def __init__(self, text: str, *, is_final: bool = True) -> None:
         super().__init__(text)
         self.is_final = is_final
-        """Whether another attempt would end in the same way."""
+        """Whether another attempt would fail in the same way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,34 +43,34 @@ class Order:
     """What to audit, and how."""
 
     config: str
-    """Path of tsaudit.yaml."""
+    """The path of tsaudit.yaml."""
     targets: Sequence[str] | None = None
-    """Their names; None for all."""
+    """The names of the targets; None for all."""
     day: date | None = None
     """The logical day in UTC; None for today."""
     workers: int = 4
     run_url: str | None = None
     notify: bool = True
-    """Whether to send messages; otherwise they wait for the next audit."""
+    """Whether to send messages; otherwise they stay queued until the next audit."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values of `${NAME}`, in addition to those of the environment."""
 
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """What has come of an order."""
+    """The result of an order."""
 
     audits: dict[str, dict[str, Any]]
-    """Target to its audit, as `essentials` has it."""
+    """Target to its audit, as returned by `essentials`."""
     problems: tuple[str, ...]
-    """What must fail the task, one line each."""
+    """The problems that must fail the task, one line each."""
 
 
 class InProcess:
     """Audits in this process. tsaudit is imported only when it is used."""
 
     def run(self, order: Order, say: Say) -> Done:
-        """Raises AuditError."""
+        """Run the audits of the order. Raises AuditError."""
         from tsaudit import run_audit
         from tsaudit.cli import results
 
@@ -97,7 +97,7 @@ class InProcess:
             raise _in_a_line(error) from None
 
     def stop(self) -> None:
-        """The task's process is ended by Airflow."""
+        """Nothing to do: Airflow ends the task's process."""
 
     def _settings(self, config: str, variables: Mapping[str, str]) -> Any:
         from tsaudit import load_settings
@@ -106,7 +106,9 @@ class InProcess:
 
 
 def _in_a_line(error: Exception) -> AuditError:
-    """As the command says it: Airflow logs the text of an error, and masks only secrets that it knows itself."""
+    """The error in one line, as the command prints it: Airflow logs the text of an error, and masks only secrets that
+    it knows itself.
+    """
     from tsaudit.cli.errors import Exit, in_a_line
 
     code, text = in_a_line(error)
@@ -114,14 +116,14 @@ def _in_a_line(error: Exception) -> AuditError:
 
 
 class Outside:
-    """Audits by another Python interpreter, in whose environment tsaudit is installed."""
+    """Audits with another Python interpreter, in whose environment tsaudit is installed."""
 
     def __init__(self, python: str) -> None:
         self._python = python
         self._running: subprocess.Popen[str] | None = None
 
     def run(self, order: Order, say: Say) -> Done:
-        """By `tsaudit audit --format json`. Raises AuditError."""
+        """Run the audits of the order with `tsaudit audit --format json`. Raises AuditError."""
         options = ["--format", "json", "--fail-on", "never", "--workers", str(order.workers), "--config", order.config]
         options += ["--day", order.day.isoformat()] if order.day else []
         options += ["--run-url", order.run_url] if order.run_url else []
@@ -152,7 +154,7 @@ class Outside:
             self._running.terminate()
 
     def _problems(self, code: int, said: Sequence[str]) -> list[str]:
-        """What tsaudit said is wrong; if it said nothing, how Python ended."""
+        """The problems that tsaudit printed; if there are none, how Python ended."""
         found = [line.removeprefix("error: ") for line in said if line.startswith("error: ")]
         end = f"ended by signal {-code}" if code < 0 else f"ended with exit code {code}"
         return found or [f"{self._python} {end}{f': {said[-1]}' if said else ''}"]
@@ -160,16 +162,17 @@ class Outside:
     def _call(
         self, arguments: Sequence[str], config: str, variables: Mapping[str, str], say: Say
     ) -> tuple[int, str, list[str]]:
-        """Exit code, stdout, and the lines of stderr, each of which is said at once."""
+        """Exit code, stdout, and the lines of stderr, each of which is passed to `say` immediately."""
         environment = {**os.environ, **variables, "TSAUDIT_CONFIG": config, "NO_COLOR": "1"}
         said: list[str] = []
         with tempfile.TemporaryFile("w+", encoding="utf-8") as out:
             try:
                 self._running = subprocess.Popen(
-                    # Isolated: modules in the folder or on the path of Airflow's processes are not for this one.
+                    # In isolated mode: modules in the folder or on the path of Airflow's processes are not meant for
+                    # this interpreter.
                     [self._python, "-I", "-X", "utf8", *arguments],
                     env=environment,
-                    # That of the task is its connection to Airflow.
+                    # The task's stdin is its connection to Airflow.
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=subprocess.PIPE,
@@ -185,7 +188,7 @@ class Outside:
                         said.append(line.rstrip())
                         say(said[-1])
                 except BaseException:
-                    # The task has timed out. It would wait here for the end of the audit.
+                    # The task has timed out, and would otherwise wait here for the end of the audit.
                     running.kill()
                     raise
             out.seek(0)
@@ -193,7 +196,7 @@ class Outside:
 
 
 def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
-    """What is worth keeping of an audit in Airflow: the verdict, the summary, and the figures.
+    """The part of an audit's result that is stored in Airflow: the verdict, the summary, and the figures.
 
     `found` is what `tsaudit audit --format json` prints about a target. None means not measured, or not known.
     """

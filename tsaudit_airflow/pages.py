@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tsaudit.report.publish import Folder
 
 _HEADERS: Final = {
-    # A report contains names from the audited database. Whatever they are, a page cannot act as the user of Airflow.
+    # A report contains names from the audited database. Whatever they contain, a page cannot act as the user of
+    # Airflow.
     "Content-Security-Policy": "sandbox allow-scripts allow-popups allow-popups-to-escape-sandbox; default-src 'none'; "
     "style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data:",
     "X-Content-Type-Options": "nosniff",
@@ -25,15 +26,17 @@ _HEADERS: Final = {
     "Cache-Control": "private, no-cache",
 }
 _NAME: Final = re.compile(r"(?:\w[\w.-]{0,120}/){0,2}\w[\w.-]{0,120}\.(?:html|json)", re.ASCII)
-"""Of the files in a folder of reports. Nothing else is looked for: no `..`, no hidden file."""
+"""Valid paths of files in a report folder. No other path is looked up: no `..`, no hidden file."""
 
-# Airflow mounts a plugin's pages without asking for a login.
+# Airflow mounts the pages of a plugin without requiring a login.
 reports = FastAPI(title="tsaudit", openapi_url=None, dependencies=[Depends(requires_access_view(AccessView.WEBSITE))])
 
 
 @reports.exception_handler(HTTPException)
 async def refused(request: Request, error: HTTPException) -> Response:
-    """A browser without a login is sent to log in, and returns to the report: its address may come from a message."""
+    """Send a browser without a login to the login page, which then returns to the report: the address may come from a
+    message.
+    """
     no_login = error.status_code == 401 or error.detail == "Invalid JWT token"
     if no_login and "text/html" in request.headers.get("accept", ""):
         airflow = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
@@ -43,7 +46,7 @@ async def refused(request: Request, error: HTTPException) -> Response:
 
 @reports.get("/reports/{path:path}")
 def report(path: Annotated[str, Path()]) -> Response:
-    """A file of the folder `[tsaudit] report_folder`: a report, a page about a rule, or the index."""
+    """A file in the folder `[tsaudit] report_folder`: a report, a page about a rule, or the index."""
     from tsaudit.report.publish import Folder, ReportError
 
     address = conf.get("tsaudit", "report_folder", fallback="")
@@ -63,6 +66,8 @@ def report(path: Annotated[str, Path()]) -> Response:
 
 
 def _leads_out(folder: "Folder", name: str) -> bool:
-    """Whether a link leads out of a folder on this machine: who writes there may not read all that this server can."""
+    """Whether a link leads out of a folder on this machine. Users who may write there need not be allowed to read
+    everything that this server can read.
+    """
     root, file = (folder.location(path, None).path for path in ("", name))
     return "://" not in file and not FilePath(file).resolve().is_relative_to(FilePath(root).resolve())

@@ -1,4 +1,4 @@
-"""What Airflow loads from this package into each of its processes."""
+"""The plugin that Airflow loads from this package into each of its processes."""
 
 from typing import Any
 
@@ -10,7 +10,7 @@ class TsauditPlugin(AirflowPlugin):
 
     name = "tsaudit"
 
-    # Only the API server asks for them, and only there can their module be imported at a bearable price.
+    # Only the API server uses them, and only there is importing their module acceptable, because it is slow.
     @property
     def fastapi_apps(self) -> list[Any]:  # type: ignore[override]
         """The application, as Airflow mounts it."""

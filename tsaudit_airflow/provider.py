@@ -1,4 +1,4 @@
-"""What Airflow reads about this package when it starts."""
+"""The provider information that Airflow reads from this package when it starts."""
 
 from typing import Any, Final
 
@@ -13,11 +13,15 @@ _ENGINES: Final = [
     "timestream",
     "mongodb",
 ]
-"""A test compares it with the registry. Targets of other packages' engines connect by an address as the host."""
+"""A test compares the list with the registry. Targets on engines of other packages connect with an address
+as the host.
+"""
 
 
 def get_provider_info() -> dict[str, Any]:
-    """The entry point `apache_airflow_provider`. Imports nothing: every process of Airflow calls it."""
+    """The provider information, for the entry point `apache_airflow_provider`. Imports nothing, because every process
+    of Airflow calls it.
+    """
     return {
         "package-name": "tsaudit",
         "name": "tsaudit",

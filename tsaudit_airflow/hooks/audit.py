@@ -1,4 +1,4 @@
-"""Connections of Airflow as the `${NAME}` of tsaudit.yaml."""
+"""Makes connections of Airflow available as `${NAME}` in tsaudit.yaml."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -15,10 +15,10 @@ if TYPE_CHECKING:
     from tsaudit.engines.engine import Engine
 
 _SCHEMES: Final = {"postgres": "postgresql", "mongo": "mongodb"}
-"""Types of connections whose addresses begin with another word."""
+"""Type of a connection to the scheme of its address, if they differ."""
 
 _WEB: Final = frozenset({"http", "https", "influxdb"})
-"""Types of connections whose `schema` is that of a web address."""
+"""Types of connections whose `schema` is the scheme of a web address."""
 
 
 class AuditHook(BaseHook):
@@ -35,13 +35,13 @@ class AuditHook(BaseHook):
     hook_name = "tsaudit"
 
     def __init__(self, connections: Sequence[str] = ()) -> None:
-        """`connections`: the IDs of those that tsaudit.yaml refers to, or a single one."""
+        """`connections`: the IDs of the connections that tsaudit.yaml refers to, or a single ID."""
         super().__init__()
         self.connections = (connections,) if isinstance(connections, str) else tuple(connections)
 
     def variables(self) -> dict[str, str]:
-        """The values by name. Raises AirflowException if a connection does not exist, and AirflowFailException if two
-        give the same name.
+        """The values by name of the variable. Raises AirflowException if a connection does not exist, and
+        AirflowFailException if two give the same name.
         """
         found: dict[str, str] = {}
         for connection_id in self.connections:
@@ -67,7 +67,7 @@ class AuditHook(BaseHook):
             login = {"username": "login", "password": "token" if "token" in parts else "password"}
             target |= {key: f"${{{part}}}" for key, part in login.items() if part in parts}
         try:
-            # As references: what looks like one in a value must not be read from the environment.
+            # As references: text in a value that looks like a reference must not be replaced from the environment.
             settings = load_mapping({"targets": [target]}, label="connection", folder=Path.cwd(), variables=parts)
             with open_connection(settings.targets[0]) as opened:
                 return True, f"connected: {parts['engine']} {opened.server_version}"
@@ -76,7 +76,9 @@ class AuditHook(BaseHook):
 
 
 def _parts(connection: "Connection") -> Iterator[tuple[str, str]]:
-    """What the connection has, by the part of the name that says it. An extra never hides another part."""
+    """The parts of the connection, each with the part of the variable's name for it. An extra never replaces another
+    part.
+    """
     known = {
         "url": _url(connection),
         "host": connection.host,
@@ -92,7 +94,7 @@ def _parts(connection: "Connection") -> Iterator[tuple[str, str]]:
 
 
 def _engine(connection: "Connection") -> "Engine | None":
-    """The one chosen in the form. Looking it up takes none of the dependencies, which may be elsewhere."""
+    """The engine chosen in the form. Looking it up imports no driver, because drivers may be installed elsewhere."""
     if connection.conn_type != AuditHook.conn_type:
         return None
     from tsaudit.engines.registry import ENGINES
@@ -101,9 +103,9 @@ def _engine(connection: "Connection") -> "Engine | None":
 
 
 def _url(connection: "Connection") -> str:
-    """The address as tsaudit.yaml has it. Airflow's own URI has the extra in it, and other schemes.
+    """The address in the format of tsaudit.yaml. Airflow's own URI contains the extra, and has other schemes.
 
-    The host may be an address; the other fields then add what that does not have.
+    The host may be a complete address; the other fields then add the parts that are missing in it.
     """
     kind, host, engine = (connection.conn_type or "").lower(), (connection.host or "").rstrip("/"), _engine(connection)
     if engine:
@@ -119,7 +121,7 @@ def _url(connection: "Connection") -> str:
     host, _, path = host.partition("/")
     login, _, host = host.rpartition("@")
     if host.count(":") > 1 and re.fullmatch(r"[0-9A-Fa-f:.]+", host):
-        host = f"[{host}]"  # An address of IPv6.
+        host = f"[{host}]"  # An IPv6 address.
     if connection.port:
         host = f"{host}:{connection.port}"
     if kind not in _WEB and not (engine and engine.keeps_login_apart):

@@ -1,4 +1,4 @@
-"""The button to the report on a task's page."""
+"""The button on a task's page that opens the report."""
 
 from typing import TYPE_CHECKING, Final
 
@@ -12,9 +12,9 @@ _WORST_FIRST: Final = ("critical", "warning", "unknown", "ok")
 
 
 class AuditReportLink(BaseOperatorLink):
-    """Leads to the report; no button if a browser cannot open its address.
+    """Links to the report; there is no button if a browser cannot open the report's address.
 
-    Airflow asks for it in the process of the task, once that has ended.
+    Airflow gets the link in the task's process, at the end of the task.
     """
 
     @property
@@ -25,7 +25,7 @@ class AuditReportLink(BaseOperatorLink):
     def get_link(self, operator: "BaseOperator", *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
         """The address; empty if there is none."""
         audits = getattr(operator, "audits", {})
-        # With several targets in one task, that of the worst one.
+        # If one task has several targets, the report of the worst one.
         found = sorted(audits.values(), key=lambda one: _WORST_FIRST.index(one["verdict"]))
         urls = [one["report"] for one in found if one["report"]]
         return next((url for url in urls if url.startswith(("http://", "https://"))), "")

@@ -15,30 +15,31 @@ class AuditNotifier(BaseNotifier):
     """Sends the summary of an audit through another notifier, for example of email or a chat.
 
     Use it as `on_success_callback` and `on_failure_callback` of an `AuditOperator`. The templates of the other notifier
-    can use `{{ audit_summary }}`, the text, and `{{ audits }}`, what the task returns. tsaudit's own messages, once per
-    incident, do not need it: `tsaudit.yaml` says who gets those.
+    can use `{{ audit_summary }}`, the text of the summary, and `{{ audits }}`, the return value of the task. tsaudit's
+    own messages, one per incident, do not need this notifier: `tsaudit.yaml` defines who gets them.
     """
 
     def __init__(self, notifier: BaseNotifier, verdicts: Collection[str] = _NOT_OK, **options: Any) -> None:
-        """`verdicts`: those to notify about. A task without any audit always notifies."""
+        """`verdicts`: the verdicts to notify about. A task without any audit always notifies."""
         super().__init__(**options)
         self.notifier = notifier
         self.verdicts = frozenset(verdicts)
 
     def notify(self, context: "Context") -> None:
-        """Notify about the audits of the task whose callback this is; nothing if no verdict is among `verdicts`."""
+        """Notify about the audits of the task whose callback this is. Does nothing if no verdict is in `verdicts`."""
         audits: dict[str, Any] = getattr(context["task"], "audits", {})
         selected = {name: one for name, one in audits.items() if one["verdict"] in self.verdicts}
         if audits and not selected:
             return
         summaries = [summary(name, one) for name, one in selected.items()]
         text = "\n\n".join(summaries) or f"No audit: {context.get('exception') or 'the task audited nothing'}"
-        # As values of the context, not as parts of a template: names in a database may look like templates.
+        # Passed as values of the context, not as parts of a template, because names in a database may look like
+        # templates.
         self.notifier(cast("Context", {**context, "audit_summary": text, "audits": selected}))
 
 
 def summary(target: str, audit: dict[str, Any]) -> str:
-    """The summary in lines: verdict and headline, figures, the first step with its statement, the report."""
+    """The summary as lines: verdict and headline, figures, the first step with its statement, the report."""
     lines: Sequence[str] = (
         f"{target}: {audit['verdict']}. {audit['error'] or audit['headline']}",
         *(f"{label}: {text}" for label, text in audit["figures"].items()),

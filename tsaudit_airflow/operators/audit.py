@@ -1,4 +1,4 @@
-"""Audits as tasks."""
+"""Operators that run audits as tasks."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
@@ -26,12 +26,12 @@ _FAILS: Final = {
 
 
 def _failed(error: AuditError) -> AirflowException:
-    """What fails the task: without a retry if another attempt would end in the same way."""
+    """The exception that fails the task, without a retry if another attempt would fail in the same way."""
     return (AirflowFailException if error.is_final else AirflowException)(str(error))
 
 
 class _OfTsaudit(BaseOperator):
-    """What reads tsaudit.yaml, in this process or by another interpreter."""
+    """Base class of operators that read tsaudit.yaml, in this process or with another interpreter."""
 
     def __init__(
         self, *, config: str, connections: Sequence[str] = (), python: str | None = None, **options: Any
@@ -47,18 +47,18 @@ class _OfTsaudit(BaseOperator):
         return self._auditor
 
     def on_kill(self) -> None:
-        """End the other interpreter, if there is one, along with the task."""
+        """End the other interpreter, if there is one, together with the task."""
         if self._auditor is not None:
             self._auditor.stop()
 
 
 class TargetsOperator(_OfTsaudit):
-    """Returns the names of all targets in tsaudit.yaml, for tasks that are mapped over them."""
+    """Returns the names of all targets in tsaudit.yaml, to map other tasks over them."""
 
     template_fields: Sequence[str] = ("config", "connections", "python")
 
     def execute(self, context: "Context") -> list[str]:  # noqa: ARG002
-        """Raises AirflowFailException if tsaudit.yaml cannot be used."""
+        """Returns the names. Raises AirflowFailException if tsaudit.yaml cannot be used."""
         try:
             return self._open().targets(self.config, AuditHook(self.connections).variables())
         except AuditError as error:
@@ -109,12 +109,12 @@ class AuditOperator(_OfTsaudit):
         self.notify = notify
         self.outlets = [*self.outlets, AUDITS]
         self.audits: dict[str, dict[str, Any]] = {}
-        """Target to its audit, once the task has run: for the link and the callbacks."""
+        """Target to its audit, set once the task has run, for the link and the callbacks."""
 
     def execute(self, context: "Context") -> dict[str, dict[str, Any]]:
-        """Raises AirflowException for a target that could not be audited, a message that could not be delivered, and a
-        history that could not be reached, and AirflowFailException, which is not retried, for findings and a
-        configuration that cannot be used.
+        """Returns target to its audit. Raises AirflowException if a target could not be audited, a message could not be
+        delivered, or the history could not be reached. Raises AirflowFailException, which is not retried, for findings
+        and for a configuration that cannot be used.
         """
         order = Order(
             config=self.config,
