@@ -337,9 +337,30 @@ def test_families_that_contain_the_same_ids_count_together(
     count: int, forms: tuple[str, ...], severity: Severity
 ) -> None:
     names = [*_containers(count, *forms), "disk / used", "disk / free", "load"]
-    findings = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
-    assert [f.severity for f in findings] == [severity] * len(forms)
-    assert {f.observed for f in findings} == {count}
+    (finding,) = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
+    assert (finding.severity, finding.observed) == (severity, count * len(forms))
+    assert len(finding.changes) == len(forms)
+
+
+def test_families_that_differ_in_one_word_are_one_finding() -> None:
+    """As what each of several programs writes about its own machines."""
+    programs = ("ingest", "parser", "resize", "thumbs", "upload", "zip")
+    names = [
+        f"{name}.node{i}{n:02}.{what}" for i, name in enumerate(programs) for n in range(9) for what in ("rx", "tx")
+    ]
+    (finding,) = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
+    assert finding.message == (
+        "18 measurements named ingest.{host}.{field} should be measurement ingest, tag host, and field rx. The same "
+        "holds for 90 more measurements named parser.{host}.{field}, resize.{host}.{field}, and 3 more."
+    )
+    assert {change.into for change in finding.changes if isinstance(change, MergeMeasurements)} == set(programs)
+    of_four = a_profile(*map(a_measurement, names[:72]), engine="influxdb1")
+    assert len(run_rule(rule, of_four).findings) == 4
+
+
+def test_families_that_are_only_numbered_alike_are_apart() -> None:
+    names = [f"{what}{n:02}" for what in ("pump", "valve") for n in range(20)]
+    assert len(run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings) == 2
 
 
 def test_families_of_other_data_count_for_themselves() -> None:

@@ -38,6 +38,11 @@ class NameFamily:
     field: str | None
     """What the first member measures, if its last part says so."""
 
+    @property
+    def is_numbered(self) -> bool:
+        """Whether nothing but numbers varies."""
+        return self.template.count("{") == self.template.count("{n}")
+
 
 def name_families(names: Sequence[str]) -> list[NameFamily]:
     """The families among the names, sorted by template; each name is in one family at most.

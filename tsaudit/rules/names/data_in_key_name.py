@@ -73,14 +73,10 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
             families = case.name_families(names)
             rest = set(names) - {name for family in families for name in family.members}
             for family in (*families, *(grid.family for grid in grids.grids(rest, strong_only=True))):
-                count, numbered = len(family.members), _is_numbered(family)
+                count = len(family.members)
                 # The levels of a hierarchy are no data: every row has one each.
-                if count > 1 and not (numbered and role == "tag" and count < _LEVELS):
+                if count > 1 and not (family.is_numbered and role == "tag" and count < _LEVELS):
                     yield _finding(measurement, role, family)
-
-
-def _is_numbered(family: NameFamily) -> bool:
-    return family.template.count("{") == family.template.count("{n}")
 
 
 def _finding(measurement: Measurement, role: str, family: NameFamily) -> Finding:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -33,6 +34,12 @@ _SAME: Final = 0.5
 """Of the data in the names of a large family that another one must contain as well."""
 
 
+_MOST_LISTED: Final = 10
+"""Families of one finding that are listed with their number of names."""
+_PIECES: Final = re.compile(r"(\{\w+\}|[A-Za-z0-9]+)")
+_WORD: Final = re.compile(r"[A-Za-z0-9]+")
+
+
 @rule(
     code="NAM002",
     title="Names of measurements contain data",
@@ -46,13 +53,14 @@ _SAME: Final = 0.5
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
-    The finding suggests the measurement, tags, and field to write. Outside of SQL databases, a single name is reported
-    if its parts leave no doubt. Words are data as well if at least twelve names of measurements with the same columns
-    combine nearly all words of two lists, such as rooms and quantities, if at least twelve things have the same
-    quantities, or if five differ in one word only and have several numbers each, such as a table per customer or
-    continent. On Timestream, the measure names of a table are checked too, from three of a kind. Periods in names are
-    included. Collections of documents, and databases of them, are of periods only if several differ in nothing but the
-    period, and cover most of the time from the first to the last: `order_201210` alone is not a period.
+    The finding suggests the measurement, tags, and field to write. Families that contain the same data, and at least
+    five whose names differ in one word, such as the application, are one finding. Outside of SQL databases, a single
+    name is reported if its parts leave no doubt. Words are data as well if at least twelve names of measurements with
+    the same columns combine nearly all words of two lists, such as rooms and quantities, if at least twelve things have
+    the same quantities, or if five differ in one word only and have several numbers each, such as a table per customer
+    or continent. On Timestream, the measure names of a table are checked too, from three of a kind. Periods in names
+    are included. Collections of documents, and databases of them, are of periods only if several differ in nothing but
+    the period, and cover most of the time from the first to the last: `order_201210` alone is not a period.
 
     In SQL databases, at least five tables of series or events are reported if they have the same columns, and
     names that differ only in a period, or several measured values and names that differ only in data or in one word,
@@ -93,9 +101,11 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     for database in case.profile.databases:
         inside = {m.name: m for m in case.measurements if m.database == database.name}
         found = [one for one in of(case, database.name, inside) if len(one[0].members) >= fewest]
-        for (family, change), together in zip(found, _together([change for _, change in found]), strict=True):
-            impact = costs.of_family(case, database.name, together)
-            yield replace(_finding(case, database.name, family, change, len(inside)), impact=impact)
+        together = _together([change for _, change in found])
+        for group in _of_one_cause(found):
+            impacts = (costs.of_family(case, database.name, together[place]) for place in group)
+            worst = max((one for one in impacts if one), key=lambda impact: impact.now, default=None)
+            yield replace(_finding(case, database.name, [found[place] for place in group], len(inside)), impact=worst)
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
@@ -108,7 +118,8 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
         yield from _databases(case)
 
 
-_Families = Iterator[tuple["NameFamily", MergeMeasurements]]
+_Family = tuple["NameFamily", MergeMeasurements]
+_Families = Iterator[_Family]
 
 
 def _together(changes: Sequence[MergeMeasurements]) -> list[set[str]]:
@@ -122,6 +133,47 @@ def _together(changes: Sequence[MergeMeasurements]) -> list[set[str]]:
         else own
         for own, these in zip(names, data, strict=True)
     ]
+
+
+def _of_one_cause(found: Sequence[_Family]) -> list[list[int]]:
+    """The positions of the families, those of one writer side by side: families that contain the same hosts or IDs, and
+    at least five that differ in one word of their names, such as the application in `<application>.{host}.cpu`.
+    """
+    alike: dict[object, list[int]] = defaultdict(list)
+    for place, (family, _) in enumerate(found):
+        pieces = _PIECES.split(family.template)
+        for at, word in enumerate(pieces):
+            if _WORD.fullmatch(word):
+                alike["word", at, (*pieces[:at], *pieces[at + 1 :])].append(place)
+    joined = [places for places in alike.values() if len(places) >= A_LIST]
+    # Many writers count from 1: numbers alone do not show that it is the same one.
+    first: dict[int, set[tuple[tuple[str, str], ...]]] = {}
+    for place, (family, change) in enumerate(found):
+        data = {one.tags for one in change.members}
+        if family.tags and not family.is_numbered:
+            same = next((one for one, these in first.items() if len(data & these) > _SAME * len(data | these)), None)
+            joined += [] if same is None else [[same, place]]
+            first.setdefault(place if same is None else same, data)
+    return _components(len(found), joined)
+
+
+def _components(count: int, joined: Iterable[Sequence[int]]) -> list[list[int]]:
+    """The numbers below `count`, in groups: those that are in one list, or in lists that have one in common."""
+    first = list(range(count))
+
+    def of(place: int) -> int:
+        while first[place] != place:
+            place = first[place]
+        return place
+
+    for places in joined:
+        low = min(map(of, places))
+        for place in places:
+            first[of(place)] = low
+    groups: dict[int, list[int]] = defaultdict(list)
+    for place in range(count):
+        groups[of(place)].append(place)
+    return list(groups.values())
 
 
 def _of_names(case: Case, database: str, inside: Mapping[str, Measurement]) -> _Families:
@@ -166,26 +218,33 @@ def _of_collections(case: Case, names: list[str], families: Sequence[NameFamily]
     return [replace(f, members=tuple(sorted({*f.members, *dated[f.template]}))) for f in families if f.tags]
 
 
-def _finding(case: Case, database: str, family: NameFamily, change: MergeMeasurements, names: int) -> Finding:
-    """`names`: of all measurements of the database."""
+def _finding(case: Case, database: str, group: Sequence[_Family], names: int) -> Finding:
+    """One finding about families of one cause. `names`: of all measurements of the database."""
+    (family, _), *others = group
     tags, count = {part.name: part.example for part in family.tags}, len(family.members)
     kind = case.engine.words.measurement
     word = "field" if case.engine.keeps_documents else "column" if case.engine.infers_roles else case.engine.words.tag
     proposal = [f"{kind} {family.measurement}"]
     proposal += [f"{word}{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []
     proposal += [f"field {family.field}"] if family.field else []
+    message = f"{many(count, kind)} named {family.template} should be {listed(proposal)}."
+    in_all = count + sum(len(one.members) for one, _ in others)
+    if others:
+        templates = [one.template for one, _ in others]
+        message += f" The same holds for {many(in_all - count, f'more {kind}')} named {listed(templates, 3)}."
     return Finding(
         subject=Subject(database, family.template),
-        message=f"{many(count, kind)} named {family.template} should be {listed(proposal)}.",
-        changes=(change,),
-        observed=count,
+        message=message,
+        changes=tuple(change for _, change in group),
+        observed=in_all,
         unit="names",
-        share=count / names,
+        share=in_all / names,
         samples=family.members[:3],
         evidence=(
             Evidence("names", f"{number(count)}: {listed(family.members, 6)}"),
-            Evidence(f"share of all {kind}s", percent(count / names)),
+            Evidence(f"share of all {kind}s", percent(in_all / names)),
             *(Evidence(f"{word} {name}", f"e.g. {value}") for name, value in tags.items()),
+            *(Evidence(one.template, many(len(one.members), "name")) for one, _ in others[:_MOST_LISTED]),
         ),
         facts=("measurements",),
     )
