@@ -52,8 +52,8 @@ def test_a_family_may_measure_several_things():
         (["events_y2024m03", "events_y2024m04", "events_y2024m05"], "events_{date}", "events", []),
         (["orders_2311", "orders_2312", "orders_2401", "orders_2402"], "orders_{date}", "orders", []),
         (["in.30.03.24", "in.31.03.24", "in.01.04.24"], "in.{date}", "in", []),
-        (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [Attribute("part_1", "1")]),
-        (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [Attribute("part_1", "0")]),
+        (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [Attribute("sensor_number", "1")]),
+        (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [Attribute("cpu_number", "0")]),
         (["server-1_load", "server-2_load"], "{host}_load", "load", [Attribute("host", "server-1")]),
         (["us-west_cpu", "us-east_cpu"], "{region}_cpu", "cpu", [Attribute("region", "us-east")]),
         (["prod_cpu", "dev_cpu"], "{env}_cpu", "cpu", [Attribute("env", "dev")]),
@@ -75,7 +75,7 @@ def test_a_family_may_measure_several_things():
             ["disk.sda1.free", "disk.sda2.free", "disk.sdb1.free"],
             "disk.{n}.free",
             "disk",
-            [Attribute("part_1", "sda1")],
+            [Attribute("disk", "sda1")],
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length
 
 def test_environment_that_is_the_same_in_all_names_and_counted_is_a_word():
     (devices,) = name_families([f"dev_{n}" for n in range(101, 105)])
-    assert (devices.template, devices.tags) == ("dev_{n}", (Attribute("part_1", "101"),))
+    assert (devices.template, devices.tags) == ("dev_{n}", (Attribute("dev_number", "101"),))
     (workers,) = name_families([f"{env}_{n}" for env in ("dev", "prod") for n in range(101, 105)])
     assert workers.template == "{env}_{n}"
 
@@ -193,7 +193,7 @@ def test_a_pod_is_known_by_the_letters_that_kubernetes_uses():
 
 def test_numbers_that_are_the_same_in_all_names_are_words():
     (family,) = name_families([f"zone2 disk{n} free" for n in range(1, 9)])
-    assert (family.template, [part.name for part in family.tags]) == ("zone2 disk{n} free", ["part_1"])
+    assert (family.template, [part.name for part in family.tags]) == ("zone2 disk{n} free", ["disk_number"])
 
 
 def test_families_of_different_words_stay_apart():
@@ -211,3 +211,18 @@ def test_each_name_is_in_one_family_at_most(names):
     assert len(members) == len(set(members))
     assert set(members) <= set(names)
     assert all(f.measurement and len({t.name for t in f.tags}) == len(f.tags) for f in families)
+
+
+@pytest.mark.parametrize(
+    ("names", "parts"),
+    [
+        ([f"line_{n}" for n in range(11, 16)], {"line_number": "11"}),
+        ([f"site{n}_pump_{m}" for n in (1, 2) for m in (1, 2, 3)], {"site_number": "1", "pump_number": "1"}),
+        ([f"bus.{n}.delay.mean" for n in range(101, 109)], {"bus": "101"}),
+        ([f"{env}_{n}" for env in ("prod", "staging") for n in (1, 2, 3)], {"env": "prod", "second_part": "1"}),
+        ([f"a{{b}}_{n}" for n in (1, 2, 3)], {"first_part": "1"}),
+    ],
+)
+def test_parts_are_named_after_what_they_are_or_where(names: list[str], parts: dict[str, str]) -> None:
+    (family,) = name_families(names)
+    assert {part.name: part.example for part in family.tags} == parts

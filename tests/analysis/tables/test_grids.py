@@ -14,8 +14,8 @@ SCENARIOS = ("login", "browse", "search", "pay")
 @pytest.mark.parametrize(
     ("names", "template", "parts"),
     [
-        ([f"{r}_{k}" for r in ROOMS for k in KINDS], "{part_1}_{part_2}", 2),
-        ([f"{r}{k}" for r in ROOMS for k in KINDS], "{part_1}{part_2}", 2),
+        ([f"{r}_{k}" for r in ROOMS for k in KINDS], "{first_part}_{second_part}", 2),
+        ([f"{r}{k}" for r in ROOMS for k in KINDS], "{first_part}{second_part}", 2),
         ([f"load.{s}.{r}.{k}" for s in SCENARIOS for r in ("ok", "ko") for k in ("min", "max")], None, 3),
         ([f"plant/{line}/{m}/rpm" for line in "abcde" for m in ("saw", "mill", "press")], None, 2),
         (
@@ -29,7 +29,7 @@ SCENARIOS = ("login", "browse", "search", "pay")
             3,
         ),
         # A few combinations are missing: not every room has a light.
-        ([f"{r}_{k}" for r in ROOMS for k in KINDS][2:], "{part_1}_{part_2}", 2),
+        ([f"{r}_{k}" for r in ROOMS for k in KINDS][2:], "{first_part}_{second_part}", 2),
     ],
 )
 def test_names_put_together_from_lists(names: list[str], template: str | None, parts: int) -> None:
@@ -72,7 +72,7 @@ def test_fields_are_separated_by_what_no_word_contains() -> None:
 def test_tables_that_differ_in_one_word() -> None:
     names = [f"orders_{tenant}" for tenant in ("acme", "globex", "initech", "hooli", "umbrella")]
     (found,) = lists(names)
-    assert (found.template, found.measurement) == ("orders_{part_2}", "orders")
+    assert (found.template, found.measurement) == ("orders_{second_part}", "orders")
     assert found.words == (("acme", "globex", "hooli", "initech", "umbrella"),)
     assert lists(names[:4]) == []
     assert lists(["acme", "globex", "initech", "hooli", "umbrella"]) == []
@@ -81,7 +81,7 @@ def test_tables_that_differ_in_one_word() -> None:
 def test_tables_of_one_schema_whose_names_share_nothing() -> None:
     continents = ["africa", "asia", "europe", "north_america", "oceania"]
     (found,) = whole(continents)
-    assert [one.tags for one in found.parsed_names()] == [(("part_1", name),) for name in continents]
+    assert [one.tags for one in found.parsed_names()] == [(("first_part", name),) for name in continents]
     assert found.family.measurement == "readings"
     assert whole(continents[:4]) == []
 
@@ -93,10 +93,13 @@ THINGS = [*TASKS, "sap_list_files", "sap_download", "sap_check", "mail_render", 
 def test_things_of_several_words_with_the_same_quantities() -> None:
     names = [f"airflow_dag_{task}_{what}" for task in THINGS for what in ("duration", "queued_duration")]
     (found,) = quantities_of_things([*names, "airflow_pool", "airflow_scheduler_duration"])
-    assert found.template == "airflow_dag_{part_1}_{part_2}"
+    assert found.template == "airflow_dag_{first_part}_{second_part}"
     assert found.members == tuple(sorted(names))
     told = {one.name: dict(one.tags) for one in found.parsed_names()}
-    assert told["airflow_dag_crm_load_all_queued_duration"] == {"part_1": "crm_load_all", "part_2": "queued_duration"}
+    assert told["airflow_dag_crm_load_all_queued_duration"] == {
+        "first_part": "crm_load_all",
+        "second_part": "queued_duration",
+    }
 
 
 def test_twelve_things_with_the_same_quantities_are_enough() -> None:

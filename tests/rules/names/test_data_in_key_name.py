@@ -87,7 +87,7 @@ def test_words_of_a_grid_are_data() -> None:
     topics = [f"{topic}-{stage}" for topic in ("orders", "clicks", "mails", "visits") for stage in ("raw", "dead")]
     fields = tuple(a_field(f"{topic}.{way}.Count") for topic in topics for way in ("BytesIn", "BytesOut"))
     (finding,) = run_rule(rule, a_profile(a_measurement("kafka", fields=fields))).findings
-    assert finding.subject.column == "{part_1}-{part_2}.{part_3}.Count"
+    assert finding.subject.column == "{first_part}-{second_part}.{third_part}.Count"
     assert finding.message.startswith("16 fields named")
     few = run_rule(rule, a_profile(a_measurement("kafka", fields=fields[:11])))
     assert few.outcome is Outcome.PASS

@@ -81,7 +81,7 @@ CASES = (
         # One schema in several tables, whose names have nothing in common.
         breaks=dataset(*map(_weather, CONTINENTS)),
         keeps=dataset(_weather("weather", continent="africa"), _weather("climate")),
-        subject=Subject("", "{part_1}"),
+        subject=Subject("", "{first_part}"),
         engines=frozenset({"influxdb1", "influxdb3", "greptimedb", "timestream"}),
     ),
     Case(
@@ -141,7 +141,7 @@ def test_numbers_that_could_be_dates_are_among_the_others() -> None:
     visits = [a_measurement(f"visits_2024_{m:02}") for m in range(1, 7)]
     finding, periods = run_rule(rule, a_profile(*orders, *visits, engine="mongodb")).findings
     assert periods.subject == Subject("main", "visits_{month}")
-    assert finding.message == "29 collections named order_{n} should be collection order and field part_1."
+    assert finding.message == "29 collections named order_{n} should be collection order and field order_number."
     assert run_rule(rule, a_profile(a_measurement("order_201210"), engine="mongodb")).outcome is Outcome.PASS
 
 
@@ -182,17 +182,19 @@ TENANTS = [f"orders_{tenant}" for tenant in ("acme", "globex", "hooli", "initech
 def test_words_of_a_grid_are_data() -> None:
     (finding,) = run_rule(rule, _tables(MACHINES, "value")).findings
     assert finding.message == (
-        "16 measurements named {part_1}_{part_2}_{part_3} should be measurement readings and tags part_1, part_2, and "
-        "part_3."
+        "16 measurements named {first_part}_{second_part}_{third_part} should be measurement "
+        "readings and tags first_part (such as a), second_part (such as mill), and third_part (such as power)."
     )
     (change,) = finding.changes
     assert isinstance(change, MergeMeasurements)
-    assert change.members[0] == Merged("a_mill_power", (("part_1", "a"), ("part_2", "mill"), ("part_3", "power")))
+    assert change.members[0] == Merged(
+        "a_mill_power", (("first_part", "a"), ("second_part", "mill"), ("third_part", "power"))
+    )
 
 
 def test_word_that_varies_is_data_unless_it_may_be_a_quantity() -> None:
     (finding,) = run_rule(rule, _tables(TENANTS, "total", "items")).findings
-    assert finding.subject.measurement == "orders_{part_2}"
+    assert finding.subject.measurement == "orders_{second_part}"
     # A collector names each measurement after its only value.
     quantities = [f"http_req_{what}" for what in ("blocked", "connecting", "duration", "receiving", "sending")]
     assert run_rule(rule, _tables(quantities, "value")).outcome is Outcome.PASS
@@ -252,11 +254,13 @@ def test_tables_of_one_type_of_value_each_are_kept_apart() -> None:
 
 def test_tables_with_the_same_columns_are_one_list() -> None:
     (finding,) = run_rule(rule, _alike([f"{city}_boilers" for city in CITIES], "temperature", "pressure")).findings
-    assert finding.subject == Subject("main", "{part_1}_boilers")
-    assert finding.message == ("5 tables named {part_1}_boilers should be table boilers and column part_1.")
+    assert finding.subject == Subject("main", "{first_part}_boilers")
+    assert finding.message == (
+        "5 tables named {first_part}_boilers should be table boilers and column first_part (such as berlin)."
+    )
     (merge,) = finding.changes
     assert isinstance(merge, MergeMeasurements)
-    assert [member.tags for member in merge.members] == [(("part_1", city),) for city in CITIES]
+    assert [member.tags for member in merge.members] == [(("first_part", city),) for city in CITIES]
 
 
 @pytest.mark.parametrize(
@@ -311,7 +315,7 @@ def test_tables_of_events_with_measured_values_are_one_list() -> None:
         [f"{name}_trades" for name in ("aapl", "msft", "sap", "ibm", "tsla")], "price", "size", kind=TableKind.EVENTS
     )
     (finding,) = run_rule(rule, trades).findings
-    assert finding.subject.measurement == "{part_1}_trades"
+    assert finding.subject.measurement == "{first_part}_trades"
 
 
 def _containers(count: int, *forms: str) -> list[str]:

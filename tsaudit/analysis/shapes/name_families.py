@@ -146,7 +146,7 @@ def _family(group: Sequence[NameReading]) -> NameFamily:
         template=first.template + last,
         members=tuple(reading.name for reading in group),
         measurement=measurement,
-        tags=tuple(_proposed_tags(first.data)),
+        tags=tuple(_proposed_tags(first)),
         field=field,
     )
 
@@ -161,12 +161,37 @@ def _proposed_name(reading: NameReading) -> tuple[str, str | None]:
     return reading.field or "readings", None
 
 
-def _proposed_tags(data: Sequence[tuple[str, str]]) -> Iterator[Attribute]:
+def _proposed_tags(reading: NameReading) -> Iterator[Attribute]:
+    """Named after what they are. A number is named after the word before it, or else after its place."""
     seen: dict[str, int] = defaultdict(int)
-    for position, (kind, text) in enumerate((d for d in data if d[0] != "date"), 1):
-        name = f"part_{position}" if kind == "n" else kind
+    places = [found.start() for found in re.finditer(r"\{\w+\}", reading.template)]
+    if len(places) != len(reading.data):  # The name itself contains braces.
+        places = [0] * len(reading.data)
+    varying = [(kind, text, at) for (kind, text), at in zip(reading.data, places, strict=True) if kind != "date"]
+    for position, (kind, text, at) in enumerate(varying):
+        name = (_counted(reading.template, at) or place_name(position)) if kind == "n" else kind
         seen[name] += 1
         yield Attribute(name if seen[name] == 1 else f"{name}_{seen[name]}", text)
+
+
+def _counted(template: str, at: int) -> str:
+    """What the number at this place counts, by the word before it; empty if there is none."""
+    stem = re.search(r"([A-Za-z]+)[^A-Za-z0-9{}]*$", template[:at])
+    is_part = "." in template and re.search(r"\.$", template[:at]) and re.match(r"\{n\}(\.|$)", template[at:])
+    return "" if stem is None else stem[1].lower() if is_part else f"{stem[1].lower()}_number"
+
+
+_ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
+
+
+def place_name(position: int) -> str:
+    """The name of a part of which nothing but its place is known, counted from 0."""
+    return f"{_ORDINALS[position]}_part" if position < len(_ORDINALS) else f"part_{position + 1}"
+
+
+def is_place_name(name: str) -> bool:
+    """Whether it says nothing but the place."""
+    return re.fullmatch(rf"({'|'.join(_ORDINALS)})_part|part_\d+", name) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +209,7 @@ def parsed_names(family: NameFamily) -> Iterator[ParsedName]:
     """The data in the name of each member."""
     for group in _groups(family.members):
         for reading in group:
-            tags = tuple((part.name, part.example) for part in _proposed_tags(reading.data))
+            tags = tuple((part.name, part.example) for part in _proposed_tags(reading))
             yield ParsedName(reading.name, tags, (reading.field or "") if family.field else "")
 
 

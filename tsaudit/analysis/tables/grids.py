@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.analysis.shapes.identifiers import beginning
-from tsaudit.analysis.shapes.name_families import ParsedName
+from tsaudit.analysis.shapes.name_families import ParsedName, place_name
 from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
 
 STATISTIC: Final = re.compile(
@@ -57,7 +57,7 @@ class Grid:
     """Names that combine words from several lists."""
 
     template: str
-    """The name with `{part_<n>}` for each varying place."""
+    """The name with `{first_part}` and so on for each varying place."""
     members: tuple[str, ...]
     """Sorted."""
     measurement: str
@@ -125,7 +125,7 @@ def whole(names: Collection[str], fewest: int = FEWEST_ALIKE) -> list[Grid]:
     if len(names) < fewest or _name_resolutions(names):
         return []
     ordered = tuple(sorted(names))
-    return [Grid("{part_1}", ordered, "", ("part_1",), tuple((name,) for name in ordered))]
+    return [Grid(f"{{{place_name(0)}}}", ordered, "", (place_name(0),), tuple((name,) for name in ordered))]
 
 
 def quantities_of_things(names: Collection[str]) -> list[Grid]:
@@ -152,8 +152,9 @@ def quantities_of_things(names: Collection[str]) -> list[Grid]:
     members = tuple(sorted(words))
     joint = first[: len(first) - len(first.lstrip(_JOINTS))]
     rows = tuple(words[name] for name in members)
-    template = f"{before}{{part_1}}{joint}{{part_2}}"
-    return [Grid(template, members, before.strip(_JOINTS).lower(), ("part_1", "part_2"), rows)]
+    names_of = (place_name(0), place_name(1))
+    template = f"{before}{{{names_of[0]}}}{joint}{{{names_of[1]}}}"
+    return [Grid(template, members, before.strip(_JOINTS).lower(), names_of, rows)]
 
 
 def _shortest(heads: Collection[str]) -> set[str]:
@@ -187,13 +188,13 @@ def _grid(names: Sequence[str]) -> Grid | None:
         return None
     fixed = [words[0] for words in columns if len(words) == 1]
     separators = [s.replace("^", "") for s in _split(names[0])[1]]
-    pieces = [f"{{part_{place + 1}}}" if place in varying else words[0] for place, words in enumerate(columns)]
+    pieces = [f"{{{place_name(place)}}}" if place in varying else words[0] for place, words in enumerate(columns)]
     template = "".join(piece + separator for piece, separator in zip(pieces, [*separators, ""], strict=True))
     return Grid(
         template=template,
         members=tuple(names),
         measurement="_".join(word.lower() for word in fixed if word),
-        names=tuple(f"part_{place + 1}" for place in varying),
+        names=tuple(map(place_name, varying)),
         rows=tuple(tuple(words[place] for place in varying) for words in split),
     )
 

@@ -220,12 +220,15 @@ def _of_collections(case: Case, names: list[str], families: Sequence[NameFamily]
 
 def _finding(case: Case, database: str, group: Sequence[_Family], names: int) -> Finding:
     """One finding about families of one cause. `names`: of all measurements of the database."""
+    from tsaudit.analysis.shapes.name_families import is_place_name
+
     (family, _), *others = group
     tags, count = {part.name: part.example for part in family.tags}, len(family.members)
     kind = case.engine.words.measurement
     word = "field" if case.engine.keeps_documents else "column" if case.engine.infers_roles else case.engine.words.tag
     proposal = [f"{kind} {family.measurement}"]
-    proposal += [f"{word}{'s' if len(tags) > 1 else ''} {listed(list(tags))}"] if tags else []
+    named = [f"{name} (such as {value})" if is_place_name(name) else name for name, value in tags.items()]
+    proposal += [f"{word}{'s' if len(tags) > 1 else ''} {listed(named)}"] if tags else []
     proposal += [f"field {family.field}"] if family.field else []
     message = f"{many(count, kind)} named {family.template} should be {listed(proposal)}."
     in_all = count + sum(len(one.members) for one, _ in others)
