@@ -71,6 +71,10 @@ class Reach(enum.StrEnum):
     """The other finding is about the same measurement, one of its columns, or a family that the measurement
     belongs to.
     """
+    CONTRIBUTOR = "contributor"
+    """The other finding has the same main contributor, and is about the same place, a part of it, or the whole that it
+    belongs to.
+    """
 
 
 @dataclass(frozen=True, slots=True)

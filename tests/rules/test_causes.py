@@ -69,6 +69,39 @@ def test_nothing_is_hidden_behind_what_is_less_severe(cause: Severity, consequen
     assert len(found["BBB001"].findings) == kept
 
 
+LIMIT = _rule("BBB001", AAA001=Reach.CONTRIBUTOR)
+
+
+@pytest.mark.parametrize(
+    ("growth", "limit", "severities"),
+    [
+        (_at("m", main_contributor="pod"), _at("", main_contributor="pod"), [WARN]),
+        # What is more severe makes its cause so.
+        (_at("m", main_contributor="pod"), _at("m", CRITICAL, main_contributor="pod"), [CRITICAL]),
+        (_at("", main_contributor="pod"), _at("m", main_contributor="pod"), [WARN]),
+        # A growth that costs nothing is no cause.
+        (_at("m", INFO, main_contributor="pod"), _at("", main_contributor="pod"), [INFO, WARN]),
+        (_at("m", main_contributor="pod"), _at("", main_contributor="host"), [WARN, WARN]),
+        (_at("m", main_contributor="pod"), _at("n", main_contributor="pod"), [WARN, WARN]),
+        (_at("m"), _at("m"), [WARN, WARN]),
+    ],
+)
+def test_what_has_the_same_contributor_is_one_finding(
+    growth: Finding, limit: Finding, severities: list[Severity]
+) -> None:
+    limit = replace(limit, severity_reason="no room is left")
+    found = _judged((_result("AAA001", growth), _result("BBB001", limit)), (_rule("AAA001"), LIMIT))
+    assert [f.severity for result in found.values() for f in result.findings] == severities
+    if severities == [CRITICAL]:
+        assert found["AAA001"].findings[0].severity_reason == "no room is left"
+
+
+def test_limit_that_a_growth_reaches_is_part_of_the_growth() -> None:
+    rule = rule_named("CAR001")
+    assert rule is not None
+    assert rule.follows_from["CAR004"] is Reach.CONTRIBUTOR
+
+
 def test_chain_ends_at_the_finding_that_stands() -> None:
     rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT), _rule("CCC001", BBB001=Reach.SUBJECT))
     found = _judged([_result(code, _at("m.id")) for code in ("CCC001", "BBB001", "AAA001")], rules)

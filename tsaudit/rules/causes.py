@@ -76,12 +76,29 @@ def _cause(
     """The finding that it follows from; None if it stands for itself."""
     for code, reach in rule.follows_from.items():
         subject = finding.subject
+        if reach is Reach.CONTRIBUTOR:
+            # The cause becomes as severe as what follows from it.
+            same = (n for n, one in enumerate(found.get(code, ())) if _has_same_contributor(one, finding))
+            if (position := next(same, None)) is not None:
+                return code, position
+            continue
         at = subject if reach is Reach.SUBJECT else Subject(subject.database, subject.measurement)
         for place in places.get((code, reach, at), ()):
             # A finding is never hidden behind a less severe one.
             if found[code][place[1]].severity.rank >= finding.severity.rank:
                 return place
     return None
+
+
+def _has_same_contributor(cause: Finding, finding: Finding) -> bool:
+    a, b = cause.subject, finding.subject
+    pairs = ((a.database, b.database), (a.measurement, b.measurement))
+    return (
+        cause.severity is not Severity.NOTE
+        and cause.main_contributor is not None
+        and cause.main_contributor == finding.main_contributor
+        and all("" in pair or pair[0] == pair[1] for pair in pairs)
+    )
 
 
 def _named(finding: Finding) -> Iterator[Subject]:
@@ -126,6 +143,10 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     shown = [Evidence(f"also {code}", other.message) for code, other in under[:_MOST_EVIDENCE]]
     more = len(under) - len(shown)
     shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
+    worst = max((finding, *(other for _, other in under)), key=lambda one: one.severity.rank)
+    finding = replace(
+        finding, severity=worst.severity, severity_reason=worst.severity_reason, consequence=worst.consequence
+    )
     changes = finding.changes
     if all(isinstance(change, Diagnose) for change in changes):
         # Changes of the others would otherwise be about what this one changes anyway. Those of notes stay theirs.

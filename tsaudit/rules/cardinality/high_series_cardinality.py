@@ -34,7 +34,7 @@ _UNKNOWN = "Find the measurement that grew and the tag that multiplies its serie
     title="Too many series for the limit",
     costs={Currency.LIMIT},
     guidelines=("A1", "A2", "A3", "A8", "E1"),
-    follows_from={"SRV001": Reach.SUBJECT},
+    follows_from={"SRV001": Reach.SUBJECT, "CAR004": Reach.CONTRIBUTOR},
     requires={"series_listing"},
     uses={"database_series", "options", "server_status"},
     kinds=SERIES_KINDS,
@@ -55,7 +55,9 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
 
     Where the server, a plan, or the configuration sets the limit, the finding is as severe as the limit is near. A
     limit that this server may not enforce, such as that of InfluxDB 1.x, which holds only for the index in memory, is a
-    warning at most; more series than the limit prove that it is not enforced. A number that nobody set is a note.
+    warning at most; more series than the limit prove that it is not enforced. A number that nobody set is a note. If
+    runaway-cardinality reports the growth that brought the series near the limit, by the same tag, the limit is part of
+    that finding.
 
     ## Example
 
