@@ -71,6 +71,21 @@ def test_numbers_of_things_are_no_numbers(sample: tuple[str, ...]) -> None:
     assert not run_rule(rule, _profile(_text(*sample))).findings
 
 
+@pytest.mark.parametrize("other", ["0.42; 1.87", "0.42 1.87 2.5", "-, 0.75", "1.5 / 2.5"])
+def test_numbers_and_lists_of_them_stay_text(other: str) -> None:
+    """Of a test that is repeated, such as the weights of each weighing."""
+    finding = _finding(_text(*(f"{n * 0.37:.2f}" for n in range(2, 90)), other, "-", key="weights"))
+    assert finding.changes == ()
+    assert f"; others are lists of numbers, such as {other}." in finding.message
+    assert "weights stays text" in finding.fix
+
+
+@pytest.mark.parametrize("other", ["-", "n/a", "1,250", "12:30"])
+def test_exceptions_that_are_no_lists_are_left_out(other: str) -> None:
+    (change,) = _finding(_text(*(f"{n * 0.37:.2f}" for n in range(2, 90)), other, key="weights")).changes
+    assert isinstance(change, ChangeType)
+
+
 @pytest.mark.parametrize("key", ["DEVICE", "Site", "Sensor Nr"])
 def test_numbers_under_the_name_of_a_source_are_no_numbers(key: str) -> None:
     assert not run_rule(rule, _profile(_text("7", "12", "134", key=key))).findings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -50,8 +51,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     fractions, and the finding says to what it rounds. Not reported are numbers in a unique index, floats of SQLite,
     where only values have a type, text with leading zeros, fields named like codes or devices, whole numbers of one
     length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
-    `off`. A text field with numbers for some attributes and texts for others is reported if a tag names the attribute,
-    and each source has several.
+    `off`. Where some values are lists of numbers, such as the times of several attempts, the text has to stay, and the
+    numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is reported
+    if a tag names the attribute, and each source has several.
 
     ## Why it matters
 
@@ -80,7 +82,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         for field in measurement.fields:
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
             if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
-                yield _finding(measurement, field, kind)
+                lists = _lists(field) if kind in ("integer", "float") else ()
+                yield _with_lists(measurement, field, kind, lists) if lists else _finding(measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             elif case.engine.enforces_types and _is_whole(field) and not is_in_key:
@@ -162,6 +165,32 @@ def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
     if field.whole_ratio is not None:
         return ()
     return tuple(v for v in field.sample if v.strip() and shapes.number_kind((v,)) not in _FITS[kind])[:5]
+
+
+_ONE: Final = r"(?:-?\d+(?:\.\d+)?|-)"
+_LIST: Final = re.compile(rf"(?!\d{{1,3}}(?:,\d{{3}})+$){_ONE}(?:(?:\s*[,;|]\s*|\s+[:/]?\s*){_ONE})+")
+
+
+def _lists(field: Field) -> tuple[str, ...]:
+    """Some values that are lists of numbers, such as one for each attempt."""
+    return tuple(v for v in field.sample if _LIST.fullmatch(v.strip()) and any(map(str.isdigit, v)))[:3]
+
+
+def _with_lists(measurement: Measurement, field: Field, kind: str, lists: tuple[str, ...]) -> Finding:
+    """A type of numbers would lose the lists."""
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        impact=_impact(measurement, field, kind),
+        message=f"Field {field.key} is stored as {' and '.join(field.types)}, and {_of_values(field, kind)} are "
+        f"{_WORDS[kind]}; others are lists of numbers, such as {lists[0]}.",
+        fix=f"Write what is computed with, such as the sum or the last number of each list, to a new column such as "
+        f"{field.key}_number. {field.key} stays text: a number has no room for a list.",
+        main_contributor=field.key,
+        samples=(lists[0], *(v for v in field.sample if v not in lists))[:3],
+        evidence=(Evidence("lists of numbers", listed(lists)),),
+        facts=("field_types", "field_values"),
+        source=field.distinct.source if field.distinct else None,
+    )
 
 
 def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
