@@ -43,6 +43,12 @@ AIR = dataclasses.replace(
         a_field("celsius", types=("double", "int"), distinct=a_count(60)),
     ),
 )
+WORDS = tuple(
+    f"the {one} {other} fell on the {where}"
+    for one in ("old", "new", "red", "big", "far")
+    for other in ("book", "lamp", "tool", "vase")
+    for where in ("floor", "desk", "road", "sand")
+)
 
 
 def _found(measurement: Measurement) -> tuple[Finding, ...]:
@@ -62,6 +68,24 @@ def test_constant_names_no_source() -> None:
     assert 'metaField: "sensor"' in finding.fix
     alone = [field for field in (*AIR.fields, kind) if field.key != "sensor.id"]
     assert not _found(dataclasses.replace(AIR, fields=tuple(alone)))
+
+
+@pytest.mark.parametrize(
+    ("values", "value_bytes", "sample", "are_events"),
+    [
+        (95, 40.0, WORDS, True),
+        # The same few texts, short ones, and IDs.
+        (20, 40.0, WORDS, False),
+        (95, 5.0, WORDS, False),
+        (95, 40.0, tuple(f"{n * 7919**9 % 16**32:032x}" for n in range(1, 95)), False),
+    ],
+)
+def test_documents_with_texts_of_their_own_are_events(
+    values: int, value_bytes: float, sample: tuple[str, ...], are_events: bool
+) -> None:
+    text = a_field("remarks", types=("string",), distinct=a_count(values), sample=sample, value_bytes=value_bytes)
+    findings = _found(dataclasses.replace(AIR, fields=(*AIR.fields, text)))
+    assert (not findings) is are_events
 
 
 def _of_size(data: int, index: int, days_old: int) -> Measurement:

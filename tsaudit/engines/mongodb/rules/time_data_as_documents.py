@@ -23,6 +23,11 @@ _MOST_SOURCES: Final = 0.2
 _FEWEST_VALUES: Final = 0.05
 """Values for each document read: measured ones vary."""
 
+_OWN_TEXTS: Final = 0.5
+"""Values for each document that has one, from which on most texts occur once."""
+_MOST_OWN: Final = 0.25
+"""Part of a document that such texts fill."""
+
 
 @rule(
     code="DOC007",
@@ -37,7 +42,8 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
     """Collections that should be time series: a time, a repeated source, and numbers that vary.
 
     Documents with a meaningful ID, as `_id` or under another unique index, are not measurements: a time series
-    collection cannot enforce uniqueness.
+    collection cannot enforce uniqueness. Nor are documents of which texts that hardly come again, such as the bodies of
+    requests, fill a quarter or more: these are events.
 
     The cost is what is certain to go: the index on `_id`, which a time series collection does not have, and in each
     document the names of the fields and the source, which a bucket contains once. What compression saves already is
@@ -70,7 +76,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
         return
     read = measurement.documents.read if measurement.documents else 0
-    if read < ENOUGH or _has_to_be_unique(measurement):
+    if read < ENOUGH or _has_to_be_unique(measurement) or _are_events(measurement):
         return
     sources = [f for f in measurement.fields if _names_source(measurement, f)]
     values = [f for f in measurement.fields if _is_measured(case, measurement, f)]
@@ -84,6 +90,23 @@ def _has_to_be_unique(measurement: Measurement) -> bool:
     if own is not None and own.types != ("objectId",):
         return True
     return any(index.unique and index.columns != (DOCUMENT_ID,) for index in measurement.indexes or ())
+
+
+def _are_events(measurement: Measurement) -> bool:
+    """Whether much of each document is text of its own, such as the body of a request: no bucket contains that once,
+    and whoever looks for it wants the document. IDs are no such texts.
+    """
+    from tsaudit.analysis.shapes.identifiers import identifier_kind
+
+    read = measurement.documents.read if measurement.documents else 0
+    mean = measurement.documents.mean_bytes if measurement.documents else 0.0
+    own = 0.0
+    for field in measurement.fields:
+        present = _present(field)
+        varies = field.distinct is not None and field.distinct.value > _OWN_TEXTS * present * read
+        if field.types == ("string",) and varies and identifier_kind(field.sample) is None:
+            own += present * (field.value_bytes or 0.0)
+    return own >= _MOST_OWN * mean > 0
 
 
 def _share(measurement: Measurement, field: Field) -> float:
