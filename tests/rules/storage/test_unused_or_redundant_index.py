@@ -292,6 +292,26 @@ def test_rows_at_a_price_where_no_bytes_are_reported(rows: int, severity: str) -
     assert _bytes_of(finding) == rows * 64
 
 
+def _with_plant(*indexes: Index, share: float = 1.0) -> str:
+    status = TableStatus(common={"plant": share, "host": 0.3})
+    findings = run_rule(rule, _profile(*indexes, engine="postgresql", status=status)).findings
+    return findings[0].message if findings else ""
+
+
+def test_columns_with_one_value_do_not_count() -> None:
+    both, own = an_index("both", "plant", "host"), an_index("own", "host", "time")
+    said = "Index both on (plant, host) is not needed: own (host, time) serves the same searches, as all rows have the "
+    assert _with_plant(both, own) == f"{said}same plant."
+    # Elsewhere in the index, too.
+    assert "as all rows have the same plant" in _with_plant(an_index("both", "host", "plant"), own)
+    # Who looks for a host alone cannot use it.
+    assert not _with_plant(an_index("both", "plant", "host", "time"), an_index("own", "host"))
+    assert not _with_plant(both, own, share=0.9999)
+    assert not _with_plant(dataclasses.replace(both, unique=True), own)
+    # Where all columns have one value, none of another index is the same.
+    assert not _with_plant(an_index("both", "plant"), own)
+
+
 def test_no_price_where_nobody_measured_one() -> None:
     key = an_index("PRIMARY", "host", "region", kind="primary", constraint=True)
     inverted = an_index("i", "host", kind="inverted")

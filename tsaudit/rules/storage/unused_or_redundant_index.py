@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
@@ -11,7 +11,7 @@ from tsaudit.engines.engine import Engine
 from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
-from tsaudit.model.profile import Index, Measurement
+from tsaudit.model.profile import How, Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number, percent, rows_of, size
 
@@ -54,7 +54,8 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     Reported are:
 
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
-      B-tree), whatever their direction: a B-tree is read both ways;
+      B-tree), whatever their direction: a B-tree is read both ways. Columns with the same value in all rows do not
+      count, as far as that was counted or PostgreSQL's statistics say so;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
     - an index of PostgreSQL on one column of which 99.9% of the rows have the same value, or none, by its
@@ -197,12 +198,21 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
 def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> _Unneeded | None:
     """What does the index's work without it; None if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
+    constant = _constants(measurement)
     if why := engine.index_unused(index, on_time=on_time):
         return _Unneeded(index, why)
     # One that nothing replaces in turn: whatever is dropped, it stays.
-    last = [i for i in indexes if _replaces(i, index) and not any(_replaces(other, i) for other in indexes)]
+    last = [
+        i
+        for i in indexes
+        if _replaces(i, index, constant) and not any(_replaces(other, i, constant) for other in indexes)
+    ]
     if last:
         other = min(last, key=_by_need)
+        if other.columns[: len(index.columns)] != index.columns:
+            fixed = listed([c for c in index.columns if c in constant])
+            why = f"{other.name} ({_columns(other)}) serves the same searches, as all rows have the same {fixed}"
+            return _Unneeded(index, why, instead=other.name)
         verb = "has" if other.columns == index.columns else "starts with"
         same = f"{verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
         return _Unneeded(index, f"{other.name} ({_columns(other)}) {same}", instead=other.name)
@@ -214,16 +224,28 @@ def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) ->
     return None
 
 
-def _replaces(other: Index, index: Index) -> bool:
-    """Whether any search that uses `index` can use `other`, which stays."""
+def _constants(measurement: Measurement) -> frozenset[str]:
+    """The columns that have the same value in all rows."""
+    status = measurement.status
+    by_statistics = {column for column, share in (status.common if status else {}).items() if share == 1}
+    figures = {t.key: t.values for t in measurement.tags} | {f.key: f.distinct for f in measurement.fields}
+    counted = {c for c, n in figures.items() if n and n.value == 1 and n.source.how is How.EXACT and not n.source.scope}
+    return frozenset(by_statistics | counted)
+
+
+def _replaces(other: Index, index: Index, constant: Collection[str] = ()) -> bool:
+    """Whether any search that uses `index` can use `other`, which stays. `constant`: columns that no search needs,
+    because all rows have the same value.
+    """
     if other.name == index.name or other.kind != index.kind or not other.valid:
         return False
     if other.partial or index.partial or None in index.columns:
         return False
     if other.columns == index.columns:
         return _to_keep(other) < _to_keep(index) and other.unique >= index.unique
-    leading = other.columns[: len(index.columns)]
-    return index.kind in _ORDERED and leading == index.columns and not index.unique
+    needed = tuple(column for column in index.columns if column not in constant)
+    same = any(columns and columns == other.columns[: len(columns)] for columns in (index.columns, needed))
+    return index.kind in _ORDERED and same and not index.unique
 
 
 def _by_need(index: Index) -> tuple[bool, bool, bool, int, str]:
