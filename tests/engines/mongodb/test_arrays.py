@@ -29,13 +29,22 @@ _ID: Final = bson.ObjectId.from_datetime(NOW)
         {"ts": int(NOW.timestamp())},
         {"timestamp": NOW.timestamp() * 1000},
         {"_id": _ID, "v": 1},
+        NOW.isoformat(),
+        {"text": "2026-03", "when": f"{NOW:%Y-%m-%d %H:%M}"},
+        {"v": 1, "source": {"unit": 7, "read": NOW}},
     ],
 )
 def test_time_of_an_item(item: Any) -> None:
     assert ends([item, 7, item]) == (NOW, NOW)
 
 
-@pytest.mark.parametrize("item", [7, 1_774_000_000, "2026", {"v": 1_774_000_000}, {"user": _ID}, _ID, [], [[NOW]], {}])
+def test_items_that_are_added_at_the_start() -> None:
+    assert ends([{"at": NOW}, {"at": NOW - _DAY}]) == (NOW - _DAY, NOW)
+
+
+@pytest.mark.parametrize(
+    "item", [7, 1_774_000_000, "2026", "2026-03-31 99:00", {"v": 1_774_000_000}, {"user": _ID}, _ID, [], [[NOW]], {}]
+)
 def test_item_without_a_time(item: Any) -> None:
     assert ends([item]) == (None, None)
     assert ends([]) == (None, None)
@@ -72,6 +81,15 @@ def test_rate_of_the_array_that_will_be_the_largest() -> None:
 )
 def test_no_rate_when_none_grows_without_bound(arrays: list[DatedArray]) -> None:
     assert growth(arrays, NOW) is None
+
+
+def test_arrays_that_ended_early_show_no_period() -> None:
+    """Most machines were taken away within days; one has been logging for a month."""
+    taken_away = [_array(days, ended=9, items=days) for days in (1, 2, 3, 5)]
+    found = growth([_array(30), *taken_away], NOW)
+    assert found is not None
+    assert found.days == pytest.approx(30)
+    assert growth([_array(30), *taken_away, _array(16, ended=9)], NOW) is None
 
 
 def test_rate_when_arrays_are_as_long_as_their_documents_are_old() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,28 +22,54 @@ _LEAST_SPAN: Final = timedelta(hours=1)
 """Rates from less are chance."""
 _LATE: Final = 0.1
 """Share of the time that the items span, after which one that got no more is finished, but a day at least."""
+_OF_PERIOD: Final = 0.5
+"""Of the time that an array has grown for, from which on one that is finished was of the same period."""
 _AHEAD_DAYS: Final = 90
 """Which document matters most is decided by what it will be then."""
 
 
 def ends(items: Sequence[Any]) -> tuple[datetime | None, datetime | None]:
-    """The times of the first and of the last item of an array, to which items are appended; None for one without."""
-    return (_time_of(items[0]), _time_of(items[-1])) if items else (None, None)
+    """The times of the oldest and of the newest item of an array, to which items are added at its end or its start;
+    None for one without.
+    """
+    first, last = (_time_of(items[0]), _time_of(items[-1])) if items else (None, None)
+    return (last, first) if first and last and _utc(last) < _utc(first) else (first, last)
+
+
+def _utc(time: datetime) -> datetime:
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _time_of(item: Any) -> datetime | None:
-    """A date in the item, else a number named like a time, else the time in an ID of its own."""
+    """A date in the item, as such or as text, else a number named like a time, else the time in an ID of its own, else
+    a time further inside.
+    """
     if isinstance(item, datetime):
         return item
+    if isinstance(item, str):
+        return _from_text(item)
     if isinstance(item, list):
         return _time_of(item[0]) if item and not isinstance(item[0], list) else None
     if not isinstance(item, Mapping):
         return None
-    dates = (value for value in item.values() if isinstance(value, datetime))
+    dates = (_time_of(value) for value in item.values() if isinstance(value, datetime | str))
     counted = (_from_epoch(value) for key, value in item.items() if str(key).lower() in time_names())
     own = item.get("_id")
     created = own.generation_time if isinstance(own, bson.ObjectId) else None
-    return next((found for found in (*dates, *counted, created) if found is not None), None)
+    inside = (_time_of(value) for value in item.values() if isinstance(value, Mapping))
+    return next((found for found in (*dates, *counted, created, *inside) if found is not None), None)
+
+
+_AS_TEXT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")
+
+
+def _from_text(text: str) -> datetime | None:
+    if not _AS_TEXT.fullmatch(text):
+        return None
+    try:
+        return _utc(datetime.fromisoformat(text))
+    except ValueError:
+        return None
 
 
 def _from_epoch(value: Any) -> datetime | None:
@@ -76,23 +103,25 @@ class DatedArray:
 def growth(arrays: Iterable[DatedArray], now: datetime) -> ItemGrowth | None:
     """How the array grows that will make the largest document; None if none of them grows without bound.
 
-    They do not where as many are finished: then each document is one of a period.
+    They do not where as many are finished that took about as long: then each document is one of a period.
     """
     # Times that are ahead are plans.
     known = [one for one in arrays if one.span >= _LEAST_SPAN and one.last <= now + timedelta(days=1)]
     lengths = Counter(one.items for one in known)
     growing: list[DatedArray] = []
-    finished = 0
+    finished: list[DatedArray] = []
     for one in known:
         margin = max(_LATE * one.span, timedelta(days=1))
         # An array of which the oldest items are removed is as long as others, and began after its document.
         is_cut = lengths[one.items] > 1 and (one.created is None or one.first - one.created > margin)
         if now - one.last > margin:
-            finished += 1
+            finished.append(one)
         elif not is_cut:
             growing.append(one)
-    if not growing or finished >= len(growing):
+    if not growing:
         return None
     worst = max(growing, key=lambda one: one.document_bytes + _AHEAD_DAYS * one.bytes_per_day)
+    if sum(one.span >= _OF_PERIOD * worst.span for one in finished) >= len(growing):
+        return None
     days = worst.span / timedelta(days=1)
     return ItemGrowth(worst.document_bytes, worst.bytes_per_day, worst.items / days, days)
