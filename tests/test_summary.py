@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tsaudit import summary
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
@@ -146,6 +146,21 @@ def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome
     marks = {fingerprint(result.target, "CAR001", TABLE)}
     told = summary.of_result(result, a_profile(), marks)
     assert (told.headline, told.figures, told.first_step) == (expected, (), "")
+
+
+def test_guessed_roles_are_to_be_confirmed_where_nothing_is_wrong() -> None:
+    guessed = a_tag("depot", role_reason="18 times on average")
+    declared = a_tag("line", role_reason="part of the table's key, with the time")
+    profile = a_profile(a_measurement("trams", tags=(guessed, declared)), a_measurement("buses", tags=(declared,)))
+    result = a_result(a_rule_result(outcome=Outcome.PASS))
+    assert summary.of_result(result, profile).first_step == (
+        f"1 role in 1 table was guessed, so findings about tags there are notes only. To confirm what is right: "
+        f"`tsaudit check {result.target} --roles`."
+    )
+    assert not summary.of_result(result, a_profile(a_measurement(tags=(declared,)))).first_step
+    # What is wrong comes first.
+    wrong = a_result(a_rule_result(a_finding(TABLE, fix="Do a.")))
+    assert summary.of_result(wrong, profile).first_step == "Do a."
 
 
 def test_day_is_that_of_the_audit() -> None:

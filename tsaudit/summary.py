@@ -6,6 +6,7 @@ Report, Slack, command line, Dagster, and JSON show the same summary, in the sam
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
@@ -121,7 +122,8 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
             muted_count += 1
         elif finding.severity is not Severity.NOTE:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)
-    return Summary(_nothing_wrong(result, profile, muted_count))
+    guessed = "" if muted_count else _to_confirm(result.target, profile)
+    return Summary(_nothing_wrong(result, profile, muted_count), first_step=guessed)
 
 
 def rules_evaluated(result: AuditResult) -> int:
@@ -150,6 +152,24 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> 
     if not result.is_complete(profile):
         return f"Nothing wrong was found: {rules} evaluated, but not everything was measured"
     return f"Nothing wrong was found: {rules} evaluated on complete figures"
+
+
+def _to_confirm(target: str, profile: Profile | None) -> str:
+    """What to do about roles that were guessed, by which nothing is more than a note; empty if none was."""
+    from tsaudit.analysis.columns.roles import is_guess
+
+    tables = [m for m in profile.measurements if any(is_guess(t.role_reason) for t in m.tags)] if profile else []
+    if not tables:
+        return ""
+    roles = sum(is_guess(tag.role_reason) for table in tables for tag in table.tags)
+    return confirm(target, roles, len(tables))
+
+
+def confirm(target: str, roles: int, tables: int) -> str:
+    """How to make more than notes of what rests on guessed roles. `roles`: in so many tables."""
+    guessed = f"{many(roles, 'role')} in {many(tables, 'table')} {'was' if roles == 1 else 'were'} guessed"
+    command = f"tsaudit check {shlex.quote(target)} --roles"
+    return f"{guessed}, so findings about tags there are notes only. To confirm what is right: `{command}`."
 
 
 # --- The three figures ------------------------------------------------------------------------------------------------

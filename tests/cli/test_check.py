@@ -387,10 +387,12 @@ def test_roles_that_were_guessed_are_one_list_to_paste(folder: Path, tsaudit: Ts
     assert yaml.safe_load("\n".join(rest)) == {
         "columns": {"readings": {"kind": "series", "time": "ts", "tags": ["site"], "fields": ["celsius"]}}
     }
+    assert "1 role in 1 table was guessed, so findings about tags there are notes only" in tsaudit("check").output
     # Pasted, nothing is left to confirm.
     pasted = "columns: {readings: {kind: series, time: ts, tags: [site], fields: [celsius]}}"
     (folder / "tsaudit.yaml").write_text(f"{target}, {pasted}}}]\n")
     assert tsaudit("check", "--roles").output == "# shop: 0 roles guessed in 0 tables\n"
+    assert "guessed, so" not in tsaudit("check").output
 
 
 def test_roles_of_a_table_whose_rows_were_not_read_are_not_asked_for() -> None:

@@ -236,6 +236,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     from tsaudit import not_audited
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.model.profile import Reason
+    from tsaudit.summary import confirm
 
     try:
         probed = roles.probed(target, before)
@@ -272,6 +273,8 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     for unused in profile.unused_settings:
         _line("", "warning", str(unused))
     _tables(probed.tables, probed.others)
+    if (guessed := roles.guessed(probed)).roles:
+        _line("", "note", confirm(target.name, guessed.roles, guessed.tables))
     return not missed
 
 

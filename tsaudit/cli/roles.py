@@ -29,6 +29,8 @@ class GuessedRoles:
     entries: tuple[str, ...]
     """Entries below the target's `columns:`: one line for each table, with a comment about what is in doubt."""
     roles: int
+    tables: int
+    """Those with such roles."""
     others: int
     """Number of tables of which no row was read."""
 
@@ -58,7 +60,8 @@ def guessed(found: Probed) -> GuessedRoles:
     read = [(table, _guessed_tags(table)) for table in found.tables if table.kind is not None]
     asked = [(table, tags) for table, tags in read if _is_unclassified(table) or tags]
     roles = sum(len(tags) for _, tags in read)
-    return GuessedRoles(tuple(starmap(_entry, asked)), roles, found.others + len(found.tables) - len(read))
+    tables = sum(bool(tags) for _, tags in read)
+    return GuessedRoles(tuple(starmap(_entry, asked)), roles, tables, found.others + len(found.tables) - len(read))
 
 
 def _entry(table: Measurement, tags: list[str]) -> str:
