@@ -10,7 +10,8 @@ import pytest
 from tests.builders import NOW, a_count, a_measurement, a_profile
 from tsaudit import costs
 from tsaudit.model.profile import Measurement, Profile, TableStatus, Window
-from tsaudit.model.timeline import Timeline
+from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import Case, LimitPolicy
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 
@@ -63,3 +64,18 @@ def _two_days_before(profile: Profile, then: Measurement) -> Profile:
     ago = timedelta(days=2)
     window = Window(profile.window.start - ago, profile.window.end - ago)
     return dataclasses.replace(profile, measurements=(then,), window=window, day=profile.day - ago)
+
+
+@pytest.mark.parametrize(
+    ("engine", "known_since", "after_a_year"),
+    [("duckdb", None, 2e6), ("mongodb", 6, 2e6), ("sqlite", 7, 37.5e6), ("postgresql", None, 37.5e6)],
+)
+def test_rate_that_nobody_counted_is_not_looked_further_ahead_than_back(
+    engine: str, known_since: int | None, after_a_year: float
+) -> None:
+    """1 MB in ten days: PostgreSQL counts the rows that come and go; elsewhere, a week of history shows it."""
+    profile = _queue(engine)
+    points = () if known_since is None else (Point(profile.day - timedelta(days=known_since), 900.0),)
+    case = Case(rule, profile, Timeline(points={("rows", Subject("main", "jobs")): points}), LimitPolicy())
+    impact = costs.of_bytes(case, profile.measurements[0], 1e6, how="")
+    assert impact.after(365) == pytest.approx(after_a_year)

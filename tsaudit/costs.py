@@ -126,28 +126,33 @@ def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str
     if whole is None and rows is not None and measurement.row_bytes is not None:
         # Without the indexes, and what the engine adds to a row.
         whole = round(rows.value * measurement.row_bytes.total)
-    growth = _bytes_growth(case, measurement)
+    growth = counted = _slope_of_bytes(case, measurement)
+    if growth is None:
+        growth = rows_growth(case, measurement)
+    # Nobody knows whether rows were deleted, or loaded at once: it is not looked further ahead than back.
+    at = Subject(measurement.database, measurement.name)
+    is_known = any((case.profile.day - p.day).days >= _SLOPE_DAYS for p in case.timeline.of("rows", at)[:1])
+    is_seen_only = counted is None and not is_known and not case.engine.counts_rows_written
     return Impact(
         Currency.BYTES,
         now=avoidable,
         whole=max(float(whole), avoidable) if whole else None,
         per_day=(growth if growth is None else avoidable * growth) if is_row_data else 0.0,
         kept_days=kept_days(case, measurement),
+        ahead_days=1 / growth if is_seen_only and growth else None,
         how=how,
     )
 
 
-def _bytes_growth(case: Case, measurement: Measurement) -> float | None:
-    """The share of a table's bytes that is added each day: the slope of its history, else that of its rows; None if
-    neither is known.
-    """
+def _slope_of_bytes(case: Case, measurement: Measurement) -> float | None:
+    """The share of a table's bytes that is added each day, by its history; None without a week of it."""
     at = Subject(measurement.database, measurement.name)
     points = case.timeline.of("data_bytes", at)
     if points and (case.profile.day - points[0].day).days >= _SLOPE_DAYS and measurement.storage:
         now = measurement.storage.data_bytes or 0
         grown = (now - points[0].value) / (case.profile.day - points[0].day).days
         return max(grown / now, 0.0) if now else 0.0
-    return rows_growth(case, measurement)
+    return None
 
 
 def index_share(measurement: Measurement) -> float | None:

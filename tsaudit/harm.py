@@ -141,7 +141,8 @@ def _is_material_part(impact: Impact, summed: Impact, group: _Group, harm: Harm)
 
 def _days_ahead(impact: Impact, harm: Harm) -> float:
     """How far ahead an amount is judged."""
-    return harm.horizon.days if impact.currency in (Currency.BYTES, Currency.SERIES) else harm.warning_days
+    days = harm.horizon.days if impact.currency in (Currency.BYTES, Currency.SERIES) else harm.warning_days
+    return days if impact.ahead_days is None else min(days, impact.ahead_days)
 
 
 # --- The table --------------------------------------------------------------------------------------------------------

@@ -14,7 +14,15 @@ from tests.builders import a_source
 from tests.examples import examples
 from tsaudit.analysis.codes import Groups
 from tsaudit.collect.read_rows import ReadColumn
-from tsaudit.collect.row_figures import busiest, filled_in, idle_hours, is_float, numbers_by, series_of_rows
+from tsaudit.collect.row_figures import (
+    busiest,
+    filled_in,
+    idle_hours,
+    is_float,
+    numbers_by,
+    packed_widths,
+    series_of_rows,
+)
 from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
 SOURCE = a_source()
@@ -158,3 +166,9 @@ def test_value_with_most_rows(values: list[object], expected: tuple[str, float] 
 def test_hours_since_a_column_was_written(values: list[str | None], hours: float | None) -> None:
     times = _column([0, 2 * 3_600_000_000, 3 * 3_600_000_000], pa.int64())
     assert idle_hours(_column(values, pa.string()), times) == hours
+
+
+def test_whole_numbers_of_sqlite_take_what_they_need() -> None:
+    values = [0, 1, None, -128, 127, 128, 70_000, 20_000_000, 1_700_000_000_000, 2**60]
+    widths = packed_widths({"n": ReadColumn(pa.chunked_array([values])), "x": ReadColumn(pa.chunked_array([[1.5]]))})
+    assert widths == {"n": pytest.approx((0 + 0 + 0 + 1 + 1 + 2 + 3 + 4 + 6 + 8) / 10)}

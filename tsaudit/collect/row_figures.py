@@ -131,6 +131,24 @@ def _width(column: ReadColumn) -> float:
     return float(lengths + _HEADER_BYTES * column.filled) / len(column)
 
 
+_PACKED: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 6}
+"""Bytes that a whole number needs to those it takes, in SQLite: 0 and 1 take none, the largest ones 8."""
+
+
+def packed_widths(columns: Mapping[str, ReadColumn]) -> dict[str, float]:
+    """The mean bytes of whole numbers, by column, where they take only what they need, nulls included."""
+    return {name: _packed_width(column) for name, column in columns.items() if pa.types.is_integer(column.type)}
+
+
+def _packed_width(column: ReadColumn) -> float:
+    values = column.values.drop_null().to_numpy().astype(np.float64)
+    widths = np.full(len(values), 8.0)
+    for needed in sorted(_PACKED, reverse=True):
+        widths[(values >= -(2.0 ** (8 * needed - 1))) & (values < 2.0 ** (8 * needed - 1))] = _PACKED[needed]
+    widths[(values == 0) | (values == 1)] = 0
+    return float(widths.sum()) / len(column)
+
+
 def series_of_rows(tags: Sequence[ReadColumn], rows: int) -> Codes:
     """A number per row, the same for rows with the same tag set."""
     return combined([tag.codes for tag in tags], rows)

@@ -23,6 +23,7 @@ from tsaudit.collect.row_figures import (
     idle_hours,
     likely_drops,
     numbers_by,
+    packed_widths,
     point_sample,
     repeats,
     reports,
@@ -232,7 +233,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         rows_apart=None,
     )
     if runner.engine.repeats_texts:
-        known = replace(known, row_bytes=_row_bytes(draft, source))
+        known = replace(known, row_bytes=_row_bytes(draft, source, packs_integers=runner.engine.packs_integers))
     draft = replace(draft, measurement=known)
     return draft if draft.time is None else _over_time(runner, draft, source)
 
@@ -278,7 +279,7 @@ def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
     return replace(draft, measurement=known)
 
 
-def _row_bytes(draft: Draft, source: Source) -> RowBytes:
+def _row_bytes(draft: Draft, source: Source, *, packs_integers: bool) -> RowBytes:
     assert draft.sample is not None
     columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
     own_time = draft.time.name if draft.time else None
@@ -288,6 +289,8 @@ def _row_bytes(draft: Draft, source: Source) -> RowBytes:
         if (may_be_long(c.data_type) or not c.data_type) and c.name != own_time
     }
     stored = draft.measurement.status.widths if draft.measurement.status else {}
+    if packs_integers:
+        stored = packed_widths(columns) | dict(stored)
     return row_bytes(columns, texts, stored, LONGEST, source)
 
 

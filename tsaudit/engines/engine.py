@@ -7,7 +7,7 @@ code uses this class. Code outside of these packages never compares names of eng
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
+
+_ENTRY_BYTES: Final = 14
+"""Bytes of an index entry, in addition to its values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -309,6 +312,8 @@ class Engine:
     """Bytes on disk of an index of a measurement with hardly any rows."""
     measurement_price: str = ""
     """What a measurement costs by itself, and how that was determined."""
+    packs_integers: bool = False
+    """Whether a whole number takes only the bytes that it needs."""
     repeats_texts: bool = False
     """Whether each row stores the whole text, however many other rows have the same text."""
     row_bytes: float | None = None
@@ -321,10 +326,17 @@ class Engine:
     """
     index_price: str = ""
     """How `index_entry_bytes` was determined, with its source."""
+    counts_rows_written: bool = True
+    """Whether the server counts the rows written and removed; otherwise, only their times show that on the first day."""
     divides_by_time: bool = False
     """Whether the engine itself separates rows by time, so that partitioning by time has no further effect."""
     checks_key_types: bool = False
     """Whether the engine itself restricts the types of key columns."""
+
+    def index_bytes_of(self, widths: Sequence[float]) -> float | None:
+        """Bytes of one row in an index whose values take so many on average; None if nobody measured it."""
+        each = self.index_entry_bytes
+        return None if each is None else max(each, sum(widths) + _ENTRY_BYTES)
 
     def series_bytes(self, measurement: Measurement) -> float | None:  # noqa: ARG002 -- for subclasses
         """Memory of one series of the measurement in bytes, as measured on a server; None if it was not measured."""

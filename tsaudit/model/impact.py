@@ -51,6 +51,8 @@ class Impact:
     """By how much `now` grows a day at the present rate; 0 if it does not grow, None if that is not known."""
     kept_days: float | None = None
     """After how many days added data is removed again; None for never."""
+    ahead_days: float | None = None
+    """For how many days ahead the rate may be expected to hold; None for the whole horizon."""
     days_left: float | None = None
     """Days until a limit is reached, or a mechanism ends; negative if it ended that many days ago. None: neither is in
     sight.
@@ -76,6 +78,7 @@ class Impact:
         rate is not known.
         """
         per_day = self.per_day or 0.0
+        days = days if self.ahead_days is None else min(days, self.ahead_days)
         grown = self.now + per_day * days
         return grown if self.kept_days is None else min(grown, max(self.now, per_day * self.kept_days))
 

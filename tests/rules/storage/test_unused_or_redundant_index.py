@@ -25,7 +25,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Count, Index, Partitioning, Profile, Retention, RowBytes, Storage, TableStatus
 from tsaudit.model.subject import Subject
-from tsaudit.model.timeline import Timeline
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 
 POSTGRESQL = frozenset({"postgresql"})
@@ -277,13 +277,13 @@ def test_rows_that_are_dropped_after_a_month() -> None:
     assert run_rule(rule, _profile(KEY, index, retention=kept, **changes)).findings[0].severity is Severity.NOTE
 
 
-@pytest.mark.parametrize(("rows", "severity"), [(308_000, "note"), (309_500, "warning")])
+@pytest.mark.parametrize(("rows", "severity"), [(2_960_000, "note"), (2_990_000, "warning")])
 def test_rows_at_a_price_where_no_bytes_are_reported(rows: int, severity: str) -> None:
-    """24.6 B a row, and 13.2 times as many rows in a year."""
+    """16.8 B a row, and twice as many rows in another 30 days: nobody has counted what comes."""
     index = an_index("i", "time")
     counted: dict[str, Any] = {"rows": a_count(rows)}
     (finding,) = run_rule(rule, _profile(KEY, index, **counted)).findings
-    assert _bytes_of(finding) == pytest.approx(rows * 24.6)
+    assert _bytes_of(finding) == pytest.approx(rows * 16.8)
     assert finding.severity == severity
     closed: dict[str, Any] = {"first_time": NOW - timedelta(days=28), "last_time": NOW - timedelta(days=8)}
     assert run_rule(rule, _profile(KEY, index, **counted, **closed)).findings[0].severity is Severity.NOTE
@@ -335,11 +335,14 @@ def test_wide_values_take_more_where_no_bytes_are_reported() -> None:
     columns = {"url": 120.0, "time": 20.0, "v": 8.0}
     indexes = an_index("i", "url", sorting=("desc",)), an_index("wide", "url", "time")
     read = RowBytes(columns, (), 1000, a_source())
-    (finding,) = run_rule(rule, _profile(*indexes, rows=a_count(60_000), row_bytes=read)).findings
-    assert _bytes_of(finding) == 60_000 * 134
+    (finding,) = run_rule(rule, _profile(*indexes, rows=a_count(400_000), row_bytes=read)).findings
+    assert _bytes_of(finding) == pytest.approx(400_000 * 1.12 * (8 + 1 + 120))
     assert finding.severity is Severity.WARNING
     assert finding.impact is not None
-    assert finding.impact.whole == 60_000 * 148
+    assert finding.impact.whole == 400_000 * 148
+    short = dataclasses.replace(read, columns={**columns, "url": 1.0})
+    (finding,) = run_rule(rule, _profile(*indexes, rows=a_count(400_000), row_bytes=short)).findings
+    assert _bytes_of(finding) == pytest.approx(400_000 * 11.2)
 
 
 def test_unused_on_the_first_audit_if_it_was_written_with_all_rows() -> None:
@@ -630,7 +633,7 @@ def test_index_by_which_documents_expire_is_needed() -> None:
 
 
 def test_start_of_another_index_is_priced_at_the_rate_of_its_documents() -> None:
-    """4 MB in three days are 490 MB in a year."""
+    """4 MB in three days are 490 MB in a year, once a week of history shows that they go on."""
     narrow = Index("rider_1", "btree", ("rider",), unique=False, constraint=False, partial=False, size_bytes=4_000_000)
     wider = dataclasses.replace(narrow, name="rider_1_at_1", columns=("rider", "at"), size_bytes=6_000_000)
     measurement = a_measurement(
@@ -642,7 +645,15 @@ def test_start_of_another_index_is_priced_at_the_rate_of_its_documents() -> None
         first_time=NOW - timedelta(days=3),
         last_time=NOW,
     )
-    (finding,) = run_rule(rule, a_profile(measurement, engine="mongodb")).findings
+    profile = a_profile(measurement, engine="mongodb")
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.severity is Severity.NOTE
+    assert finding.impact is not None
+    assert finding.impact.after(365) == pytest.approx(4e6 * 2)
+    assert finding.consequence == "8 MB that could be saved in 3 days."
+    counted = (Point(profile.day - timedelta(days=7), 1.0),)
+    known = Timeline(points={("rows", Subject("main", "trips")): counted})
+    (finding,) = run_rule(rule, profile, timeline=known).findings
     assert finding.severity is Severity.WARNING
     assert finding.impact is not None
     assert finding.impact.after(365) == pytest.approx(4e6 * (1 + 365 / 3))

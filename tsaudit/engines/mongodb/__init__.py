@@ -38,6 +38,7 @@ class Mongodb(Engine):
     measuring = "tsaudit.engines.mongodb.measuring"
     keeps_documents = True
     has_costly_measurements = True
+    counts_rows_written = False
     measurement_price = (
         "each collection, and each of its indexes, is an open file: MongoDB advises against more than 10,000 on a "
         "server, https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/"

@@ -35,6 +35,7 @@ class FileEngine(SqlEngine):
     """A database in one file, whose address is `example_url` with another path."""
 
     is_a_file = True
+    counts_rows_written = False
     not_applicable = {
         **SqlEngine.not_applicable,
         "E12": "a table has no partitions",

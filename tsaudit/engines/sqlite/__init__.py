@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import ServerLimit
@@ -24,8 +25,9 @@ class Sqlite(FileEngine):
     limits = (ServerLimit("near-limit.columns", 2_000, "https://www.sqlite.org/limits.html#max_column"),)
     enforces_types = False
     repeats_texts = True
-    index_entry_bytes = 24.6
-    index_price = "24.6 B for each row in an index on a short text: measured on SQLite 3.40"
+    packs_integers = True
+    index_entry_bytes = 16.8
+    index_price = "16.8 B for each row in an index on a short text, 10 to 13 on small whole numbers: measured on 3.40"
     sql_types = {"integer": "INTEGER", "float": "REAL", "boolean": "INTEGER", "time": "TIMESTAMP"}
     not_applicable = {**FileEngine.not_applicable, "C7": "C3 covers values that do not fit the column's type"}
 
@@ -33,6 +35,10 @@ class Sqlite(FileEngine):
         from tsaudit.engines.sqlite.driver import DRIVER
 
         return DRIVER
+
+    def index_bytes_of(self, widths: Sequence[float]) -> float | None:
+        # A cell has 8 B and 1 for each value, and an eighth of a page that is written in any order stays free.
+        return 1.12 * (8 + len(widths) + sum(widths))
 
     def label(self, column: str, data_type: str, label: str) -> str | None:
         # It stores JSON as text.

@@ -23,8 +23,6 @@ _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 _UNFINISHED: Final = "it is not valid, because building it failed, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
-_OVERHEAD_BYTES: Final = 14
-"""Of an entry in an index, beside its values, where the engine does not report the size of an index."""
 
 _COMMON: Final = 0.999
 """Share of the rows with one value: who looks for these reads the table."""
@@ -71,10 +69,10 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     less than `min_bytes`.
 
     The cost is the bytes of those that are certainly not needed, now and at the horizon at the rate of the rows. Where
-    the engine does not report them, it is the rows at a measured price each: 24.6 bytes on SQLite, more for wide
-    values, and 64 on DuckDB; on GreptimeDB nobody measured one, and the finding is a note. An index that is not valid
-    is a mechanism that fails, whatever its bytes. Without a cost, and so a note, is what may have its use: an index on
-    a tag with few values, because it may be there for the rare ones, and an unused index that may be new, because the
+    the engine does not report them, it is the rows at a measured price each: 16.8 bytes on SQLite, or what its values
+    take, and 64 on DuckDB; on GreptimeDB nobody measured one, and the finding is a note. An index that is not valid is
+    a mechanism that fails, whatever its bytes. Without a cost, and so a note, is what may have its use: an index on a
+    tag with few values, because it may be there for the rare ones, and an unused index that may be new, because the
     previous audit did not see it, and PostgreSQL has not read its blocks as often as it wrote rows. The fix drops the
     indexes that are certainly redundant, and the others only after those are gone; an index that does the work of one
     that is dropped always waits, whether it is used or not. Tables that GreptimeDB creates itself, for traces and
@@ -309,15 +307,22 @@ def _impact(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded])
     sizes = [one.index.size_bytes * one.share for one in unneeded if one.index.size_bytes is not None]
     if len(sizes) == len(unneeded):
         return costs.of_bytes(case, measurement, sum(sizes), how="bytes of the indexes, as the engine reports them")
-    price, rows = case.engine.index_entry_bytes, measurement.rows_total or measurement.rows
-    if price is None or rows is None:
+    rows = measurement.rows_total or measurement.rows
+    entries = [_entry_bytes(case, measurement, one.index) for one in unneeded]
+    known = [each for each in entries if each is not None]
+    if len(known) < len(entries) or rows is None:
         each = costs.index_share(measurement)
         how = "index bytes of the table, as the engine reports them, divided equally among its indexes"
         return None if each is None else costs.of_bytes(case, measurement, len(unneeded) * each, how=how)
     how = f"{rows_of(rows)} in {many(len(unneeded), 'index')}; {case.engine.index_price}, more for wide values"
-    widths = measurement.row_bytes.columns if measurement.row_bytes else {}
-    entries = (sum(widths.get(c or "", 0.0) for c in one.index.columns) + _OVERHEAD_BYTES for one in unneeded)
-    return costs.of_bytes(case, measurement, rows.value * sum(max(price, entry) for entry in entries), how=how)
+    return costs.of_bytes(case, measurement, rows.value * sum(known), how=how)
+
+
+def _entry_bytes(case: Case, measurement: Measurement, index: Index) -> float | None:
+    """What a row takes in the index; None if nobody measured that."""
+    read = measurement.row_bytes.columns if measurement.row_bytes else {}
+    widths = [read[column] for column in index.columns if column is not None and column in read]
+    return case.engine.index_bytes_of(widths) if len(widths) == len(index.columns) else case.engine.index_entry_bytes
 
 
 def _made_partial(case: Case, measurement: Measurement, index: Index) -> str:

@@ -149,8 +149,8 @@ def test_cost_is_the_buckets_that_would_not_be_needed() -> None:
         (200_000_000, 300_000, Severity.WARNING),
         (100_000_000, 300_000, Severity.NOTE),
         # More of it each day.
-        (20_000_000, 30, Severity.WARNING),
-        (2_000_000, 30, Severity.NOTE),
+        (100_000_000, 30, Severity.WARNING),
+        (50_000_000, 30, Severity.NOTE),
     ],
 )
 def test_severity_when_they_take_much(data: int, days_old: int, expected: Severity) -> None:

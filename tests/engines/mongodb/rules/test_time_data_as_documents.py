@@ -123,12 +123,11 @@ def test_cost_is_names_sources_and_the_index_of_ids() -> None:
     [
         (100_000_000, 80_000_000, 300_000, Severity.WARNING),
         (100_000_000, 79_000_000, 300_000, Severity.NOTE),
-        # 8 MB of an index in a month.
-        (50_000_000, 8_000_000, 30, Severity.WARNING),
-        (50_000_000, 7_000_000, 30, Severity.NOTE),
+        # 50 MB of an index in a month, and as much in the next one.
+        (50_000_000, 51_000_000, 30, Severity.WARNING),
+        (50_000_000, 49_000_000, 30, Severity.NOTE),
         # So small a file may be mostly room, and shows no rate.
         (500_000, 400_000, 1, Severity.NOTE),
-        (500_000, 500_000, 1, Severity.WARNING),
     ],
 )
 def test_severity_when_much_is_saved(data: int, index: int, days_old: int, expected: Severity) -> None:
