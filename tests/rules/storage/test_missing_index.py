@@ -191,6 +191,17 @@ def test_rows_read_in_vain_since_the_audit_before() -> None:
     assert finding.impact.now == pytest.approx(500 * BIG * 29 / 30)
 
 
+def test_what_audits_read_is_not_read_in_vain() -> None:
+    """Nine searches a day, and three by the audit, are not twelve searches."""
+    by_audit = dict.fromkeys(("null_counts", "row_sample", "series_listing", "columns"), "SELECT 1")
+    before = _read(10**12, days_ago=1, statements=by_audit)
+    assert _found(_read(10**12 + 12 * BIG), before).impact is None
+    finding = _found(_read(10**12 + 15 * BIG), before)
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(12 * BIG * 29 / 30)
+    assert _found(_read(10**12 + 2 * BIG), before).impact is None
+
+
 def test_counters_that_began_after_the_audit_before() -> None:
     before = _read(10**12, days_ago=1)
     # A crash: the counters have a later beginning, and are already above what they were or not.

@@ -54,9 +54,9 @@ def missing_index(case: Case) -> Iterator[Finding]:
     the index leads to nearly all of the table.
 
     The cost is the rows that PostgreSQL counted in full scans of the table since the previous audit, or since its
-    counters began, and those of the pages that such a BRIN index led to. What a range of one day has to read in any
-    case does not count, and neither do fewer than `min_scans` full scans a day. Other engines count nothing, and the
-    finding is a note.
+    counters began, without those that an audit reads itself, and those of the pages that such a BRIN index led to. What
+    a range of one day has to read in any case does not count, and neither do fewer than `min_scans` full scans a day.
+    Other engines count nothing, and the finding is a note.
 
     Whatever a table contains, from `min_rows` on, ten times as many full scans a day are reported even if its time has
     an index, or it has no time. Which column the queries select by, these counters do not say.
@@ -146,7 +146,12 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
         scanned = at.status.counters.get("rows_scanned") if at.status else None
         if scanned is None:
             return None
-        return scanned + sum(i.rows_read or 0 for i in at.indexes or () if i.name in names)
+        read = scanned + sum(i.rows_read or 0 for i in at.indexes or () if i.name in names)
+        if at is measurement:
+            return read
+        # What the previous audit read came after it had asked for the counters.
+        now = rows_read(measurement)
+        return read if now is None or now < read else min(read + _read_by_audit(at), now)
 
     rate = costs.counted_a_day(case, measurement, rows_read)
     rows = measurement.status.figures.get("live_rows") if measurement.status else None
@@ -164,6 +169,16 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
         how += ", without what a range of one day has to read"
     impact = Impact(Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, how=how)
     return _Read(impact, (Evidence("rows read in full scans", words),))
+
+
+_READING: Final = frozenset({"null_counts", "row_sample", "series_listing", "time_extents"})
+"""Facts whose statements may each read a table whole."""
+
+
+def _read_by_audit(measurement: Measurement) -> float:
+    """The rows that the audit has read of a table, at most."""
+    rows = measurement.status.figures.get("live_rows", 0.0) if measurement.status else 0.0
+    return len(_READING & set(measurement.statements)) * rows
 
 
 def _a_day(case: Case, measurement: Measurement) -> float:
