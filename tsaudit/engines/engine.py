@@ -327,7 +327,7 @@ class Engine:
     index_price: str = ""
     """How `index_entry_bytes` was determined, with its source."""
     counts_rows_written: bool = True
-    """Whether the server counts the rows written and removed; otherwise, only their times show that on the first day."""
+    """Whether the server counts rows written and removed; otherwise, only their times show that on the first day."""
     divides_by_time: bool = False
     """Whether the engine itself separates rows by time, so that partitioning by time has no further effect."""
     checks_key_types: bool = False
