@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
@@ -191,7 +193,7 @@ def _found(case: Case, switches: RulePolicy) -> tuple[Finding, ...]:
     rule = case.rule
     kept = [finding for finding in rule.check(case) if _setting(rule, switches, finding) != "off"]
     kept = kept if rule.family in _LEAVE_SERIES else list(with_series(case.profile, kept))
-    kept = [_based(case, finding) for finding in kept]
+    kept = list(_based(case, kept))
     tags = {(m.database, m.name, t.key): t for m in case.measurements for t in m.tags if t.metrics} if kept else {}
     return tuple(_in_metric(tags.get(astuple(finding.subject)), finding) for finding in kept)
 
@@ -200,21 +202,31 @@ _OF_TAGS: Final = (Family.CARDINALITY, Family.TAGS)
 """Families of rules whose figures depend on the tags."""
 
 
-def _based(case: Case, finding: Finding) -> Finding:
-    """The finding, marked as resting on inferred roles if another figure contradicts its own, or if tsaudit guessed the
-    tags for most of the series that it counts.
+def _based(case: Case, findings: Sequence[Finding]) -> Iterator[Finding]:
+    """The findings. Those whose figure another figure contradicts, or that mostly count series of tags that tsaudit
+    guessed, are marked as resting on inferred roles.
     """
-    if finding.source is not None and CONTRADICTED in finding.source.scope:
-        return replace(finding, basis=Basis.INFERRED)
-    if case.rule.family not in _OF_TAGS or not case.engine.infers_roles or finding.basis is not Basis.MEASURED:
-        return finding
-    at, counted, guessed = finding.subject, 0, 0
-    for m in case.profile.measurements:
-        if at.database in ("", m.database) and at.measurement in ("", m.name):
-            series = m.series.value if m.series else 1
-            counted += series
-            guessed += series if any(is_guess(tag.role_reason) for tag in m.tags) else 0
-    return replace(finding, basis=Basis.INFERRED) if 2 * guessed > counted else finding
+    counts_tags = bool(findings) and case.rule.family in _OF_TAGS and case.engine.infers_roles
+    guessed = _guessed(case.profile) if counts_tags else frozenset[tuple[str, str]]()
+    for finding in findings:
+        is_contradicted = finding.source is not None and CONTRADICTED in finding.source.scope
+        is_guessed = (finding.subject.database, finding.subject.measurement) in guessed
+        if is_contradicted or (is_guessed and finding.basis is Basis.MEASURED):
+            yield replace(finding, basis=Basis.INFERRED)
+        else:
+            yield finding
+
+
+def _guessed(profile: Profile) -> frozenset[tuple[str, str]]:
+    """Database and measurement, empty for all of them, of each place whose series are mostly of guessed tags."""
+    counted, guessed = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    for m in profile.measurements:
+        series = m.series.value if m.series else 1
+        is_guessed = any(is_guess(tag.role_reason) for tag in m.tags)
+        for place in itertools.product({"", m.database}, {"", m.name}):
+            counted[place] += series
+            guessed[place] += series if is_guessed else 0
+    return frozenset(place for place, total in counted.items() if 2 * guessed[place] > total)
 
 
 def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
@@ -246,12 +258,15 @@ def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
 
 
 def with_series(profile: Profile, findings: Sequence[Finding]) -> Iterator[Finding]:
-    """The findings, each with the number of series that it affects."""
-    known = profile.measurements if findings else ()
-    series = {(m.database, m.name): m.series.value if m.series else None for m in known}
+    """The findings with the series each of them affects."""
+    if not findings:
+        return
+    # The series of the whole target are those of all its measurements: not added up for each finding.
+    whole = profile.series
+    series = {(m.database, m.name): m.series.value if m.series else None for m in profile.measurements}
     for finding in findings:
         subject, share = finding.subject, 1.0 if finding.share is None else finding.share
-        count = series.get((subject.database, subject.measurement), profile.series)
+        count = series.get((subject.database, subject.measurement), whole)
         yield replace(finding, affected_series=None if count is None else count * share)
 
 
