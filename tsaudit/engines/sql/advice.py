@@ -264,7 +264,8 @@ class SqlAdvice(Advice):
         """The table's name afterward."""
         here = self.place.here.name
         new = next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), here)
-        return free(new, self._relations - {here}, self.folds_case)
+        # Its own name is its own: most plans need not know those of all other tables.
+        return here if new == here else free(new, self._relations - {here}, self.folds_case)
 
     def free_name(self, name: str) -> str:
         """The name, or if a table or an index has it, the name with a number at its end."""
