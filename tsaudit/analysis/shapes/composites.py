@@ -42,8 +42,11 @@ def _attributes_of(values: Sequence[str]) -> Composite | None:
     candidates = [v for v in distinct if kinds[v] not in _ONE_ATTRIBUTE]
     if not distinct or len(candidates) < _MAJORITY * len(distinct):
         return None
-    used = Counter(_MARKS.intersection(v) for v in candidates)
-    for separator, inner in itertools.product(_PAIR_SEPARATORS, _PAIR_SIGNS):
+    # Most columns have no pairs at all.
+    marks_of_all = _MARKS.intersection("".join(candidates))
+    pairs = [(a, b) for a, b in itertools.product(_PAIR_SEPARATORS, _PAIR_SIGNS) if {a, b} <= marks_of_all]
+    used = Counter(_MARKS.intersection(v) for v in candidates) if pairs else Counter[frozenset[str]]()
+    for separator, inner in pairs:
         likely = sum(count for marks, count in used.items() if separator in marks and inner in marks)
         if likely >= _MAJORITY * len(distinct) and (separator, inner) != (" ", "-"):
             found = _agreed([_pairs(v, separator, inner) for v in candidates], candidates, len(distinct))
