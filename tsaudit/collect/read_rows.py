@@ -29,6 +29,8 @@ _DECIMALS: Final = rf"^\s*[(\[]?{_DECIMAL}(\s*[,;|/ ]\s*{_DECIMAL})+[)\]]?\s*$"
 """Several numbers with a fraction, such as a position: whole numbers may as well be codes."""
 PLACEHOLDER: Final = r"^\s*(-+|[nN]/?[aA]|(?i:null|none|nil|nan|undefined)|\\N|\?+)?\s*$"
 """A string that stands for no value. States such as `unknown` do not: somebody may look for them."""
+_NUMBERS_BEGIN: Final = frozenset("0123456789+-.([")
+"""What the first character of a string is that is one or several numbers."""
 _TIMES_NAMED: Final = 10
 _DIGITS_NAMED: Final = 4
 
@@ -139,7 +141,16 @@ class ReadColumn:
         """The same for strings that are one or several numbers: none of them names the source of a row."""
         return self._share(f"{NUMBER}|{_DECIMALS}")
 
+    @cached_property
+    def initials(self) -> frozenset[str]:
+        """The first characters of the strings, without blanks before them; an empty string for a blank one."""
+        begin = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(self.texts), 0, 1)
+        return frozenset(begin.unique().to_pylist())
+
     def _share(self, pattern: str) -> float:
+        if self.initials.isdisjoint(_NUMBERS_BEGIN):
+            # To compile a pattern takes longer than to compare it with the few texts of most columns.
+            return 0.0
         # Each text is compared once, however many rows have it.
         is_said = ~pc.match_substring_regex(self.texts, PLACEHOLDER).to_numpy(zero_copy_only=False)
         said = int(self.rows[is_said].sum())
@@ -153,7 +164,7 @@ class ReadColumn:
         """Whether the strings are whole numbers that name things: all of one length, and each many times. Those of what
         is measured have any length, or are hardly ever the same.
         """
-        if not len(self.texts) or self.filled < _TIMES_NAMED * len(self.texts):
+        if not len(self.texts) or self.filled < _TIMES_NAMED * len(self.texts) or not self.initials <= _NUMBERS_BEGIN:
             return False
         lengths = pc.min_max(pc.utf8_length(self.texts)).as_py()
         is_whole = bool(pc.all(pc.ascii_is_decimal(self.texts)).as_py())
@@ -164,6 +175,8 @@ class ReadColumn:
         """False if so many values are texts of another form that `label_sets` finds none."""
         if not pa.types.is_string(self.type):
             return True
+        if self.filled and self.initials.isdisjoint(OPENING):
+            return False
         begin = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(self.texts), 0, 1)
         opens = pc.is_in(begin, pa.array(OPENING)).to_numpy(zero_copy_only=False)
         return int(self.rows[opens].sum()) >= FORM_SHARE * self.filled
