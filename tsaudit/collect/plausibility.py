@@ -125,6 +125,8 @@ def _no_count(column: pa.Array, is_share: bool = False) -> str:
         return ""
     if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)):
         return "" if column.null_count == len(column) else f"no number, but {kind}"
+    if pa.types.is_integer(kind) and not is_share and (pc.min(column).as_py() or 0) >= 0:
+        return ""
     values = column.cast(pa.float64(), safe=False) if pa.types.is_decimal(kind) else column
     wrong = pc.or_(pc.less(values, 0), pc.invert(pc.is_finite(values)))
     if is_share:
@@ -170,6 +172,8 @@ def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
         if said := _no_count(column):
             return f"{name} is {said}"
         if len(column) in (column.null_count, batch.column(whole).null_count):
+            continue
+        if batch.num_rows == 1 and column[0].as_py() <= batch.column(whole)[0].as_py():
             continue
         above = pc.fill_null(pc.greater(column, batch.column(whole)), False)
         if pc.any(above).as_py():
