@@ -18,7 +18,7 @@ _Number = TypeVar("_Number", bound=np.number[Any])
 def distinct(numbers: npt.NDArray[_Number]) -> npt.NDArray[_Number]:
     """Sorted, without duplicates: a vectorized sort and a comparison, where `np.unique` builds a hash table."""
     ordered = np.sort(numbers)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])] if len(ordered) else ordered
+    return ordered[changes(ordered)]
 
 
 def count_distinct(numbers: npt.NDArray[Any]) -> int:

@@ -11,7 +11,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tsaudit.analysis.codes import combined, count_distinct, order_by
+from tsaudit.analysis.codes import changes, combined, count_distinct, order_by
 
 Numbers = npt.NDArray[np.int64]
 
@@ -71,7 +71,7 @@ def overwritten(
 
 
 def _random_numbers(random: np.random.Generator, column: Integers) -> Bits:
-    _, codes = np.unique(column, return_inverse=True)
+    codes = combined([column], len(column))
     found: Bits = random.integers(0, 2**64, int(codes.max(initial=0)) + 1, np.uint64)[codes]
     return found
 
@@ -126,7 +126,7 @@ def _instants_that_differ(columns: Integers, times: Integers) -> tuple[Integers,
     series = combined(list(columns), columns.shape[1])
     order = order_by(times, series)
     moments = times[order]
-    starts = np.flatnonzero(np.append(True, moments[1:] != moments[:-1]))[: len(moments)]
+    starts = np.flatnonzero(changes(moments))
     if not len(starts):
         return order, order
     # A sum of random numbers, one per series, stands for all series of an instant, however many times each is there.

@@ -8,12 +8,13 @@ and then switches to another; a measured value changes from row to row, with one
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 
-from tsaudit.analysis.codes import Codes, combined, count_distinct, distinct, order_by
+from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, distinct, order_by
 from tsaudit.model.profile import Source, TagChanges, Turnover
 
 Numbers = npt.NDArray[np.float64]
@@ -38,9 +39,8 @@ def changes_of(
         return TagChanges(by, 0, shared, 0, 0, 0, 0, 0.0, 0, 0, None, measured)
     order = np.lexsort((tag, time, source))
     tag, source, time = tag[order], source[order], time[order]
-    first = np.r_[True, (source[1:] != source[:-1]) | (time[1:] != time[:-1])]
-    starts = np.flatnonzero(first)
-    ends = np.r_[starts[1:], len(tag)] - 1
+    starts = np.flatnonzero(changes(source) | changes(time))
+    ends = np.append(starts[1:], len(tag)) - 1
     # Sorted by value within an instant: it has only one value if the first equals the last.
     clashes = int((tag[starts] != tag[ends]).sum())
     values = count_distinct(tag)
@@ -49,21 +49,20 @@ def changes_of(
     differs = same & (tag[1:] != tag[:-1])
     size = int(source.max()) + 1
     pairs = np.bincount(source[1:][same], minlength=size)
-    changes = np.bincount(source[1:][differs], minlength=size)
-    changing = changes > 0
-    return TagChanges(
-        by=by,
-        values=values,
-        shared=shared,
-        sources=int((pairs > 0).sum()),
+    of_sources = TagChanges(
+        by, values, shared, int((pairs > 0).sum()), 0, 0, 0, 0.0, len(starts), clashes, None, measured
+    )
+    if not differs.any():
+        return of_sources
+    switches = np.bincount(source[1:][differs], minlength=size)
+    changing = switches > 0
+    return replace(
+        of_sources,
         changing=int(changing.sum()),
         pairs=int(pairs[changing].sum()),
-        changes=int(changes.sum()),
+        changes=int(switches.sum()),
         by_chance=float((pairs * _differing(tag, source, size))[changing].sum()),
-        instants=len(starts),
-        clashes=clashes,
         roughness=None if numbers is None else _roughness(numbers[tag], source, same, changing),
-        source=measured,
     )
 
 
@@ -127,8 +126,8 @@ def turnover_of(
     """Examines rows given by their codes: equal codes are equal values. None if no source has enough instants."""
     order = order_by(source, times_us)
     tag, source, times_us = tag[order], source[order], times_us[order]
-    starts = np.append(True, source[1:] != source[:-1]) if len(source) else np.zeros(0, np.bool_)
-    begins = starts | np.append(True, times_us[1:] != times_us[:-1]) if len(source) else starts
+    starts = changes(source)
+    begins = starts | changes(times_us)
     number = np.cumsum(begins) - 1
     of_source = np.cumsum(starts) - 1
     first = number[starts]
@@ -141,21 +140,21 @@ def turnover_of(
     pair = combined([of_source, tag], len(tag))
     order = order_by(pair, number)
     pair, number, part, times_us = pair[order], number[order], part[order], times_us[order]
-    is_first = np.append(True, pair[1:] != pair[:-1])
+    is_first = changes(pair)
     is_last = np.append(is_first[1:], True)
-    seen = np.add.reduceat(is_first | np.append(True, number[1:] != number[:-1]), np.flatnonzero(is_first))
+    seen = np.add.reduceat(is_first | changes(number), np.flatnonzero(is_first))
     lasting = (seen >= _LASTING_INSTANTS) & (times_us[is_last] - times_us[is_first] >= _LASTING_US)
     began, ended, owner = part[is_first], part[is_last], of_source[order][is_first]
     # Each instant is of one source.
     _, one = np.unique(np.where(began > 0, number[is_first], -1), return_index=True)
-    changes = np.bincount(owner[one[began[one] > 0]], minlength=int(owner.max()) + 1)
+    switches = np.bincount(owner[one[began[one] > 0]], minlength=int(owner.max()) + 1)
     return Turnover(
         by=by,
         sources=count_distinct(of_source),
         first=int((began == 0).sum()),
         again=int(((began == 0) & (ended == _PARTS - 1)).sum()),
         new=int((began == _PARTS - 1).sum()),
-        going_on=int(((began == _PARTS - 1) & (changes[owner] > 1)).sum()),
+        going_on=int(((began == _PARTS - 1) & (switches[owner] > 1)).sum()),
         pairs=len(began),
         lasting_ratio=float(lasting.mean()),
         hours=float(times_us.max() - times_us.min()) / _LASTING_US,
