@@ -179,8 +179,7 @@ def _sampled(texts: pa.StringArray) -> tuple[str, ...]:
     if len(texts) <= SAMPLE_SIZE:
         return tuple(sorted(texts.to_pylist()))
     ends = pc.min_max(texts).as_py()
-    between = texts.filter(pc.invert(pc.is_in(texts, pa.array(list(ends.values()), pa.string()))))
-    return (ends["min"], *sample(between, SAMPLE_SIZE - 2), ends["max"])
+    return (ends["min"], *sample(texts, SAMPLE_SIZE - 2, (ends["min"], ends["max"])), ends["max"])
 
 
 _SAME_ROWS: Final = 20

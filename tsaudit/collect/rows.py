@@ -235,18 +235,18 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     if runner.engine.repeats_texts:
         known = replace(known, row_bytes=_row_bytes(draft, source, packs_integers=runner.engine.packs_integers))
     draft = replace(draft, measurement=known)
-    return draft if draft.time is None else _over_time(runner, draft, source)
+    return draft if draft.time is None else _over_time(runner, draft, series, source)
 
 
-def _over_time(runner: QueryRunner, draft: Draft, source: Source) -> Draft:
-    """The same with what the times of the rows show."""
+def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: Source) -> Draft:
+    """The same with what the times of the rows show. `series`: a number per row, by measure name, too."""
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     values = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
     times, times_us = draft.read_times()
     sampled_points = point_sample(
         tags,
         times_us,
-        series_of_read(draft, by_measure_name=False),
+        series if draft.measurement.measure_names is None else series_of_read(draft, by_measure_name=False),
         draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
         source,
         all_rows=draft.is_read_whole,

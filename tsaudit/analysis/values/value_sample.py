@@ -2,26 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 _AT_ONCE: Final = 1 << 15
 """Strings hashed in one batch: few enough to fit in the CPU cache."""
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
+_HIGHEST: Final = np.uint64(2**64 - 1)
 _WORD: Final = 8
 _LOW_BYTES: Final = np.array([(1 << 8 * count) - 1 for count in range(_WORD + 1)], np.uint64)
 """`[n]`: the bits of the first n bytes of a word."""
 
 
-def sample(values: pa.StringArray, size: int) -> tuple[str, ...]:
-    """The `size` distinct values with the lowest hashes, which are spread evenly over all; sorted."""
+def sample(values: pa.StringArray, size: int, without: Sequence[str] = ()) -> tuple[str, ...]:
+    """The `size` distinct values with the lowest hashes, which are spread evenly over all; sorted.
+
+    `without`: values that are not taken.
+    """
     found = hashes(values)
+    for one in without:
+        found[pc.index(values, one).as_py()] = _HIGHEST
     # Only what is below the highest of them is sorted, because sorting all takes longer than hashing.
-    bound = np.partition(found, size - 1)[size - 1] if size < len(found) else np.uint64(2**64 - 1)
+    bound = np.partition(found, size - 1)[size - 1] if size < len(found) else _HIGHEST
     lowest = np.flatnonzero(found <= bound)
     lowest = lowest[np.argsort(found[lowest], kind="stable")[:size]]
     return tuple(sorted(values.take(pa.array(lowest)).to_pylist()))
