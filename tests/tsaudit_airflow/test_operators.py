@@ -357,6 +357,26 @@ def test_hook_when_the_engine_is_chosen_writes_addresses_as_the_engine_does(monk
         assert AuditHook("a").variables()["A_URL"] == f"{scheme}://{'/' * ENGINES[name].is_a_file}h"
 
 
+@pytest.mark.parametrize(
+    ("extra", "expected"),
+    [
+        ({"engine": None, "token": "t"}, 'the connection `lake` has no engine; choose an engine under "Extra Fields"'),
+        ({"engine": "mysql"}, "the connection `lake` has an unknown engine, `mysql`; choose an engine"),
+    ],
+)
+def test_hook_when_nothing_says_the_engine_names_the_connection(
+    extra: dict[str, Any], expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connection(host: str) -> Connection:
+        return Connection(conn_id="lake", conn_type="tsaudit", host=host, extra=json.dumps(extra))
+
+    monkeypatch.setattr(AuditHook, "get_connection", lambda self, _: connection("/data/lake.duckdb"))
+    with pytest.raises(AirflowFailException, match=expected):
+        AuditHook("lake").variables()
+    monkeypatch.setattr(AuditHook, "get_connection", lambda self, _: connection("duckdb:////data/lake.duckdb"))
+    assert AuditHook("lake").variables()["LAKE_URL"] == "duckdb:////data/lake.duckdb"
+
+
 def test_hook_when_two_connections_collide_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(AuditHook, "get_connection", lambda self, name: Connection(conn_id=name, host="h"))
     with pytest.raises(AirflowFailException, match=r"connections give \$\{A_B_URL\} two values"):

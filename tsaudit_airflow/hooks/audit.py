@@ -20,6 +20,8 @@ _SCHEMES: Final = {"postgres": "postgresql", "mongo": "mongodb"}
 _WEB: Final = frozenset({"http", "https", "influxdb"})
 """Types of connections whose `schema` is the scheme of a web address."""
 
+_CHOOSE: Final = 'choose an engine under "Extra Fields", which is `engine` in the extra'
+
 
 class AuditHook(BaseHook):
     """Gives tsaudit the connections that it may use.
@@ -41,11 +43,16 @@ class AuditHook(BaseHook):
 
     def variables(self) -> dict[str, str]:
         """The values by name of the variable. Raises AirflowException if a connection does not exist, and
-        AirflowFailException if two give the same name.
+        AirflowFailException if one has no address, or if two give the same name.
         """
         found: dict[str, str] = {}
         for connection_id in self.connections:
-            for part, value in _parts(self.get_connection(connection_id)):
+            connection = self.get_connection(connection_id)
+            if _lacks_engine(connection):
+                engine = connection.extra_dejson.get("engine")
+                what = f"an unknown engine, `{engine}`" if engine else "no engine"
+                raise AirflowFailException(f"the connection `{connection_id}` has {what}; {_CHOOSE}")
+            for part, value in _parts(connection):
                 name = re.sub(r"\W", "_", f"{connection_id}_{part}", flags=re.ASCII).upper()
                 if name in found:
                     raise AirflowFailException(f"connections give ${{{name}}} two values; rename one of them")
@@ -61,7 +68,7 @@ class AuditHook(BaseHook):
         connection = self.get_connection(*self.connections)
         parts, engine = dict(_parts(connection)), _engine(connection)
         if "engine" not in parts:
-            return False, "choose an engine"
+            return False, _CHOOSE
         target = {"name": "connection", "engine": "${engine}", "url": "${url}"}
         if engine and engine.keeps_login_apart:
             login = {"username": "login", "password": "token" if "token" in parts else "password"}
@@ -100,6 +107,12 @@ def _engine(connection: "Connection") -> "Engine | None":
     from tsaudit.engines.registry import ENGINES
 
     return ENGINES.get(str(connection.extra_dejson.get("engine")))
+
+
+def _lacks_engine(connection: "Connection") -> bool:
+    """Whether nothing says how the address begins."""
+    has_scheme = "://" in (connection.host or "")
+    return connection.conn_type == AuditHook.conn_type and _engine(connection) is None and not has_scheme
 
 
 def _url(connection: "Connection") -> str:
