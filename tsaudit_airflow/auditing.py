@@ -221,5 +221,21 @@ def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def counted(audit: Mapping[str, Any]) -> str:
+    """The open findings of an audit by severity, such as `1 critical, 2 warnings`; empty without any."""
+    counts = {severity: count for severity, count in audit["findings"].items() if count}
+    return ", ".join(
+        f"{count:,} {severity}{'' if count == 1 or severity == 'critical' else 's'}"
+        for severity, count in counts.items()
+    )
+
+
+def verdict_line(audit: Mapping[str, Any]) -> str:
+    """Verdict, what is wrong or the worst of it, how much there is, and where the report is."""
+    text = f"{audit['target']}: {audit['verdict']}. {audit['error'] or audit['headline']}"
+    findings, report = counted(audit), audit["report"]
+    return text + (f"; {findings}" if findings else "") + (f"; report: {report}" if report else "")
+
+
 def _figure(figure: Mapping[str, str]) -> str:
     return f"{figure['value']} ({figure['note']})" if figure["note"] else figure["value"]

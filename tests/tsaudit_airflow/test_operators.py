@@ -31,10 +31,10 @@ from tsaudit.cli.audit import FAIL_ON, _exit_code
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Verdict
 from tsaudit_airflow.assets import AUDITS, audit_asset
-from tsaudit_airflow.auditing import Done
+from tsaudit_airflow.auditing import Done, verdict_line
 from tsaudit_airflow.hooks.audit import AuditHook
 from tsaudit_airflow.links.audit import AuditReportLink
-from tsaudit_airflow.notifications.audit import AuditNotifier
+from tsaudit_airflow.notifications.audit import AuditNotifier, summary
 from tsaudit_airflow.operators.audit import AuditOperator, FailOn, TargetsOperator
 
 ROOT = Path(__file__).parents[2]
@@ -108,19 +108,61 @@ def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None
     with pytest.raises(AirflowFailException, match="metrics is warning: "):
         an_operator(folder, fail_on="warning").execute(context_of())
     an_operator(folder, fail_on="critical").execute(context_of())
-    with pytest.raises(AirflowFailException, match="metrics is warning: "):
-        an_operator(folder, fail_on="new").execute(context_of())
     with pytest.raises(ValueError, match="fail_on is 'bad'; write new, warning, critical"):
         an_operator(folder, fail_on="bad")
+
+
+AN_AUDIT: dict[str, Any] = {
+    "target": "metrics", "verdict": "warning", "error": None, "headline": "disk is full", "new": [], "report": None,
+    "findings": {"critical": 0, "warning": 0, "note": 0}, "figures": {}, "first_step": "", "statement": "",
+}  # fmt: skip
+
+
+def audited_as(monkeypatch: pytest.MonkeyPatch, *problems: str, **fields: Any) -> None:
+    """Let each audit end with these."""
+    done = Done({"metrics": AN_AUDIT | fields}, problems)
+    monkeypatch.setattr(AuditOperator, "_open", lambda self: SimpleNamespace(run=lambda *_: done))
+
+
+@pytest.mark.parametrize(
+    ("new", "expected"),
+    [
+        (["TAG001 db/cpu"], "metrics: new or worse: TAG001 db/cpu"),
+        ([f"TAG001 db/t{n}" for n in range(7)], ", TAG001 db/t4, and 2 more"),
+    ],
+)
+def test_audit_when_what_is_new_fails_it_names_that_and_not_the_worst(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, new: list[str], expected: str
+) -> None:
+    audited_as(monkeypatch, new=new)
+    with pytest.raises(AirflowFailException) as raised:
+        an_operator(folder, fail_on="new").execute(context_of())
+    assert str(raised.value).endswith(expected)
+    assert "disk" not in str(raised.value)
+
+
+def test_audit_when_messages_and_findings_fail_it_names_both_and_is_tried_again(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    audited_as(monkeypatch, "alert not delivered: HTTP 502")
+    with pytest.raises(AirflowException, match="HTTP 502\nmetrics is warning: disk is full") as raised:
+        an_operator(folder, fail_on="warning").execute(context_of())
+    assert not isinstance(raised.value, AirflowFailException)
+
+
+def test_audit_when_it_is_summed_up_counts_its_findings_and_leads_to_the_report() -> None:
+    audit = AN_AUDIT | {"report": "https://r.example/m.html", "findings": {"critical": 2, "warning": 1, "note": 1_200}}
+    counts = "2 critical, 1 warning, 1,200 notes"
+    assert verdict_line(audit) == f"metrics: warning. disk is full; {counts}; report: https://r.example/m.html"
+    assert verdict_line(AN_AUDIT | {"verdict": "ok", "headline": "nothing"}) == "metrics: ok. nothing"
+    assert summary("metrics", audit).splitlines()[1] == f"Findings: {counts}"
 
 
 @pytest.mark.parametrize("fail_on", FAIL_ON)
 def test_audit_when_it_is_to_fail_means_what_the_command_means(fail_on: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     assert get_args(FailOn) == FAIL_ON
     for verdict, new in product(Verdict, ([], ["ID001 cpu"])):
-        one = {"verdict": verdict, "error": None, "headline": "", "new": new}
-        done = SimpleNamespace(run=lambda *_, one=one: Done({"metrics": one}, ()))
-        monkeypatch.setattr(AuditOperator, "_open", lambda self, done=done: done)
+        audited_as(monkeypatch, verdict=verdict, new=new)
         task = AuditOperator(task_id="audit", config="tsaudit.yaml", fail_on=fail_on)
         fails = _exit_code(verdict, fail_on, has_new=bool(new)) != 0
         with pytest.raises(AirflowFailException) if fails else nullcontext():
@@ -416,8 +458,7 @@ def test_notifier_when_an_audit_found_something_shows_its_summary(folder: Path, 
 
 
 def test_notifier_when_a_name_looks_like_a_template_does_not_render_it(said: list[str]) -> None:
-    one = {"verdict": "warning", "error": None, "headline": "{{ 6 * 7 }}", "figures": {"Now": "{% raw %}"},
-           "first_step": "", "statement": "", "report": None}  # fmt: skip
+    one = AN_AUDIT | {"headline": "{{ 6 * 7 }}", "figures": {"Now": "{% raw %}"}}
     AuditNotifier(Told("{{ audit_summary }}", said))({"task": SimpleNamespace(audits={"m": one})})
     assert said == ["m: warning. {{ 6 * 7 }}\nNow: {% raw %}"]
 
@@ -447,8 +488,7 @@ class Mailbox(socketserver.StreamRequestHandler):
 def test_notifier_when_it_is_that_of_email_mails_the_summary_escaped(
     example: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    one = {"verdict": "critical", "error": None, "headline": "<script> & co.", "figures": {}, "first_step": "",
-           "statement": "", "report": None}  # fmt: skip
+    one = AN_AUDIT | {"verdict": "critical", "headline": "<script> & co."}
     with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Mailbox) as server:
         threading.Thread(target=server.serve_forever, daemon=True).start()
         extra = {"disable_ssl": True, "disable_tls": True, "from_email": "airflow@example.com"}

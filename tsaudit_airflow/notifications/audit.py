@@ -5,6 +5,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from airflow.sdk.bases.notifier import BaseNotifier
 
+from tsaudit_airflow.auditing import counted
+
 if TYPE_CHECKING:
     from airflow.sdk import Context
 
@@ -39,10 +41,11 @@ class AuditNotifier(BaseNotifier):
 
 
 def summary(target: str, audit: dict[str, Any]) -> str:
-    """The summary as lines: verdict and headline, figures, the first step with its statement, the report."""
+    """The summary as lines: verdict and headline, figures, findings, the first step with its statement, the report."""
     lines: Sequence[str] = (
         f"{target}: {audit['verdict']}. {audit['error'] or audit['headline']}",
         *(f"{label}: {text}" for label, text in audit["figures"].items()),
+        f"Findings: {counts}" if (counts := counted(audit)) else "",
         audit["first_step"],
         audit["statement"],
         f"Report: {audit['report']}" if audit["report"] else "",

@@ -8,7 +8,7 @@ from airflow.sdk import BaseOperator
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tsaudit_airflow.assets import AUDITS, audit_asset
-from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside
+from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside, verdict_line
 from tsaudit_airflow.hooks.audit import AuditHook
 from tsaudit_airflow.links.audit import AuditReportLink
 
@@ -23,6 +23,8 @@ _FAILS: Final = {
     "unknown": ("warning", "critical", "unknown"),
     "never": (),
 }
+_MOST_NAMED: Final = 5
+"""Incidents in the message of a task that fails because of them; the report has all."""
 
 
 def _failed(error: AuditError) -> AirflowException:
@@ -131,15 +133,25 @@ class AuditOperator(_OfTsaudit):
             raise _failed(error) from None
         self.audits = done.audits
         for name, one in done.audits.items():
-            self.log.info("%s: %s. %s", name, one["verdict"], one["error"] or one["headline"])
+            self.log.info("%s", verdict_line(one))
             context["outlet_events"][AUDITS].add(audit_asset(name), extra=one)
+        bad = [reason for one in done.audits.values() if (reason := self._reason_to_fail(one))]
         if done.problems:
-            raise AirflowException("\n".join(done.problems))
-        failing = _FAILS[self.fail_on]
-        if bad := [f"{name} is {one['verdict']}: {one['headline']}" for name, one in done.audits.items()
-                   if one["verdict"] in failing or (self.fail_on == "new" and one["new"])]:  # fmt: skip
+            raise AirflowException("\n".join([*done.problems, *bad]))
+        if bad:
             raise AirflowFailException("\n".join(bad))
         return done.audits
+
+    def _reason_to_fail(self, audit: dict[str, Any]) -> str:
+        """What `fail_on` names in the audit; empty if nothing."""
+        new, more = audit["new"][:_MOST_NAMED], len(audit["new"]) - _MOST_NAMED
+        if self.fail_on == "new" and new:
+            return f"{audit['target']}: new or worse: {', '.join(new)}{f', and {more:,} more' if more > 0 else ''}"
+        return (
+            f"{audit['target']} is {audit['verdict']}: {audit['headline']}"
+            if audit["verdict"] in _FAILS[self.fail_on]
+            else ""
+        )
 
     def _chosen_day(self, context: "Context") -> date | None:
         today = datetime.now(UTC).date()
