@@ -71,7 +71,7 @@ def group_metadata(found: Sequence[AuditedTarget]) -> Metadata:
     verdicts = [run.verdict for run in runs]
     counts = {f"targets_{v}": float(sum(one is v for one in verdicts)) for v in Verdict}
     ordered = sorted(found, key=lambda one: (-one.run.verdict.rank, -_weight(one.run), one.run.target))
-    rows = [(o.run.target, o.run.verdict, _headline(o), o.run.report.url if o.run.report else "") for o in ordered]
+    rows = [(o.run.target, o.run.verdict, headline(o.run), o.run.report.url if o.run.report else "") for o in ordered]
     return {
         "verdict": dg.MetadataValue.text(Verdict.worst(verdicts).value),
         **numbers(targets=len(runs), seconds=round(sum(run.seconds for run in runs), 3), **counts),
@@ -238,8 +238,8 @@ def _weight(run: "AuditRun") -> int:
     return sum(f.severity is not Severity.NOTE for _, f in unmuted.findings()) if unmuted else 0
 
 
-def _headline(found: AuditedTarget) -> str:
-    run = found.run
+def headline(run: "AuditRun") -> str:
+    """The worst of what was found in a line; without a finding, what was evaluated, or why nothing was."""
     if run.result is None or run.profile is None:
         return run.error or "not audited"
-    return summary.of_result(run.result, run.profile, found.run.muted).headline
+    return summary.of_result(run.result, run.profile, run.muted).headline

@@ -13,7 +13,14 @@ from dagster_tsaudit.checks import check_results
 from dagster_tsaudit.days import audited_days
 from dagster_tsaudit.group_checks import group_check_results
 from dagster_tsaudit.lost_runs import alive
-from dagster_tsaudit.metadata import DayRow, days_metadata, group_metadata, observation_metadata, target_metadata
+from dagster_tsaudit.metadata import (
+    DayRow,
+    days_metadata,
+    group_metadata,
+    headline,
+    observation_metadata,
+    target_metadata,
+)
 from dagster_tsaudit.overview import overview
 from dagster_tsaudit.owner_checks import owner_results, record
 from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep
@@ -76,8 +83,8 @@ def _audited(
             done: dict[str, list[AuditedTarget]] = {}
             for found in session.run(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
                 name = found.target if len(days) == 1 else f"{found.target} on {day}"
-                where = f", report {found.report.path}" if found.report else ""
-                context.log.info(f"{name}: {found.error or found.verdict}{where}")
+                where = f"; report: {found.report.path}" if found.report else ""
+                context.log.info(f"{name}: {found.verdict}. {found.error or headline(found)}{where}")
                 unit = unit_of[found.target]
                 rows[unit.name].append(DayRow.of(found))
                 if day != days[-1]:

@@ -228,6 +228,24 @@ def test_several_days_are_audited_oldest_first_in_one_run(
     assert len([c for c in outcome.get_asset_check_evaluations() if c.check_name == "coverage"]) == 2
 
 
+def test_the_log_says_what_was_found_on_each_day(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    finding = a_finding(severity=Severity.WARNING)
+    audits = [an_audit("a"), an_audit("a", result=a_result(a_rule_result(finding))), a_failed_audit("a", "locked")]
+
+    def audit_targets(targets, settings, store, *, day, **_):
+        yield replace(audits[day.day - 1], day=day)
+
+    monkeypatch.setattr(run, "audit_targets", audit_targets)
+    outcome = execute(a_plan(write_config(tmp_path, "a")), instance, days=["2026-04-01..2026-04-03"])
+    logged = [record.event_log_entry.user_message for record in instance.get_records_for_run(outcome.run_id).records]
+    said = [text for text in logged if text.startswith("a on ")]
+    assert said[0].startswith("a on 2026-04-01: ok. Nothing wrong was found")
+    assert said[1].startswith("a on 2026-04-02: warning. main/cpu: Tag host has too many values")
+    assert said[2] == "a on 2026-04-03: unknown. locked"
+
+
 def test_a_history_that_cannot_be_opened_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:
     config = write_config(tmp_path, "a")
     (tmp_path / "history.db").mkdir()
