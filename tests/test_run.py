@@ -22,7 +22,6 @@ from tests.builders import DAY, NOW, a_finding, a_result
 from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
 from tests.servers import ADMIN, Influxd
 from tsaudit import run
-from tsaudit.collect.past_days import is_for_a_past_day
 from tsaudit.config.settings import Incidents, Owner, Report, Settings, Target
 from tsaudit.config.slack import Slack
 from tsaudit.engines import opening as connectors
@@ -226,14 +225,14 @@ def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
     clean = run.audit_target(target, settings, store, day=NEXT_DAY + timedelta(days=1))
 
     assert broken.profile is not None
-    gaps = [gap for gap in broken.profile.gaps if not is_for_a_past_day(gap)]
+    gaps = [gap for gap in broken.profile.gaps if gap.reason is not Reason.PAST_DAY]
     assert {gap.reason for gap in gaps} == {Reason.UNREACHABLE}
     assert broken.verdict is Verdict.UNKNOWN
     # That the three contain the same points was known before, and is still so.
     assert _moved(broken.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
     assert clean.error is None
     assert clean.profile is not None
-    assert all(map(is_for_a_past_day, clean.profile.gaps))
+    assert {gap.reason for gap in clean.profile.gaps} <= {Reason.PAST_DAY}
     assert _moved(clean.changes) == [(UNREACHABLE_CODE, ChangeKind.RESOLVED)]
     assert len(store.days("metrics")) == 3
 

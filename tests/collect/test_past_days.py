@@ -14,12 +14,12 @@ from tests.builders import NOW, a_measurement, a_profile
 from tests.histories import clock_at
 from tsaudit import run
 from tsaudit.backtest import backtest
-from tsaudit.collect.past_days import is_for_a_past_day, of_its_day
+from tsaudit.collect.past_days import of_its_day
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
 from tsaudit.library import measure
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.profile import Measurement, Profile, Reason
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules import rule_named
 
@@ -51,7 +51,7 @@ def test_what_is_read_whatever_its_time_is_unknown_on_a_past_day(engine: str, ti
     assert (t.rows is not None, t.series is not None, t.tags[0].values is not None) == (is_known,) * 3
     assert (t.fields[0].null_ratio is not None) is is_known
     assert {gap.fact for gap in profile.gaps} == (set() if is_known else set(FACTS))
-    assert all(is_for_a_past_day(gap) and gap.measurement == "t" for gap in profile.gaps)
+    assert all(gap.reason is Reason.PAST_DAY and gap.measurement == "t" for gap in profile.gaps)
 
 
 def test_past_day_of_a_table_without_time_is_unknown_and_backtest_counts_it_so(tmp_path: Path) -> None:
