@@ -1,4 +1,4 @@
-"""What the versions of InfluxDB share."""
+"""What all versions of InfluxDB have in common."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from tsaudit.model.profile import Measurement
 
 TELEGRAF: Final = r"\bdest = \"<name>\""
-"""How settings of Telegraf name the measurement that they write: a form of `engine.Statements`."""
+"""How settings of Telegraf name the measurement that they write to: a form of `engine.Statements`."""
 
 
 class InfluxEngine(Engine):

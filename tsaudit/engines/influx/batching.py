@@ -21,7 +21,7 @@ backslash; one that starts with `a\\\\,b` may be about a third. A name with neit
 
 
 def united(given: Sequence[OfMeasurement]) -> dict[str, Any]:
-    """The parameters of a statement about all of them: all fields, and all tags."""
+    """The parameters of a statement about all the measurements: the union of their fields, and of their tags."""
     return given[0].variables() | {
         "several": [one.measurement for one in given],
         "fields": list(dict.fromkeys(field for one in given for field in one.fields)),
@@ -30,13 +30,13 @@ def united(given: Sequence[OfMeasurement]) -> dict[str, Any]:
 
 
 def listing(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: RowsOfSeveral) -> Iterator[pa.RecordBatch]:
-    """A column per tag of the measurement; its tags were known before."""
+    """The listings, with one column per tag of the measurement; its tags are already known."""
     tags = {one.measurement: one.tags for one in given}
     for name in [name for name in rows.alone if not _BLURS_A_NAME.isdisjoint(name)]:
         del rows.alone[name]
     for series in answer:
         keys = influxql.keys_of(series)
-        # All at once: for a few keys, it would take as long as for thousands.
+        # Parsed all at once: parsing a few keys takes as long as parsing thousands.
         found = parse(keys)
         each = {tag: found.column(tag) for tag in found.schema.names}
         present = np.zeros(len(keys), np.int64)
@@ -49,7 +49,7 @@ def listing(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: Rows
             absent = pa.nulls(size, pa.string())
             own = [each[tag].slice(start, size) if tag in each else absent for tag in tags[name]]
             if sum(size - column.null_count for column in own) < present[start:end].sum():
-                # It has a tag that was not there before. Queried alone, it shows which one.
+                # The measurement has a new tag. Querying it separately shows which one.
                 del rows.alone[name]
                 continue
             rows.measurement = name
@@ -57,7 +57,7 @@ def listing(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: Rows
 
 
 def sample(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: RowsOfSeveral) -> Iterator[pa.RecordBatch]:
-    """Time, and the fields and tags of the measurement."""
+    """The samples: time, and the fields and tags of the measurement."""
     about = united(given)
     fields = {name: place for place, name in enumerate(about["fields"], 1)}
     tags = {name: place for place, name in enumerate(about["tags"], 1 + len(fields))}
@@ -71,7 +71,7 @@ def sample(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: RowsO
 
 
 def row_count(answer: Iterator[Series], _: Sequence[OfMeasurement], rows: RowsOfSeveral) -> Iterator[pa.RecordBatch]:
-    """One row per series: the number of values of its fullest field."""
+    """The counts, one row per series: the number of values of its fullest field."""
     for series in answer:
         rows.measurement = series["name"]
         yield from influxql.row_count(iter([series]), {})
@@ -80,4 +80,4 @@ def row_count(answer: Iterator[Series], _: Sequence[OfMeasurement], rows: RowsOf
 READERS: Final[
     Mapping[str, Callable[[Iterator[Series], Sequence[OfMeasurement], RowsOfSeveral], Iterator[pa.RecordBatch]]]
 ] = {"series_listing": listing, "row_sample": sample, "row_count": row_count}
-"""Fact to what reads the response about several measurements."""
+"""Fact to the function that reads the response about several measurements."""

@@ -1,4 +1,4 @@
-"""Reads responses of InfluxQL in chunks: from JSON documents to the columns of a fact."""
+"""Reads chunked responses of InfluxQL: from JSON documents to the columns of a fact."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ from tsaudit.net import causes
 
 CHUNK_ROWS: Final = 10_000
 PARAMETERS: Final = {"epoch": "ns", "chunked": "true", "chunk_size": str(CHUNK_ROWS)}
-"""Request parameters besides the statement, so that the response can be read here."""
+"""Request parameters in addition to the statement that give the response the format read here."""
 _MOST_VALUES: Final = 3_000_000
-"""Values per chunk. Each takes many times its size in memory: 10,000 rows of 300 columns do occur."""
+"""Maximum number of values per chunk. In memory, each takes many times its size: 10,000 rows of 300 columns
+do occur.
+"""
 _DENIED: Final = re.compile(
     r"not authorized|authorization|authenticat|requires? admin|unable to parse auth", re.IGNORECASE
 )
 _TIMED_OUT: Final = re.compile(r"timeout|interrupted|timed out", re.IGNORECASE)
 _TOO_MUCH: Final = re.compile(r"max-select-\w+ limit exceeded")
-"""What the server's settings allow one statement to read."""
+"""Error of a server whose settings limit how much one statement may read."""
 
 Series = Mapping[str, Any]
 """One series of a response: `name`, `columns`, and `values`, as sent by the server; see `series_keys.read_listing`."""
@@ -37,9 +39,10 @@ Reader = Callable[[Iterator[Series], Mapping[str, Any]], Iterator[pa.RecordBatch
 def read_series(
     response: urllib3.BaseHTTPResponse, rows: Rows, grant: str, most: int | None = None
 ) -> Iterator[Series]:
-    """The series of the response as they arrive. FactError unless the response is complete and without error.
+    """The series of the response as they arrive. Raises FactError unless the response is complete and without error.
 
-    `grant`: which permission helps if one is missing. For `most` and errors of the connection, see `streaming.lines`.
+    `grant`: the permission to suggest if access is denied. For `most` and errors of the connection, see
+    `streaming.lines`.
     """
     complete = False
     for line in lines(response, rows, most):
@@ -53,7 +56,7 @@ def read_series(
 
 
 def refused(response: urllib3.BaseHTTPResponse, grant: str) -> FactError:
-    """The meaning of an HTTP status other than 200."""
+    """The error for an HTTP status other than 200."""
     status = response.status
     try:
         text = str(json.loads(response.data)["error"])
@@ -93,7 +96,7 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
 def _results(document: Mapping[str, Any], grant: str) -> list[Mapping[str, Any]]:
     """The results of one document. They may contain errors, whatever the HTTP status."""
     results = document.get("results")
-    # A statement without results has an empty result, but always has one.
+    # A statement without results still has a result, which is empty.
     if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
         raise _misshapen()
     for result in results:
@@ -130,7 +133,7 @@ def _partial(result: Mapping[str, Any]) -> bool:
 
 
 def _said(text: str, grant: str) -> FactError:
-    """The server's own error message, with the matching reason."""
+    """The error with the server's own message, and with the matching reason."""
     line = _first(text) or "error without a message"
     if _DENIED.search(line):
         return FactError(Reason.DENIED, f"{line}; {grant}")
@@ -147,7 +150,7 @@ def _first(text: str) -> str:
 
 
 def columns_of(**columns: str) -> Reader:
-    """A reader that renames columns; `name` is the name of the series, which is the measurement's."""
+    """A reader that renames columns; `name` stands for the name of the series, which is that of the measurement."""
 
     def read(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
         for series in answer:
@@ -170,7 +173,7 @@ def column(series: Series, name: str) -> list[Any]:
 
 
 def listing(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """A column per tag, from series keys."""
+    """One column per tag, from series keys."""
     tags: Sequence[str] = parameters["tags"]
     for series in answer:
         try:
@@ -192,7 +195,7 @@ def keys_of(series: Series) -> pa.StringArray:
 
 
 def sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Time, fields, tags. By position, because a tag and a field may share a name."""
+    """Time, fields, and tags, by position, because a tag and a field may share a name."""
     names = ["time", *parameters["fields"], *parameters["tags"]]
     for series in answer:
         columns = list(zip(*series.get("values", ()), strict=True)) or [()] * len(names)

@@ -1,4 +1,4 @@
-"""InfluxDB 1.x and 2.x: retention policies, tags and fields of the index, and the rows of its series."""
+"""Measures InfluxDB 1.x and 2.x: retention policies, tags and fields in the index, and the rows of series."""
 
 from __future__ import annotations
 
@@ -45,26 +45,28 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 ALL_SERIES_UP_TO: Final = 1000
-"""InfluxDB opens a cursor per series and shard: above this many series, rows are read for a few series only."""
+"""Maximum number of series whose rows are all read: InfluxDB opens a cursor per series and shard, so if there are more,
+rows of a few series are read.
+"""
 
 _TIME: Final = TimeColumn("time", TimeKind.NANOSECONDS)
 
 Series = Sequence[Mapping[str, str | None]]
-"""Tag sets whose rows to read; empty for all."""
+"""Tag sets whose rows are read; empty for all."""
 
 
 class InfluxMeasuring(Measuring):
     """Measures what an index contains: tags, fields, and every tag set.
 
-    The tag sets are listed from it; then the newest rows are read, of a few series if there are many, because each
-    series is read separately.
+    The tag sets are listed from the index. Then the newest rows are read, of a few series if there are many, because
+    each series is read separately.
     """
 
     lists_columns = False
     uses_column_settings = False
     decided = frozenset({"row_sample", "row_count"})
-    # Rows are read for listed series, and from retention policies. Those of a few series do not show which rows of
-    # others share their time.
+    # Rows are read for listed series, by retention policy. Rows of a few series do not show which rows of other series
+    # have the same time.
     deciding = frozenset({"series_listing", "retention", "row_slice"})
 
     def databases(self, wanted: Sequence[str], listed: Set[str] | None, queried: Set[str]) -> dict[str, Audited]:
@@ -149,7 +151,7 @@ def read_points(runner: QueryRunner, draft: Draft, database_series: int | None) 
 
 
 class AtRest:
-    """What to read if no measurement has rows within the window: then the writers stopped before it."""
+    """Decides what to read if no measurement has rows within the window, because the writers stopped before it."""
 
     def __init__(self, runner: QueryRunner, database_series: Mapping[str, int]) -> None:
         self._runner = runner
@@ -157,11 +159,13 @@ class AtRest:
         self._is_all = False
 
     def look(self, drafts: Sequence[Draft]) -> None:
-        """Find out whether it is so. `drafts`: all measurements, after their rows within the window were read."""
+        """Find out whether no measurement has rows within the window. `drafts`: all measurements, after their rows were
+        read.
+        """
         self._is_all = all(draft.sample is None for draft in drafts)
 
     def read(self, draft: Draft) -> Draft:
-        """The draft with its newest rows in a window of their own, if none is written anymore."""
+        """The draft with its newest rows from a window of their own, if no measurement is written anymore."""
         if draft.sample is not None or "row_sample" not in draft.measurement.statements:
             return draft
         series = _series_to_read(draft, self._series.get(draft.database))
@@ -199,13 +203,13 @@ def _with_rows(draft: Draft, rows: Count | None) -> Draft:
 
 
 def prefetch_points(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
-    """Read the newest rows of measurements with few series, of several with one statement."""
+    """Read the newest rows of measurements with few series, several measurements per statement."""
     few = _of_all_series(drafts, database_series)
     prefetch_rows(runner, "row_sample", few, lambda draft: _newest_of(runner, draft, ()), runner.rows_each)
 
 
 def prefetch_point_counts(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
-    """Count the rows of measurements with few series, of several with one statement."""
+    """Count the rows of measurements with few series, several measurements per statement."""
     few = _of_all_series(drafts, database_series)
     uncounted = [draft for draft in few if "row_sample" in draft.measurement.statements and not draft.is_read_whole]
     prefetch_rows(runner, "row_count", uncounted, lambda draft: _count_of(runner, draft, ()), ALL_SERIES_UP_TO)
@@ -217,18 +221,20 @@ def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) 
 
 
 def _series_to_read(draft: Draft, database_series: int | None) -> Series | None:
-    """The series whose rows to read; None for all. Empty if rows of known series are needed, and none is known.
+    """The series whose rows are read; None for all. Empty if only rows of known series may be read, but no series is
+    known.
 
-    `database_series`: the series count of its database, which limits its own; None if it is not known.
+    `database_series`: the number of series in the database, which is an upper bound for the measurement; None if it is
+    not known.
     """
     known = draft.measurement.series
-    # A lower bound does not say that there are few.
+    # A lower bound does not show that there are few series.
     most = database_series if known is None or known.is_lower_bound else known.value
     return _identifying_tags(draft, database_series) if most is None or most > ALL_SERIES_UP_TO else None
 
 
 def _cannot_read(draft: Draft, series: Series | None) -> str:
-    """Why no rows can be read; empty if they can."""
+    """Why no rows can be read; empty if they can be."""
     if series is not None and not series:
         return "rows are read for known series only, and the series could not be listed"
     if not draft.policies:
@@ -237,21 +243,21 @@ def _cannot_read(draft: Draft, series: Series | None) -> str:
 
 
 def _identifying_tags(draft: Draft, database_series: int | None) -> Series:
-    """The kept series, reduced to the tags that distinguish them. Of values of one tag, which are all that was listed,
-    so many that few series have them.
+    """The series kept from the listing, reduced to the tags that distinguish them. If only the values of one tag were
+    listed, as many of these values as few enough series have.
     """
     if known := _values_listed(draft):
         values = known.value
         return draft.some_series[: max(ALL_SERIES_UP_TO * values // max(database_series or values, 1), 1)]
     if draft.measurement.tag_sets is None or draft.measurement.tag_sets.sampled:
-        # Tags that distinguish the series of a sample may not distinguish all series.
+        # The tags that distinguish the series in a sample may not distinguish all series.
         return draft.some_series
     key = draft.measurement.tag_sets.minimal_key
     return [{tag: tags[tag] for tag in key} for tags in draft.some_series]
 
 
 def _values_listed(draft: Draft) -> Count | None:
-    """The number of values of the tag by which rows are read; None if whole series are known."""
+    """The number of values of the tag by which rows are selected; None if whole series are known."""
     tag = draft.measurement.tag(draft.read_by) if draft.read_by else None
     return tag.values if tag else None
 
@@ -279,8 +285,8 @@ def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[boo
 
 
 def _read_ahead(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
-    """The draft with rows that lie ahead, as those of a forecast, in a window of their own; unchanged without any.
-    Of a past day, they may not have been there.
+    """The draft with rows that are in the future, such as those of a forecast, from a window of their own; unchanged if
+    there are none. For an audit of a past day, they may not have existed then.
     """
     now, end = utc_now(), runner.window.end
     if now - end > SAME_DAY:
@@ -294,13 +300,17 @@ def _read_ahead(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
 
 
 def _was_written(draft: Draft) -> bool:
-    """Whether the previous audit saw rows in its window: that all of them have stopped since may be due to a clock."""
+    """Whether the previous audit saw rows in its window. If all measurements have stopped since then, a wrong clock may
+    be the cause.
+    """
     before = draft.previous
     return before is not None and before.own_window is None and before.rows is not None and before.rows.value > 0
 
 
 def _read_before(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
-    """The draft with its newest rows from before the window, as long as the window; unchanged without any."""
+    """The draft with its newest rows from before the window, from a period as long as the window; unchanged if there
+    are none.
+    """
     whole = replace(draft.measurement, own_window=Window(EARLIEST, runner.window.start))
     _, found = _read_newest(runner, replace(draft, measurement=whole), series)
     first, last = found.measurement.first_time, found.measurement.last_time
@@ -323,7 +333,7 @@ def _count_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowCount:
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
-    """One table from batches whose columns may have different types; incompatible ones become strings."""
+    """One table from batches whose columns may have different types; incompatible types become strings."""
     import pyarrow as pa
 
     try:
@@ -335,14 +345,14 @@ def _joined(tables: list[pa.Table]) -> pa.Table:
 
 
 def _per_series(draft: Draft) -> list[int]:
-    """Rows per series, in a sample that contains all of their rows."""
+    """Number of rows per series, in a sample that contains all their rows."""
     import numpy as np
 
     return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
 
 
 def _scaled(runner: QueryRunner, draft: Draft, counts: list[int], fact: str) -> Count | None:
-    """The rows of all series, scaled up from the sampled ones. None if that is not possible."""
+    """The number of rows of all series, scaled up from the sampled ones. None if that is not possible."""
     read = draft.sampled_series
     own = draft.measurement.own_window or runner.window
     window = f"from {span(own.start, own.end)}"
@@ -375,7 +385,7 @@ def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
     of_total = 0.0 if series.source.how is How.EXACT else series.standard_error
     if of_total is None or read == 1 < total:
         return None
-    # Series without rows in the window are not in `counts` and count as zero.
+    # Series without rows in the window are not in `counts`, and count as zero.
     squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
     variance = squares / max(read - 1, 1)
     return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
@@ -384,7 +394,7 @@ def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
 def _to_audit(runner: QueryRunner, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
     """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
 
-    `listed`: those that the server lists; None if they are not known.
+    `listed`: the databases that the server lists; None if they are not known.
     """
     found: dict[str, Audited] = {}
     divided: dict[str, list[Audited]] = {}
@@ -418,7 +428,7 @@ def _policies(runner: QueryRunner, database: str) -> list[Audited]:
 
 
 def _missing(runner: QueryRunner, name: str, parts: Sequence[Audited]) -> Audited:
-    """A configured retention policy that contains no data; leaves a gap."""
+    """A configured retention policy that contains no data. Adds a gap."""
     holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
     detail = f"no retention policy of this name contains data; available: {holding}"
     runner.gap("policies", Reason.FAILED, detail, name)
@@ -426,7 +436,7 @@ def _missing(runner: QueryRunner, name: str, parts: Sequence[Audited]) -> Audite
 
 
 def with_own_series(runner: QueryRunner, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
-    """The databases, with separate series counts for each policy if several contain data. Others are returned
+    """The databases. If several policies contain data, each has its own series count; otherwise a database is returned
     unchanged.
     """
     divided = {database.policy_of for database in databases} - {""}
@@ -447,7 +457,7 @@ def with_own_series(runner: QueryRunner, databases: Sequence[Database], drafts: 
 
 
 def _summed(runner: QueryRunner, database: Database, drafts: Sequence[Draft]) -> Count | None:
-    """The sum over the measurements; None if one of them is not known."""
+    """The sum over the measurements; None if the number for one of them is not known."""
     inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
     known = [count for count in inside if count is not None and not count.is_lower_bound]
     if len(known) < len(inside):

@@ -1,4 +1,6 @@
-"""Which data a statement of InfluxQL affects: it may name a retention policy, unless it deletes; and alternatives."""
+"""Which data a statement of InfluxQL affects, since it can name a retention policy unless it deletes; and
+alternatives.
+"""
 
 from __future__ import annotations
 

@@ -1,6 +1,8 @@
-"""Rows of all series from a short part of the window, where rows were read of a few series only: which of them share
-their time, and so how many would overwrite another one without a tag. And rows of a few whole sources: whether values
-of a tag come and go for them. Of a thousand series that a source left behind, rows of a few series miss nearly all.
+"""Reads rows of all series from a short part of the window, if otherwise only rows of a few series were read: they show
+which rows have the same time, and so how many would overwrite others without a tag.
+
+Also reads rows of a few whole sources, which show whether values of a tag come and go. If a source has left a thousand
+series behind, rows of a few series would miss nearly all of them.
 """
 
 from __future__ import annotations
@@ -25,21 +27,21 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 MOST_SERIES: Final = 20_000
-"""InfluxDB opens a cursor for each series in a shard of the slice: these take 1 to 2 seconds and 30 MB of the server.
-Of more series, those with one value of a tag are read.
+"""Maximum number of series read in a slice: InfluxDB opens a cursor for each series in a shard, and this many take 1 to
+2 seconds and 30 MB of the server. If there are more, only series with one value of a tag are read.
 """
 _ENOUGH: Final = 0.1
-"""Share of the row limit. If a slice has fewer rows, a longer one is read once."""
+"""Minimum share of the row limit. If a slice has fewer rows, a longer slice is read once."""
 _AIM: Final = 0.8
 _LONGER: Final = 100
 _SHORTEST: Final = timedelta(milliseconds=1)
 _SECOND: Final = timedelta(seconds=1)
 _FEWEST_SERIES: Final = 300
-"""Fewer cost nothing, and their newest rows show most of them."""
+"""Minimum number of series: fewer cost nothing, and their newest rows show most of them."""
 _TAGS: Final = 3
-"""Those that contribute most to the series are examined."""
+"""Maximum number of tags examined, those that contribute most to the series."""
 _LEAST_GAIN: Final = 0.1
-"""Share of the series that are gone without the tag."""
+"""Minimum share of the series that dropping the tag would remove."""
 _SOURCES: Final = 8
 
 
@@ -48,14 +50,16 @@ class _Plan:
     """What to read."""
 
     key: str
-    """The field that most rows have: others that share it can overwrite it."""
+    """The field that most rows have: a row can only be overwritten by another one that has the same field."""
     per_second: float
-    """Rows that are expected."""
+    """Expected number of rows per second."""
     within: Mapping[str, str | None] = field(default_factory=dict)
 
 
 def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
-    """Compare rows of all series, if rows of a few were read, and those of whole sources, if not all were."""
+    """Compare rows of all series, if only rows of a few were read, and rows of whole sources, if not all
+    sources were.
+    """
     found = slice_of(runner, draft) if draft.sampled_series and draft.tags else None
     if found is not None:
         draft = _compared(draft, found)
@@ -70,7 +74,7 @@ def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _shows_more(tag: Tag) -> bool:
-    """Whether it is known of whole sources that its values keep coming."""
+    """Whether rows of whole sources have already shown that new values of the tag keep appearing."""
     return fleets.keeps_coming(tag) and tag.turnover is not None and tag.turnover.by is not None
 
 
@@ -87,12 +91,14 @@ def _compared(draft: Draft, found: RowSlice) -> Draft:
 
 
 def _causes(sets: TagSets) -> list[Contribution]:
-    """The tags that contribute most, each with those that are interchangeable with it; the most first."""
+    """The tags that contribute most to the series, each together with the tags that are interchangeable with it,
+    largest contribution first.
+    """
     said = {(one.determinant, one.dependent) for one in sets.dependencies}
     known: set[str] = set()
     found = []
     for one in sets.contributions:
-        # By itself, a tag that another one determines adds no series.
+        # A tag that another tag determines adds no series by itself.
         is_free = one.tag not in known and all((one.tag, other) in said for other in one.together_with)
         if is_free and sets.series - one.series_left >= _LEAST_GAIN * sets.series:
             known |= {one.tag, *one.together_with}
@@ -101,7 +107,7 @@ def _causes(sets: TagSets) -> list[Contribution]:
 
 
 def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, series: int) -> Draft:
-    """Add what the newest rows of a few sources show: of all series that are equal but for these tags."""
+    """Add what the newest rows of a few sources show. A source is all series that differ only in these tags."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -140,7 +146,7 @@ def _others(draft: Draft, without: Contribution) -> tuple[str, ...]:
 
 
 def _sources(draft: Draft, by: tuple[str, ...]) -> Iterator[dict[str, str | None]]:
-    """Those of the series kept from the listing, each once."""
+    """The sources of the series kept from the listing, without duplicates."""
     known = set()
     for tags in draft.some_series:
         source = {key: tags.get(key) for key in by}
@@ -150,9 +156,9 @@ def _sources(draft: Draft, by: tuple[str, ...]) -> Iterator[dict[str, str | None
 
 
 def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> RowSlice | None:
-    """Rows of all series around the time of the newest row read; None if that is too expensive, or none was read.
+    """Rows of all series around the time of the newest row read; None if that is too expensive, or no row was read.
 
-    `gone`: the tags to drop, if that is known: rows are not chosen by one of them.
+    `gone`: the tags to be dropped, if known: rows are not selected by one of these.
     """
     plan = _plan(draft, runner, gone)
     if plan is None or draft.measurement.last_time is None:
@@ -172,7 +178,9 @@ def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> R
 
 
 def _part(window: Window, last: datetime, length: timedelta) -> Window:
-    """The part of the window that ends with the newest row read; all of it if it is not longer."""
+    """The part of the window with this length that ends at the newest row read; the whole window if it is
+    not longer.
+    """
     if length >= window.end - window.start:
         return window
     if length > _SECOND:
@@ -206,14 +214,16 @@ def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | N
 
 
 def _dividing(draft: Draft, series: int, gone: Collection[str]) -> Tag | None:
-    """The tag whose values divide the series into parts that can be read, and that contributes least to them."""
+    """The tag whose values divide the series into parts that are small enough to read, and that contributes least to
+    the series.
+    """
     least = series / MOST_SERIES
     able = [tag for tag in draft.tags if tag.key not in gone and tag.values is not None and tag.values.value >= least]
-    # By itself, a tag that another one determines adds no series.
+    # A tag that another tag determines adds no series by itself.
     sets = draft.measurement.tag_sets.contributions if draft.measurement.tag_sets else ()
     left = {one.tag: series if one.together_with else one.series_left for one in sets}
     if not gone and left:
-        # It is what a plan would drop.
+        # A plan would drop this tag.
         able = [tag for tag in able if tag.key != min(left, key=lambda key: (left[key], key))]
     return max(able, key=lambda tag: (left.get(tag.key, 0), tag.key), default=None)
 
@@ -225,7 +235,7 @@ def fullest_field(draft: Draft) -> str:
 
 
 def _has_all(draft: Draft, key: str) -> bool:
-    """Whether each row read has the field."""
+    """Whether every row read has the field."""
     return bool(draft.read(Role.FIELD, key).known.all())
 
 
@@ -239,7 +249,7 @@ def _read(
     *,
     newest: bool = False,
 ) -> tuple[pa.Table, str] | None:
-    """The time and the tags of the rows, by position, and the statement; None if the query failed."""
+    """The time and the tags of the rows, by position, with the statement; None if the query failed."""
     import pyarrow as pa
 
     batches: list[pa.RecordBatch] = []
@@ -252,7 +262,7 @@ def _read(
         return None
     types = [pa.timestamp("ns", "UTC"), *(pa.string() for _ in draft.tags)]
     schema = pa.schema([(str(place), kind) for place, kind in enumerate(types)])
-    # A tag that is absent from all rows of a batch has no type, and the field is not needed.
+    # A tag that is absent from all rows of a batch has no type; the field itself is not needed.
     tables = [
         pa.Table.from_arrays([batch.column(0), *(c.cast(pa.string()) for c in batch.columns[2:])], schema=schema)
         for batch in batches
@@ -266,7 +276,7 @@ def _sliced(runner: QueryRunner, draft: Draft, table: pa.Table, statement: str, 
 
     is_cut, whole, end = table.num_rows >= runner.target.budget.max_rows, True, part.end
     if is_cut:
-        # They come in the order of their times, and the last instant may have more.
+        # The rows are sorted by time, so the last instant may be incomplete.
         ends = pc.min_max(table.column(0)).as_py()
         whole = bool(ends["min"] != ends["max"])
         if whole:
@@ -284,7 +294,7 @@ def _sliced(runner: QueryRunner, draft: Draft, table: pa.Table, statement: str, 
 
 
 def _scope(draft: Draft, plan: _Plan, part: Window) -> str:
-    """Which rows these are. The value is not shown: it may be somebody's name."""
+    """Which rows were read, in words. The value of the tag is not shown, because it may be somebody's name."""
     assert draft.measurement.series is not None
     within = next(iter(plan.within), "")
     which = f"one value of {within}" if within else f"all {many(draft.measurement.series.value, 'series', 'series')}"

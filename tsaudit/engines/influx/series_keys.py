@@ -22,12 +22,12 @@ import pyarrow.compute as pc
 from pyarrow import json
 
 _ROWS_AT_ONCE: Final = 1 << 12
-"""Keys parsed in one batch: the working arrays stay within the CPU cache."""
+"""Number of keys parsed in one batch: the working arrays then fit into the CPU cache."""
 
 _COMMA, _EQUALS, _BACKSLASH = b",=\\"
 _ESCAPED: Final = r"\\([,= ])"
 _MEASUREMENT: Final = r"(?s)^(?P<name>(?:[^,\\]|\\+,?)*)"
-"""A comma belongs to the name if there is a backslash before it, whatever is before that one."""
+"""A comma belongs to the name if there is a backslash before it, whatever precedes the backslash."""
 _ESCAPED_IN_NAME: Final = r"\\([, ])"
 
 _Positions = npt.NDArray[np.int64]
@@ -36,8 +36,7 @@ _Positions = npt.NDArray[np.int64]
 def parse(keys: pa.StringArray) -> pa.RecordBatch:
     """One string column per tag of any key, sorted by tag key; null if a series lacks the tag.
 
-    A key without tags is a row of nulls. ValueError for a string that is not a
-    series key, and for null.
+    A key without tags becomes a row of nulls. Raises ValueError for null, and for a string that is not a series key.
     """
     if keys.null_count:
         raise ValueError("a series key is null")
@@ -54,8 +53,8 @@ def parse(keys: pa.StringArray) -> pa.RecordBatch:
 
 
 def by_measurement(keys: pa.StringArray) -> Iterator[tuple[str, int, int]]:
-    """The runs of keys of one measurement: its name, the first key, and the one after the last. A measurement may have
-    several runs.
+    """Runs of consecutive keys of one measurement: its name, the index of the first key, and the index after the last
+    one. A measurement may have several runs.
 
     The keys of a measurement whose name ends in a backslash appear under another name.
     """
@@ -135,7 +134,7 @@ def _tokens(bounds: _Positions, commas: _Positions) -> _Tokens:
 def _with_commas_after_backslash(
     tokens: _Tokens, commas: _Positions, escaped_commas: _Positions, equals: _Positions
 ) -> _Positions:
-    """The commas that separate tags, plus those that do so after a value ending in a backslash."""
+    """The commas that separate tags, including those that follow a value that ends in a backslash."""
     token_of = np.searchsorted(tokens.end, equals, side="right")
     in_same_tag = (token_of[1:] == token_of[:-1]) & tokens.is_tag[token_of[1:]]
     last_before = np.searchsorted(escaped_commas, equals[1:]) - 1
@@ -147,7 +146,7 @@ def _with_commas_after_backslash(
 
 
 def _cuts(tokens: _Tokens, equals: _Positions, escaped_equals: _Positions) -> _Positions:
-    """The position of the equals sign of each token; -1 for none."""
+    """The position of the equals sign of each token; -1 if it has none."""
     tags = np.flatnonzero(tokens.is_tag)
     if len(equals) == len(tags) and ((tokens.start[tags] <= equals) & (equals < tokens.end[tags])).all():
         cuts = np.full(len(tokens.start), -1, np.int64)
@@ -171,7 +170,7 @@ def _columns(
 ) -> dict[str, pa.StringArray]:
     row = np.cumsum(~tokens.is_tag) - 1
     # Slices of the text itself, without copying: alternately `,key=` and the value; for the first token, the
-    # measurement and nothing.
+    # measurement and an empty slice.
     edges = np.zeros(2 * len(tokens.end) + 1, np.int32)
     edges[1::2] = np.where(tokens.is_tag, cuts + 1, tokens.end)
     edges[2::2] = tokens.end
@@ -187,7 +186,7 @@ def _columns(
 
 
 def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> list[tuple[str, _Positions]]:
-    """Each tag's key, still escaped, and its tokens, if all series have the same tags in the same order; otherwise
+    """Each tag's key, still escaped, with its tokens, if all series have the same tags in the same order; otherwise
     empty.
     """
     series = int((~tokens.is_tag).sum())
@@ -205,7 +204,7 @@ def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> li
 
 
 def _by_key(slices: pa.StringArray, tags: _Positions) -> list[tuple[str, _Positions]]:
-    """Each tag's key, still escaped, and its tokens, whatever tags a series has."""
+    """Each tag's key, still escaped, with its tokens, whichever tags a series has."""
     if not len(tags):
         return []
     encoded = slices.take(pa.array(2 * tags)).dictionary_encode()
@@ -216,7 +215,7 @@ def _by_key(slices: pa.StringArray, tags: _Positions) -> list[tuple[str, _Positi
 
 
 def _scattered(slices: pa.StringArray, which: _Positions, rows: _Positions, length: int) -> Any:
-    """An array of `length` values: the slices `which` at `rows`, null elsewhere."""
+    """An array of `length` values: the slices with indexes `which` at the positions `rows`, null elsewhere."""
     if len(which) == length and (rows[1:] > rows[:-1]).all():
         return slices.take(pa.array(which))
     index = np.zeros(length, np.int64)
@@ -228,7 +227,7 @@ def _scattered(slices: pa.StringArray, which: _Positions, rows: _Positions, leng
 
 _BEGINS: Final = b'"columns":["key"]'
 _WITHIN: Final = 256
-"""The columns are named within this many bytes at the start of a chunk."""
+"""The names of the columns are within this many bytes at the start of a chunk."""
 _SERIES: Final = pa.struct(
     {
         "name": pa.string(),
@@ -244,11 +243,11 @@ _ANSWER: Final = pa.schema({"results": pa.list_(_RESULT)})
 def read_listing(line: bytes) -> dict[str, Any] | None:
     """The document in a line, as from `json.loads`, except that `values` is a `pa.StringArray` of the keys.
 
-    None for any line other than one series of keys: an error, another response, invalid JSON.
+    None for any line other than one series of keys, such as an error, another response, or invalid JSON.
     """
     if _BEGINS not in line[:_WITHIN]:
         return None
-    # A line is one block, so it is never split.
+    # A line is read as one block, so that it is never split.
     options = json.ReadOptions(use_threads=False, block_size=len(line) + 1)
     parsing = json.ParseOptions(explicit_schema=_ANSWER, unexpected_field_behavior="error")
     try:

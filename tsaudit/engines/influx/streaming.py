@@ -13,16 +13,16 @@ from tsaudit.model.profile import Reason
 from tsaudit.net.pool import TooBigAnswerError, UnfitAnswerError
 
 MOST_BYTES: Final = 20 << 20
-"""Maximum size of a response that is collected before it is used: lists of names, not of series. In memory, each name
-takes ten times its size.
+"""Maximum size in bytes of a response that is collected before it is used: lists of names, not of series. In memory,
+each name takes ten times its size.
 """
 LONGEST_LINE: Final = 24 << 20
-"""A chunk of 10,000 rows is one line."""
+"""Maximum length of a line in bytes: a chunk of 10,000 rows is one line."""
 _READ_BYTES: Final = 1 << 16
 
 
 def is_major(version: str, major: int) -> bool:
-    """Whether a server may be of the major version. One that was built from its source has none."""
+    """Whether a server may be of the major version. A server that was built from source reports no version."""
     numbered = re.match(r"v?(\d+)\.", version)
     return numbered is None or int(numbered[1]) == major
 
@@ -38,7 +38,7 @@ def lines(response: urllib3.BaseHTTPResponse, rows: Rows, most: int | None = Non
     received = waiting = 0
     data = b"..."
     while data:
-        # Returns what is available instead of waiting until the buffer is full.
+        # Returns the available data instead of waiting until the buffer is full.
         data = response.read1(_READ_BYTES)
         received += len(data)
         rows.bytes = (rows.bytes or 0) + len(data)
@@ -58,10 +58,10 @@ def lines(response: urllib3.BaseHTTPResponse, rows: Rows, most: int | None = Non
 
 
 def timed_out(timeout_s: float) -> FactError:
-    """The error for a statement that was stopped."""
+    """The error for a statement that was stopped because its time was up."""
     return FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:.3g} s")
 
 
 def unfit(error: UnfitAnswerError) -> FactError:
-    """The error for a response that is not used."""
+    """The error for a response that cannot be used."""
     return FactError(Reason.OVER_BUDGET if isinstance(error, TooBigAnswerError) else Reason.FAILED, str(error))

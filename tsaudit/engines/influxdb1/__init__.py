@@ -65,7 +65,7 @@ class Influxdb1(InfluxEngine):
         return connector.connect(url, username=username, password=password, options=options)
 
     def enforces_limits(self, profile: Profile) -> bool | None:
-        # Only the index in memory does. The one on disk never rejects a series, whatever the settings say.
+        # Only the index in memory enforces limits. The index on disk never rejects a series, whatever the settings are.
         settings = profile.server.settings if profile.server else {}
         in_memory = settings.get("index_in_memory")
         if in_memory is not None:
@@ -79,7 +79,9 @@ class Influxdb1(InfluxEngine):
 
 
 def _is_above_a_limit(profile: Profile, settings: Mapping[str, float]) -> bool:
-    """Whether anything is above a limit of the server. The index in memory, which enforces them, would not let it."""
+    """Whether any figure is above a limit of the server. The index in memory, which enforces limits, would prevent
+    that.
+    """
     series, values = settings.get("max_series_per_database"), settings.get("max_values_per_tag")
     databases = (one.series.value for one in profile.databases if one.series)
     counted = (tag.values for m in profile.measurements for tag in m.tags)

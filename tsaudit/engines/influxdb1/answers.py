@@ -51,18 +51,18 @@ def as_batch(policies: Sequence[retention.Policy]) -> pa.RecordBatch:
 
 
 def duration_s(text: str) -> int:
-    """Seconds in a duration in Go's format, such as `168h0m0s`."""
+    """The number of seconds in a duration in Go's format, such as `168h0m0s`."""
     return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
 
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """The shards of one retention policy, or of several."""
+    """The shards of one retention policy, or of several together."""
 
     count: int = 0
     bytes: int = 0
     series: int = 0
-    """A series counts in each shard that has it."""
+    """Number of series; a series counts once in each shard that contains it."""
 
     def __add__(self, other: Shards) -> Shards:
         return Shards(self.count + other.count, self.bytes + other.bytes, self.series + other.series)
@@ -80,7 +80,7 @@ def shards(answer: Iterator[Series]) -> dict[tuple[str, str], Shards]:
 
 
 def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float]]:
-    """(kind, name, database, value) of what the server says of itself."""
+    """(kind, name, database, value) of what the server reports about itself."""
     counters: dict[tuple[str, str], float] = {}
     indexes = set[str]()
     for series in answer:
@@ -104,7 +104,7 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                 for name, column in _COUNTERS.items():
                     key = name, tags["database"]
                     counters[key] = counters.get(key, 0.0) + sum(float(n) for n in influxql.column(series, column) if n)
-    # Shards keep the index that they were made with, so that a server may have both.
+    # Shards keep the type of index that they were created with, so a server may have both types.
     if indexes in ({"inmem"}, {"tsi1"}):
         yield "setting", "index_in_memory", "", float(indexes == {"inmem"})
     too_old = counters.pop((_TOO_OLD, ""), None)
@@ -114,7 +114,7 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
 
 
 _TOO_OLD: Final = "points beyond the retention"
-"""They are among those that the server dropped, and no loss."""
+"""Points beyond the retention are among the points that the server dropped, but they are no loss."""
 
 
 _COUNTERS: Final = {
@@ -140,10 +140,10 @@ _OF_SERVER: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
         )
     },
 }
-"""Component to what it counts for the whole server, by the columns that tell it."""
+"""Component to the counters of the whole server, each with the columns that are added up for it."""
 
 
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    # A database without series returns nothing, or 0. The name of the column differs between versions.
+    # For a database without series, the server returns nothing, or 0. The name of the column differs between versions.
     total = sum(int(row[0]) for series in answer for row in series.get("values", ()))
     yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})

@@ -22,17 +22,17 @@ _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a server, and how to log in."""
+    """The address of a server, and the login."""
 
     url: str
     username: str | None
-    """None if the server requires no login."""
+    """User name; None if the server requires no login."""
     password: str | None = field(repr=False)
     connect_timeout_s: float
 
 
 class Client:
-    """A pool of one HTTP connection, used by one thread. ConnectorError if the server is not InfluxDB 1.x."""
+    """A pool of one HTTP connection, used by one thread. Raises ConnectorError if the server is not InfluxDB 1.x."""
 
     def __init__(self, address: Address) -> None:
         self.address = address
@@ -55,16 +55,17 @@ class Client:
         self._pool.abort()
 
     def whole(self, statement: str, timeout_s: float, rows: Rows, policy: str = "") -> Iterator[Series]:
-        """The series of a response that is kept in memory, so its size is limited. See `series`."""
+        """The series of a response that is kept in memory, so that its size is limited. See `series`."""
         return self.series(statement, timeout_s, rows, streaming.MOST_BYTES, policy)
 
     def series(
         self, statement: str, timeout_s: float, rows: Rows, most: int | None = None, policy: str = ""
     ) -> Iterator[Series]:
-        """The series of the response as they arrive. FactError unless the response is complete and without error.
+        """The series of the response as they arrive. Raises FactError unless the response is complete and without
+        error.
 
-        `most`: maximum size in bytes; None if it is used as it arrives. `policy`: the retention policy for statements
-        that name none; empty for the default one.
+        `most`: maximum size in bytes; None for a response that is used as it arrives. `policy`: the retention policy
+        for statements that name none; empty for the default one.
         """
         response = None
         try:
@@ -81,7 +82,7 @@ class Client:
             raise FactError(Reason.UNREACHABLE, f"the connection broke ({causes.words(error)})") from error
         finally:
             if response is not None:
-                # A connection with an unread rest is not reused: closing it makes the server stop.
+                # A connection with unread data is not reused: closing it makes the server stop.
                 response.close()
 
     def _ping(self) -> str:
@@ -101,7 +102,7 @@ class Client:
         return version.removeprefix("v")[:40]
 
     def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
-        # The socket's own timeout starts after that of the pool.
+        # The socket's own timeout must come after that of the pool.
         timeout = urllib3.Timeout(connect=min(self.address.connect_timeout_s, timeout_s), read=timeout_s + 1)
         return self._pool.request(
             "POST",

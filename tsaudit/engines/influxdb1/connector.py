@@ -1,4 +1,4 @@
-"""InfluxDB 1.x: which statements measure which fact, for databases with one retention policy or several."""
+"""InfluxDB 1.x: which statements measure each fact, for databases with one or several retention policies."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ from tsaudit.model.profile import Reason
 _ENGINE: Final = "influxdb1"
 _NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _STREAMED: Final = frozenset({"series_listing", "row_sample", "row_slice"})
-"""Facts whose rows are used as they arrive, or whose number of rows was requested."""
+"""Facts whose rows are used as they arrive, or whose number of rows is limited by the statement."""
 _TAKES_POLICY: Final = (1, 6)
-"""From this version on, a request may set the retention policy of its statement."""
+"""Since this version, a request may set the retention policy of its statement."""
 _COUNTING_S: Final = 10.0
-"""The longest that the server counts what is left of a shard, in seconds."""
+"""Maximum seconds that the server may spend on counting what is left of a shard."""
 _LISTED_AS_ONE: Final = (
     "the index lists the series of all retention policies together (`inmem`; build `tsi1` with influx_inspect buildtsi)"
 )
@@ -51,7 +51,7 @@ _LISTED_AS_ONE: Final = (
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[InfluxConnection]:
-    """An open connection to the server, whose version is known. ConnectorError."""
+    """An open connection to the server, whose version is known. Raises ConnectorError."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConnectorError("the URL is not of the form http://host:8086")
@@ -70,13 +70,13 @@ def _decoded(text: str | None) -> str | None:
 
 @dataclass(frozen=True, slots=True)
 class _AllShards:
-    """Each database's and retention policy's shards, and the statement that returned them."""
+    """The shards of each database and retention policy, with the statement that returned them."""
 
     statement: str
     by_policy: Mapping[tuple[str, str], Shards]
 
     def of(self, part: retention.Part) -> Shards:
-        """Those of the policy if other policies contain data, too, otherwise those of the database."""
+        """The shards of the policy if other policies contain data, too, otherwise all shards of the database."""
         kept = self.by_policy.items()
         return sum((one for (name, policy), one in kept if name == part.database and part.takes(policy)), Shards())
 
@@ -88,15 +88,15 @@ class _Ask:
     fact: str
     part: retention.Part
     about: Mapping[str, Any]
-    """The parameters of the statement; `database` is the server's name for it."""
+    """The parameters of the statement, in which `database` is the server's name for it."""
     rows: Rows
     timeout_s: float
-    """The time limit for all of its statements together."""
+    """The time limit for all statements of the query together, in seconds."""
     began: float = field(default_factory=time.monotonic)
 
     @property
     def left_s(self) -> float:
-        """The time left for another statement, in seconds."""
+        """Seconds left for another statement."""
         return max(0.1, self.timeout_s - (time.monotonic() - self.began))
 
 
@@ -108,9 +108,9 @@ class InfluxConnection:
         self._client = Client(address)
         self.server_version = self._client.version
         self._shards: _AllShards | FactError | None = None
-        """The shards, or why they are not known; None before they were queried."""
+        """The shards, or the error that prevented reading them; None before they were queried."""
         self._accepted: list[AcceptedShard] | None = None
-        """Those whose points can be counted, the newest first; None before they were queried."""
+        """The shards whose points can be counted, newest first; None before they were queried."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb1/<fact>.influxql`; see `connection.Connection`."""
@@ -158,7 +158,9 @@ class InfluxConnection:
         return _READERS[ask.fact](self._client.series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
 
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The names under which the database is audited, once it is known which of its policies contain data."""
+        """The names under which the parts of the database are audited, once it is known which of its policies contain
+        data.
+        """
         database = ask.about["database"]
         listed = [p for s in self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in described(s)]
         contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
@@ -173,7 +175,7 @@ class InfluxConnection:
         )
 
     def _fields_in(self, ask: _Ask, policy: str) -> list[retention.FieldRow]:
-        """Fields and their types in one policy. FactError."""
+        """Fields and their types in one policy. Raises FactError."""
         by_url = _version(self.server_version) >= _TAKES_POLICY
         about = {"database": ask.about["database"], "named_policy": "" if by_url else policy}
         statement = queries.render(_ENGINE, "field_types", **about)
@@ -183,7 +185,7 @@ class InfluxConnection:
         return [(r["measurement"], r["field"], r["data_type"]) for batch in batches for r in batch.to_pylist()]
 
     def _lists(self, ask: _Ask, policy: str, measurement: str) -> bool:
-        """Whether the index lists series of the measurement in the policy. FactError."""
+        """Whether the index lists series of the measurement in the policy. Raises FactError."""
         about = {"database": ask.about["database"], "policy": policy, "measurement": measurement}
         statement = queries.render_file(queries.root() / _ENGINE / "_listed_series.influxql", **about)
         ask.rows.statements += 1
@@ -231,14 +233,14 @@ class InfluxConnection:
         yield _columns(("measurement", "field", "data_type"), fields)
 
     def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """Series from the index, and from rows if the index also lists series of other policies and there are not too
-        many.
+        """The series in the index. If the index also lists series of other policies, and there are not too many, only
+        series that have rows in the policy.
         """
         if ask.about["singly"]:
             yield from self._tag_values(ask)
             return
         measurement = ask.about["measurement"]
-        # A probe needs only one tag set, from any policy.
+        # A probe needs only one tag set, of any policy.
         if not self._known.is_ambiguous(ask.part, measurement) or ask.about.get("limit") == 1:
             yield from self._read(ask)
             return
@@ -258,7 +260,7 @@ class InfluxConnection:
         yield from answer
 
     def _tag_values(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The values of each tag, from one statement each."""
+        """The values of each tag, with one statement per tag."""
         ask.rows.statements = 0
         for tag in ask.about["tags"]:
             path = queries.root() / _ENGINE / "_tag_values.influxql"
@@ -268,7 +270,7 @@ class InfluxConnection:
                 yield pa.record_batch({tag: pa.array(influxql.column(series, "value"), pa.string())})
 
     def _with_rows(self, ask: _Ask) -> list[pa.RecordBatch]:
-        """The tag sets of the measurement that have rows in the policy. FactError."""
+        """The tag sets of the measurement that have rows in the policy. Raises FactError."""
         path = queries.root() / _ENGINE / "_series_with_rows.influxql"
         statement = queries.render_file(path, **ask.about)
         ask.rows.statements += 1
@@ -277,14 +279,16 @@ class InfluxConnection:
         return found
 
     def _server_status(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """What the server says of itself: all of it to administrators, to others the counters that it recorded."""
+        """What the server reports about itself: everything to administrators, to others only the counters that it
+        recorded in its own database.
+        """
         statement, answer = self._about_shards(ask, "limits and dropped points")
         ask.rows.statement = statement
         yield as_rows(status_rows(iter(answer)))
 
     def _kept_points(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """What the server accepted for the newest shard that is not too large, and what is left of it; no row if that
-        cannot be known, or takes too long.
+        """The number of points that the server accepted for the newest shard that is not too large, and how many of
+        them are left; no row if that cannot be determined, or takes too long.
         """
         rows: list[dict[str, Any]] = []
         with suppress(FactError):
@@ -310,7 +314,7 @@ class InfluxConnection:
         yield pa.record_batch({name: pa.array([row[name] for row in rows], kind) for name, kind in types.items()})
 
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The shards and their bytes, from statistics that are queried once for all databases."""
+        """The shards and their bytes, from statistics that are queried only once for all databases."""
         if self._shards is None:
             try:
                 self._shards = _AllShards(*self._read_shards(ask))
@@ -330,8 +334,9 @@ class InfluxConnection:
         return statement, shards(iter(answer))
 
     def _about_shards(self, ask: _Ask, hidden: str) -> tuple[str, list[Series]]:
-        """The answer about the shards now, which the server gives only to administrators; otherwise what it recorded
-        about itself. With the statement that was answered. `hidden`: what others do not see. FactError.
+        """The current statistics of the shards, which the server reports only to administrators; for others, what it
+        recorded about itself. Also returns the statement that was answered. `hidden`: what other users cannot see.
+        Raises FactError.
         """
         rows = ask.rows
         try:
@@ -348,7 +353,7 @@ class InfluxConnection:
                 raise
             raise FactError(Reason.DENIED, f"only administrators can see {hidden}; {_NOTES}") from error
         if not answer:
-            # It would have recorded at least its own database.
+            # If it recorded statistics, there would be at least those of its own database.
             raise FactError(
                 Reason.UNSUPPORTED, ("the server does not record statistics about itself: [monitor] store-enabled")
             )
@@ -356,7 +361,7 @@ class InfluxConnection:
 
 
 def _about(part: retention.Part, parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """The parameters of a query file about the part."""
+    """The parameters of a query file for the part."""
     about: dict[str, Any] = {"policies": [], "several": [], **parameters, "database": part.database, "named_policy": ""}
     if part.is_divided:
         about["policies"] = [part.policy_name] if part.policy else []
@@ -368,7 +373,7 @@ def _columns(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.Record
 
 
 def _version(text: str) -> tuple[int, int]:
-    """Major and minor version; (0, 0) if unknown."""
+    """Major and minor version; (0, 0) if it is not known."""
     match = re.match(r"(\d+)\.(\d+)", text)
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
@@ -396,4 +401,4 @@ _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.Rec
     "server_status": InfluxConnection._server_status,
     "kept_points": InfluxConnection._kept_points,
 }
-"""Facts that may need more than their own statement."""
+"""Facts that may need other statements than their own."""

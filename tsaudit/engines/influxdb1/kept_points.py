@@ -1,7 +1,8 @@
-"""How many of the points that the server accepted for a shard cannot be found there, because others replaced them.
+"""Counts how many of the points that the server accepted for a shard are no longer there, because others replaced them.
 
-Points with the same tags and time are one row. If they have different fields, the row keeps all of them, and nothing is
-lost: a writer may send each field as a point of its own, or a few groups of fields. Only what neither explains counts.
+Points with the same tags and time become one row. If they have different fields, the row keeps all of them, and nothing
+is lost: a writer may send each field, or each of a few groups of fields, as a separate point. Only points that neither
+explains are counted.
 """
 
 from __future__ import annotations
@@ -15,15 +16,17 @@ from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Series
 
 MOST_BYTES: Final = 50_000_000
-"""Bytes of the largest shard whose values are counted: a server reads about a million of them a second."""
+"""Maximum size in bytes of a shard whose values are counted: a server reads about a million of them a second."""
 _FEWEST: Final = 1_000
-"""Accepted points of the smallest shard that says something."""
+"""Minimum number of accepted points for a shard to be conclusive."""
 _GROUPS: Final = 4
-"""As how many points a writer may send a row, if not each field by itself: our default."""
+"""Maximum number of points as which a writer may send a row, unless it sends each field separately: our default."""
 _MAIN: Final = 0.9
-"""Share of the rows that must be of one measurement, so that points can be divided by rows."""
+"""Minimum share of the rows that must belong to one measurement, so that points can be divided by rows."""
 _EXACT: Final = 0.02
-"""How far the points may be from the number of values, where each is sent by itself and some again."""
+"""Maximum relative difference between the numbers of points and of values, if each value is sent separately and some
+are repeated.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +36,13 @@ class AcceptedShard:
     database: str
     policy: str
     first: str
-    """Its beginning, as the server writes times."""
+    """The beginning of the shard's time range, in the server's format."""
     last: str
     accepted: int
 
 
 def accepted_shards(answer: Iterable[Series]) -> list[AcceptedShard]:
-    """Those that say something and are not too large, the newest first."""
+    """The shards that are conclusive and not too large, newest first."""
     spans: dict[str, tuple[str, str]] = {}
     found: list[tuple[str, str, str, int]] = []
     for series in answer:
@@ -57,16 +60,16 @@ def accepted_shards(answer: Iterable[Series]) -> list[AcceptedShard]:
 
 @dataclass(slots=True)
 class Kept:
-    """What a measurement has in a shard."""
+    """What is stored for a measurement in a shard."""
 
     rows: int = 0
-    """At least."""
+    """Number of rows, at least."""
     values: Counter[str] = field(default_factory=Counter)
-    """By field."""
+    """Number of values by field."""
 
 
 def kept(answer: Iterable[Series]) -> dict[str, Kept]:
-    """What each measurement has, by the values of its series."""
+    """What is stored for each measurement, computed from the values of its series."""
     found: dict[str, Kept] = defaultdict(Kept)
     for series in answer:
         for row in series["values"]:
@@ -77,18 +80,18 @@ def kept(answer: Iterable[Series]) -> dict[str, Kept]:
 
 
 def overwritten(accepted: int, held: Mapping[str, Kept]) -> tuple[str, int]:
-    """How many of the points, at least, others replaced, and the measurement that nearly all rows are of; empty if
-    there is none.
+    """The measurement that nearly all rows belong to, empty if there is none; and the minimum number of points that
+    others replaced.
 
-    With `accepted` points and fewer values, some were replaced for certain. With fewer points than values, each row
-    would consist of several points: of up to `_GROUPS`, or of one for each field. Values of fields that some rows
-    lack, and those of other measurements, may be points of their own.
+    If there are fewer values than `accepted` points, some were certainly replaced. Otherwise, each row may consist of
+    several points: up to `_GROUPS`, or one for each field. Values of fields that some rows lack, and values of other
+    measurements, may be separate points.
     """
     rows, values = sum(one.rows for one in held.values()), sum(one.values.total() for one in held.values())
     certain = max(accepted - values, 0)
     name = max(held, key=lambda name: held[name].rows, default="")
     if not rows:
-        # They were deleted.
+        # The rows were deleted.
         return "", 0
     if held[name].rows < _MAIN * rows:
         return "", certain

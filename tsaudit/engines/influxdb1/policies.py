@@ -1,8 +1,8 @@
-"""Retention policies of InfluxDB 1.x: which of them contain data, and the name under which each is audited.
+"""Retention policies of InfluxDB 1.x: finds out which of them contain data, and the name under which each is audited.
 
-The default policy has the name of its database, any other one `database/policy`, as on InfluxDB 2.x. Fields are stored
-per shard, so `SHOW FIELD KEYS` shows what a policy contains. Measurements and tag keys are not: those statements ignore
-policies, and the index `inmem` lists the series of all of them together.
+The default policy is audited under the name of its database, any other policy as `database/policy`, as on InfluxDB 2.x.
+Fields are stored per shard, so `SHOW FIELD KEYS` shows what a policy contains. The statements for measurements and tag
+keys, however, ignore policies, and the index `inmem` lists the series of all policies together.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Policy:
 
     name: str
     duration_s: int
-    """0: no retention."""
+    """Retention in seconds; 0: no retention."""
     partition_s: int
     is_default: bool
 
@@ -41,13 +41,13 @@ class Part:
     """What is audited under one name."""
 
     database: str
-    """The server's name."""
+    """The server's name of the database."""
     policy: Policy | None
-    """None: the database has no default policy."""
+    """The policy; None: the database has no default policy."""
     is_divided: bool
-    """Other policies of the database contain data, too, and are audited separately."""
+    """Whether other policies of the database contain data, too, and are audited separately."""
     may_list_all: bool = False
-    """The index may list series of other policies, too."""
+    """Whether the index may list series of other policies, too."""
 
     @property
     def name(self) -> str:
@@ -65,7 +65,7 @@ class Part:
 
     @property
     def policy_name(self) -> str:
-        """Empty if the database has no default policy."""
+        """The name of the policy; empty if the database has no default policy."""
         return self.policy.name if self.policy else ""
 
 
@@ -77,7 +77,7 @@ class Contents:
     fields: dict[str, list[FieldRow]] = field(default_factory=dict)
     """Policy to its fields, for the policies that were queried."""
     tags: list[tuple[str, str]] | None = None
-    """Measurement and tag, of all policies; None before they were queried."""
+    """Measurement and tag, for all policies together; None before they were queried."""
 
     def holds(self, policy: str) -> frozenset[str]:
         """The measurements that have fields in the policy."""
@@ -91,7 +91,8 @@ class Contents:
 def read_contents(policies: Sequence[Policy], fields_of: Callable[[str], list[FieldRow]]) -> Contents:
     """The contents of the policies.
 
-    `fields_of`: queries the server for the fields in one; in the default one only if another one contains data.
+    `fields_of`: queries the server for the fields in a policy; it is called for the default policy only if another
+    policy contains data.
     """
     contents = Contents(policies)
     for policy in policies:
@@ -118,7 +119,7 @@ def parts(database: str, contents: Contents, lists: Callable[[str, str], bool]) 
 def _distinguishes(contents: Contents, policy: str, lists: Callable[[str, str], bool]) -> bool:
     """Whether the index lists only the series of the policy, as `tsi1` does and `inmem` does not.
 
-    A measurement that the policy does not contain shows it. If there is none, it is not known.
+    This is tested with a measurement that the policy does not contain. If there is none, it is not known.
     """
     own = contents.holds(policy)
     if not own & contents.elsewhere(policy):
@@ -136,16 +137,16 @@ class KnownParts:
     by_name: dict[str, Part] = field(default_factory=dict)
 
     def of(self, name: str) -> Part:
-        """The part audited under the name; a database that was not queried yet counts as a whole."""
+        """The part that is audited under the name. A database that has not been queried yet counts as one part."""
         return self.by_name.get(name) or Part(name, None, is_divided=False)
 
     def remember(self, database: str, contents: Contents, found: Sequence[Part]) -> None:
-        """Store the contents of a database, and its parts."""
+        """Store the contents of a database, with its parts."""
         self.contents[database] = contents
         self.by_name |= {part.name: part for part in found}
 
     def measurements(self, part: Part, listed: Sequence[str]) -> list[str]:
-        """Of the measurements that the server lists for the whole database, those of the part.
+        """The measurements of the part, among those that the server lists for the whole database.
 
         A measurement that is in no policy is assigned to the default one, where it appears as having no fields.
         """
@@ -156,5 +157,5 @@ class KnownParts:
         return [name for name in listed if name in own or name not in elsewhere]
 
     def is_ambiguous(self, part: Part, measurement: str) -> bool:
-        """Whether the index may list series for the measurement that are only in other policies."""
+        """Whether the index may list series of the measurement that exist only in other policies."""
         return part.may_list_all and measurement in self.contents[part.database].elsewhere(part.policy_name)

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _ACCOUNTS: Final = "https://docs.influxdata.com/influxdb/cloud/account-management/limits/"
 _SERIES: Final = "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series"
 _PLANS: Final = {"influxdb-cloud-free": 10_000, "influxdb-cloud-usage": 1_000_000}
-"""Those of InfluxDB Cloud (TSM), with the series of an account."""
+"""Plans of InfluxDB Cloud (TSM), with the maximum number of series in an account."""
 
 
 class Influxdb2(InfluxEngine):

@@ -1,4 +1,4 @@
-"""Reads annotated CSV, the responses of Flux, row by row as they arrive.
+"""Reads annotated CSV, the format of Flux responses, row by row as they arrive.
 
 https://docs.influxdata.com/influxdb/v2/reference/syntax/annotated-csv/
 """
@@ -14,7 +14,7 @@ from tsaudit.engines.connection import FactError
 from tsaudit.model.profile import Reason
 
 DIALECT: Final = {"annotations": ["datatype"], "header": True, "delimiter": ","}
-"""Request parameters for the format of the response, so that it can be read here."""
+"""Request parameters that give the response the format read here."""
 _ERROR: Final = ["error", "reference"]
 
 
@@ -25,14 +25,14 @@ class Record:
     types: Mapping[str, str]
     """Column to data type: `string`, `double`, `long`, `unsignedLong`, `boolean`, `dateTime:RFC3339`, ..."""
     values: Mapping[str, str]
-    """Column to value, as a string. Null and the empty string look the same."""
+    """Column to value, as a string. Null and the empty string cannot be distinguished."""
 
 
 def records(lines: Iterator[bytes]) -> Iterator[Record]:
-    """The rows of all tables. FactError for an error table, which may also follow regular rows."""
+    """The rows of all tables. Raises FactError for an error table, which may also follow regular rows."""
     types: list[str] = []
     names: list[str] | None = None
-    # A quoted value may contain line breaks: the reader requests as many lines as it needs.
+    # A quoted value may contain line breaks, so the CSV reader requests as many lines as it needs.
     for cells in csv.reader(line.decode() + "\n" for line in lines):
         if not cells:
             names, types = None, []

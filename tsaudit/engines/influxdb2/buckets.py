@@ -20,7 +20,7 @@ _ENGINE: Final = "influxdb2"
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """What requests need about a bucket besides its name."""
+    """What requests need to know about a bucket in addition to its name."""
 
     id: str
     org_id: str
@@ -33,7 +33,7 @@ class Dbrp:
     database: str
     policy: str
     default: bool
-    """Whether the bucket is used if only the database is named."""
+    """Whether the bucket is used if a statement names only the database."""
 
 
 @dataclass(slots=True)
@@ -42,12 +42,12 @@ class KnownBuckets:
 
     by_name: dict[str, Bucket] = field(default_factory=dict)
     mappings: dict[str, Dbrp | None] = field(default_factory=dict)
-    """Name of the bucket to its InfluxQL name; None if InfluxQL does not know it."""
+    """Name of the bucket to its names in InfluxQL; None if InfluxQL cannot access it."""
 
 
 @dataclass(slots=True)
 class Ask(Turn):
-    """One query to the connection, and its subject."""
+    """One query to the connection, and what it is about."""
 
     fact: str
     about: Mapping[str, Any]
@@ -59,14 +59,14 @@ class Ask(Turn):
 
 
 class BucketList:
-    """Looks up buckets by name, each once. Methods raise FactError, and what `Client` raises."""
+    """Looks up buckets by name, each only once. Methods raise FactError, and the errors of `Client`."""
 
     def __init__(self, client: Client, known: KnownBuckets) -> None:
         self._client = client
         self._known = known
 
     def remember(self, buckets: Sequence[Mapping[str, Any]]) -> None:
-        """Store the buckets that the server lists. FactError if two buckets share a name."""
+        """Store the buckets that the server lists. Raises FactError if two buckets share a name."""
         for bucket in buckets:
             known = self._known.by_name.get(bucket["name"])
             if known and known.org_id != bucket["orgID"]:
@@ -75,7 +75,7 @@ class BucketList:
             self._known.by_name[bucket["name"]] = Bucket(bucket["id"], bucket["orgID"])
 
     def look_up(self, ask: Ask) -> dict[str, Any]:
-        """The bucket as described by the server. FactError if there is none with this name."""
+        """The bucket as described by the server. Raises FactError if there is none with this name."""
         request = json.loads(queries.render(_ENGINE, "retention", **ask.about))
         ask.rows.statement = shown(request)
         buckets = self._client.rest(request, ask)["buckets"]
@@ -87,14 +87,14 @@ class BucketList:
         return found
 
     def of(self, ask: Ask) -> Bucket:
-        """The bucket of the query."""
+        """The bucket that the query is about."""
         if ask.bucket not in self._known.by_name:
             self.look_up(ask)
         return self._known.by_name[ask.bucket]
 
     def dbrp(self, ask: Ask) -> Dbrp | None:
-        """The InfluxQL name of the bucket: the default mapping of its own database, otherwise a user-defined one,
-        otherwise a virtual one.
+        """The names of the bucket in InfluxQL: the default mapping of its own database, otherwise a user-defined
+        mapping, otherwise a virtual one. None if there is none.
         """
         known = self._known.mappings
         if ask.bucket not in known:

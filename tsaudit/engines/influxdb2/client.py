@@ -28,27 +28,27 @@ from tsaudit.net.pool import BoundedPool, TooBigAnswerError, UnfitAnswerError, w
 
 _GRANT: Final = "grant the token read on the bucket, see sql/influxdb2/grants.md"
 _REST_BYTES: Final = 8 << 20
-"""Maximum size of a page of 100 buckets, or of the schema of one."""
+"""Maximum size in bytes of a page of 100 buckets, or of the schema of one bucket."""
 _BUSY: Final = frozenset({429, 503})
 
 
 @dataclass(frozen=True, slots=True)
 class Address:
-    """The address of a server, and how to log in."""
+    """The address of a server, and the login."""
 
     url: str
     token: str = field(repr=False)
     org: str
-    """Empty for all organizations whose buckets the token may read."""
+    """Name of the organization; empty for all organizations whose buckets the token may read."""
     connect_timeout_s: float
 
 
 @dataclass(slots=True)
 class Turn:
-    """The time limit of a response, and where its cost is recorded. It may need several requests."""
+    """The time limit of a response, and where its cost is recorded. A response may need several requests."""
 
     deadline: float
-    """A time of `time.monotonic()`."""
+    """When the time is up, as a reading of `time.monotonic()`."""
     rows: Rows
 
 
@@ -58,7 +58,7 @@ class Client:
     def __init__(self, address: Address) -> None:
         self._address = address
         self._client: Any = InfluxDBClient(address.url, address.token, org=address.org)
-        # The client's own pool follows redirects, and reads bodies of errors completely.
+        # The client's own pool would follow redirects, and read the bodies of errors completely.
         self._pool = BoundedPool()
         transport: Any = self._client.api_client.rest_client
         transport.pool_manager = self._pool
@@ -78,7 +78,9 @@ class Client:
         self._pool.abort()
 
     def rest(self, request: Mapping[str, Any], turn: Turn) -> dict[str, Any]:
-        """The decoded response to a request of the REST API, an object: `method`, `path`, and `query`."""
+        """The decoded response to a request of the REST API, which consists of `method`, `path`, and `query`. It must
+        be an object.
+        """
         with closing(self._asked(request, turn)) as response:
             body = whole(response, _REST_BYTES)
         turn.rows.bytes = (turn.rows.bytes or 0) + len(body)
@@ -94,7 +96,7 @@ class Client:
         return found
 
     def lines(self, request: Mapping[str, Any], turn: Turn) -> Iterator[bytes]:
-        """The raw response to such a request."""
+        """The raw response to a request of the REST API."""
         with closing(self._asked(request, turn)) as response:
             yield from streaming.lines(response, turn.rows, streaming.MOST_BYTES)
 
@@ -103,29 +105,33 @@ class Client:
         return self._send(request["path"], turn, method=request["method"], query_params=query)
 
     def records(self, statement: str, org_id: str, turn: Turn, most: int | None = None) -> Iterator[Record]:
-        """The rows of a Flux statement. `most`: maximum size in bytes; None if they are used as they arrive."""
+        """The rows that a Flux statement returns. `most`: maximum size in bytes; None if they are used as
+        they arrive.
+        """
         body = {"query": statement, "type": "flux", "dialect": annotated_csv.DIALECT}
         with closing(self._send("/api/v2/query", turn, query_params=[("orgID", org_id)], body=body)) as response:
             yield from annotated_csv.records(streaming.lines(response, turn.rows, most))
 
     def series(self, statement: str, turn: Turn, policy: str = "") -> Iterator[influxql.Series]:
-        """The series of an InfluxQL statement. `policy`: what a statement without one means."""
+        """The series that an InfluxQL statement returns. `policy`: the retention policy for statements that
+        name none.
+        """
         form = {"q": statement} | ({"rp": policy} if policy else {}) | influxql.PARAMETERS
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         with closing(self._send("/query", turn, post_params=form, header_params=headers)) as response:
             yield from influxql.read_series(response, turn.rows, _GRANT)
 
     def _send(self, path: str, turn: Turn, *, method: str = "POST", **content: Any) -> urllib3.BaseHTTPResponse:
-        """The response, with its body not read yet. Retries if the server asks to wait and there is time.
+        """The response, whose body has not been read yet. Retries if the server asks to wait and there is enough time.
 
-        ApiException for any status other than success.
+        Raises ApiException for any status other than success.
         """
         while True:
             left = turn.deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
             turn.rows.statements += 1
-            # The socket's own timeout starts after that of the pool.
+            # The socket's own timeout must come after that of the pool.
             timeout_ms = (1000 * min(self._address.connect_timeout_s, left), 1000 * (left + 1))
             try:
                 response: urllib3.BaseHTTPResponse = self._client.api_client.call_api(
@@ -154,7 +160,7 @@ class Client:
         time.sleep(int(asked))
 
     def _ping(self) -> tuple[str, bool]:
-        """The server's version, and whether it is InfluxDB Cloud. ConnectorError."""
+        """The server's version, and whether it is InfluxDB Cloud. Raises ConnectorError."""
         url, limit = self._address.url, self._address.connect_timeout_s
         try:
             with self._pool.until(limit):
@@ -187,7 +193,7 @@ class Client:
 
     @contextmanager
     def translated(self, timeout_s: float) -> Iterator[None]:
-        """Converts errors inside to FactError, and aborts what is not finished by then."""
+        """Converts errors inside the `with` block to FactError, and aborts the work when the time is up."""
         try:
             with self._pool.until(timeout_s):
                 yield
@@ -202,7 +208,7 @@ class Client:
 
 
 def _refused(error: ApiException) -> FactError:
-    """The meaning of an HTTP status other than success."""
+    """The error for an HTTP status other than success."""
     text = _line(error)
     if error.status in (401, 403):
         return FactError(Reason.DENIED, f"{text} (HTTP {error.status}); {_GRANT}")

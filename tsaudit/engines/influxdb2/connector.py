@@ -1,4 +1,4 @@
-"""InfluxDB 2.x and InfluxDB Cloud (TSM): which of REST, Flux, InfluxQL, and /metrics is used for which fact."""
+"""InfluxDB 2.x and InfluxDB Cloud (TSM): which of REST, Flux, InfluxQL, and /metrics is used for each fact."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from tsaudit.model.profile import Reason
 _ENGINE: Final = "influxdb2"
 _PAGE: Final = 100
 _GAUGES_S: Final = 10.0
-"""How often the server updates its metrics."""
+"""Seconds between two updates of the server's metrics."""
 _NOT_COLUMNS: Final = frozenset({"_start", "_stop", "_field", "_measurement", "_time", "_value"})
 _COLUMN_KINDS: Final = frozenset({None, "timestamp", "tag", "field"})
 _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned"}
@@ -41,7 +41,7 @@ _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[InfluxConnection]:
-    """An open connection to the server, whose version is known. ConnectorError."""
+    """An open connection to the server, whose version is known. Raises ConnectorError."""
     parts = urlsplit(url)
     settings = parse_qs(parts.query)
     if parts.scheme not in ("http", "https") or not parts.hostname or settings.keys() - {"org"}:
@@ -65,9 +65,9 @@ class _Known:
     address: Address
     buckets: KnownBuckets = field(default_factory=KnownBuckets)
     has_influxql: bool = True
-    """Assumed until proven otherwise."""
+    """Whether the server supports InfluxQL; True until proven otherwise."""
     metrics: tuple[float, gauges.Gauges | ApiException] = (-_GAUGES_S, gauges.Gauges({}, {}))
-    """When /metrics was read, and its contents, or why there are none."""
+    """The time when /metrics was read, with its contents, or with the error that prevented reading them."""
 
 
 class InfluxConnection:
@@ -80,13 +80,15 @@ class InfluxConnection:
         self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/influxdb2/<fact>.*`, in the way that this server supports; see `connection.Connection`."""
+        """Run `sql/influxdb2/<fact>.*` in a language that this server supports; see `connection.Connection`."""
         rows = Rows("", iter(()))
         ask = self._ask(fact, timeout_s, rows, given.variables())
         return rows.reading(self._answered(ask, timeout_s))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several measurements, if InfluxQL knows the bucket; see `connection.QueriesBatches`."""
+        """The same for several measurements at once, if InfluxQL can access the bucket; see
+        `connection.QueriesBatches`.
+        """
         rows = RowsOfSeveral("", {})
         ask = self._ask(fact, timeout_s, rows, batching.united(given))
         return rows.reading(self._answered_together(ask, timeout_s, given, rows))
@@ -189,7 +191,9 @@ class InfluxConnection:
         yield pa.record_batch({"series": series, "counts_fields": pa.array([self._client.is_cloud])})
 
     def _gauge(self, ask: Ask) -> int | None:
-        """The series of the bucket from the server's metrics; None if they cannot be read, or not yet."""
+        """The number of series of the bucket from the server's metrics; None if they cannot be read, or do not have it
+        yet.
+        """
         bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
         found = self._read_gauges(request, ask)
@@ -201,7 +205,7 @@ class InfluxConnection:
         return count
 
     def _read_gauges(self, request: Mapping[str, Any], ask: Ask) -> gauges.Gauges | ApiException:
-        """The contents of /metrics, at most 10 s old, or the server's response instead."""
+        """The contents of /metrics, at most 10 s old, or the server's error."""
         if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
             try:
                 found: gauges.Gauges | ApiException = gauges.read(self._client.lines(request, ask))
@@ -211,7 +215,7 @@ class InfluxConnection:
         return self._known.metrics[1]
 
     def _server_counters(self, ask: Ask) -> Iterator[pa.RecordBatch]:
-        """What the server counted since its start, for the buckets that the token sees."""
+        """The server's counters since its start, for the buckets that the token can see."""
         if self._client.is_cloud:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
@@ -279,7 +283,7 @@ class InfluxConnection:
         yield from _FLUX[ask.fact](self, ask)
 
     def _tag_values(self, ask: Ask, dbrp: Dbrp | None) -> Iterator[pa.RecordBatch]:
-        """The values of each tag, from one statement each."""
+        """The values of each tag, with one statement per tag."""
         file = queries.root() / _ENGINE / f"_tag_values.{'influxql' if dbrp else 'flux'}"
         for tag in ask.about["tags"]:
             ask.rows.statement = queries.render_file(file, **ask.about, tag=tag, dbrp=dbrp)

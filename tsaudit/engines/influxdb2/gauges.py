@@ -1,5 +1,5 @@
-"""Metrics about buckets from /metrics of InfluxDB 2: their series, their shards with the bytes of their files, and the
-points written to them.
+"""Reads metrics about buckets from InfluxDB 2's /metrics: their series, their shards with the bytes of their files, and
+the points written to them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ _LIVE: Final = ("storage_tsm_files_total", "storage_tsm_files_disk_bytes", "stor
 _SHARD_SERIES: Final = "storage_shard_series"
 _UPTIME: Final = "influxdb_uptime_seconds"
 _COUNTERS: Final = {
-    # This counts those that failed, too.
+    # This counter includes points that failed.
     "storage_shard_write_sum": "points_written",
     "storage_shard_write_dropped_sum": "points_dropped",
     "storage_shard_write_err_sum": "points_failed",
@@ -29,18 +29,20 @@ class Gauges:
     """Metrics by bucket ID."""
 
     series: Mapping[str, int]
-    """Number of tag sets. A bucket is missing for 10 s after its first point, and as long as it has no points."""
+    """Number of tag sets. A bucket is missing until 10 s after its first point, and as long as it has no points."""
     file_bytes: Mapping[str, int]
-    """Bytes of the files and write-ahead logs of its shards, without their index. A bucket without shards is
+    """Bytes of the data files and write-ahead logs of its shards, without their index. A bucket without shards is
     missing.
     """
     shards: Mapping[str, int] = field(default_factory=dict)
     shard_series: Mapping[str, int] = field(default_factory=dict)
-    """A series counts in each shard that has it. A bucket is missing if the server does not report it."""
+    """Sum of the series in each shard; a series counts once in each shard that contains it. A bucket is missing if the
+    server does not report it.
+    """
     counters: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """Name and bucket to what the server counted since it started, as in `server_status`."""
+    """(name, bucket) to the counter since the server started, as in `server_status`."""
     uptime_s: float | None = None
-    """None if the server does not report it."""
+    """Seconds since the server started; None if the server does not report it."""
 
 
 def read(lines: Iterable[bytes]) -> Gauges:

@@ -24,7 +24,7 @@ def _of_product(product: str, page: str, **numbers: int) -> tuple[ServerLimit, .
 
 
 class Influxdb3(Engine):
-    """InfluxDB 3, which is asked in SQL and keeps no index of series."""
+    """InfluxDB 3, which is queried in SQL and has no index of series."""
 
     name = "influxdb3"
     example_url = "http://localhost:8181"

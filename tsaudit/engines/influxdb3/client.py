@@ -31,26 +31,26 @@ _LAYERS: Final = re.compile(
     r"^\s*((query error|error while planning query|error during planning|external error|cannot retrieve database): )+",
     re.IGNORECASE,
 )
-"""Prefixes of the cause in error messages, which differ between Flight and HTTP."""
+"""Prefixes before the cause in error messages, which differ between Flight and HTTP."""
 _AT_WORK: Final = pa.record_batch([], names=[])
 _LIMIT: Final = f"messages of more than {flight_process.MOST_MESSAGE // 1_000_000} MB are not read"
 _GRACE_S: Final = 1.0
 _HOSTED: Final = {".cloud2.influxdata.com": "Cloud Serverless", ".influxdb.io": "Cloud Dedicated"}
-"""Products that do not report their version, or only the name of a service, by the end of their host names.
+"""Suffix of host names to the product, for products that report no version, or only the name of a service.
 https://docs.influxdata.com/platform/identify-version/
 """
 
 
 @dataclass(frozen=True, slots=True)
 class ListedColumns:
-    """The columns of a response, which JSON does not contain."""
+    """The columns of a response, which a JSON response does not list."""
 
     names: Sequence[str]
     as_text: bool = False
 
 
 def server_version(address: str, host: str, token: str, timeout_s: float) -> str:
-    """Product and version as far as the server reports them, such as `Core 3.4.1`."""
+    """The product and its version, as far as the server reports them, such as `Core 3.4.1`."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     pool = BoundedPool()
     try:
@@ -68,7 +68,7 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
     if re.match(r"[12]\.", version):
         raise ConnectorError(f"{address} is InfluxDB {version}; this engine is for 3.x")
     product = answer.headers.get("X-Influxdb-Build", "").strip()[:40]
-    # A service may report a mere "Cloud", and its products differ in their limits.
+    # A service may report only "Cloud", but its products have different limits.
     hosted = next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
     product = product if product.startswith(hosted) else hosted
     if not product and not version:
@@ -77,16 +77,16 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
 
 
 class Transport(Protocol):
-    """How statements are sent to the server."""
+    """A way to send statements to the server."""
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
     ) -> Iterator[pa.RecordBatch]:
-        """The response as it arrives, with the named columns; FactError unless it is complete."""
+        """The response as it arrives, with the named columns. Raises FactError unless it is complete."""
         ...
 
     def again(self) -> Transport:
-        """The same for another thread."""
+        """Another transport of the same kind, for another thread."""
         ...
 
     def abort(self) -> None:
@@ -97,7 +97,7 @@ class Transport(Protocol):
 
 
 class Flight:
-    """Arrow Flight: batches arrive as the server creates them, and are read by separate processes; see
+    """Arrow Flight: batches arrive as the server creates them, and separate processes read them; see
     `flight_process`.
     """
 
@@ -130,12 +130,12 @@ class Flight:
                 "timeout_s": max(deadline - time.monotonic(), 0.001),
             }
             error = None
-            # The server's own timeout comes first and does not affect the process.
+            # The server's own timeout comes first, and does not affect the process.
             for kind, body in reader.answer(request, deadline + _GRACE_S):
                 if kind == flight_process.BATCH:
                     yield pa.ipc.open_stream(pa.py_buffer(body)).read_next_batch()
                 elif kind == flight_process.AT_WORK:
-                    # While working, a server sends batches without rows so that no proxy closes the connection.
+                    # While working, a server sends batches without rows, so that no proxy closes the connection.
                     yield _AT_WORK
                 elif kind == flight_process.ERROR:
                     cause, words = json.loads(body)
@@ -155,7 +155,7 @@ class Flight:
             self._keep(reader) if done == b"whole" else reader.end()
 
     def _reader(self) -> FlightReader:
-        """A process that is not busy."""
+        """A process that is not in use."""
         reader, self._spare = self._spare, None
         if reader is not None and not reader.alive():
             reader.end()
@@ -203,7 +203,7 @@ def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:
     if kind == flight_process.DENIED:
         return FactError(Reason.DENIED, text)
     if kind == flight_process.CANCELLED:
-        # gRPC gives no more detail about a message that it refuses.
+        # gRPC gives no details about a message that it refuses.
         return FactError(Reason.FAILED, f"stopped; {_LIMIT}")
     if kind == flight_process.UNAVAILABLE:
         return FactError(Reason.UNREACHABLE, text)
@@ -229,7 +229,7 @@ class Http:
                     f"{self._address}/api/v3/query_sql",
                     json={"db": database, "q": statement, "format": "jsonl"},
                     headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
-                    # The socket's own timeout starts after that of the pool.
+                    # The socket's own timeout must come after that of the pool.
                     timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left + 1),
                     preload_content=False,
                 )
@@ -247,7 +247,7 @@ class Http:
             raise FactError(Reason.FAILED, f"the response broke off ({causes.words(error)})") from error
         finally:
             if response is not None:
-                # A connection with an unread rest is not reused: closing it makes the server stop.
+                # A connection with unread data is not reused: closing it makes the server stop.
                 response.close()
 
     def again(self) -> Http:
@@ -296,14 +296,14 @@ def _own_words(text: str) -> str:
 
 LISTED_ROWS: Final = 10_000
 WHOLE_ROWS: Final = 1_000_000
-"""Rows per batch if the batch contains the whole response, so that the inferred types hold for all of it."""
+"""Rows per batch if one batch is to contain the whole response, so that the inferred types hold for all rows."""
 
 
 def batches(lines: Iterable[bytes], columns: Sequence[str], *, as_text: bool) -> Iterator[pa.RecordBatch]:
     """The rows as record batches with the given columns, because JSON shows neither missing columns nor types.
 
     `as_text`: every column is a string, and batches are small. Otherwise, types are inferred from the values; times
-    remain strings. ValueError for anything other than JSON objects.
+    remain strings. Raises ValueError for anything other than JSON objects.
     """
     rows = (_row(line, columns) for line in lines if line.strip())
     while some := list(itertools.islice(rows, LISTED_ROWS if as_text else WHOLE_ROWS)):
@@ -317,7 +317,7 @@ def _row(line: bytes, columns: Sequence[str]) -> dict[str, Any]:
         row = json.loads(line)
     if not isinstance(row, dict):
         raise ValueError("a line is not a JSON object; is there a proxy in between?")
-    # Nulls are left out: a row may be empty, but it must not have other columns.
+    # Nulls are left out of a row. It may even be empty, but it must not have other columns.
     if row and row.keys().isdisjoint(columns):
         raise ValueError("a row has none of the requested columns")
     return row

@@ -1,4 +1,4 @@
-"""InfluxDB 3: SQL over Arrow Flight, or over HTTP if only that is possible."""
+"""InfluxDB 3: SQL over Arrow Flight, or over HTTP if Flight does not work."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tsaudit.model.profile import Reason
 
 _ENGINE: Final = "influxdb3"
 _CATALOG: Final = "_internal"
-"""The database whose system tables list the others; only administrators may read it."""
+"""The database whose system tables list all other databases; only administrators may read it."""
 _OF_CATALOG: Final = frozenset({"databases", "retention"})
 _NAMED: Final = frozenset({"databases", "measurements", "columns"})
 """Facts whose rows start with a name."""
@@ -37,7 +37,7 @@ _ADMIN: Final = "this needs an admin token, see sql/influxdb3/grants.md"
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[InfluxConnection]:
-    """An open connection to the server, which has responded. ConnectorError."""
+    """An open connection to the server, which has responded. Raises ConnectorError."""
     del username  # the token identifies the user
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
@@ -59,7 +59,7 @@ def connect(
 
 
 class InfluxConnection:
-    """Sends statements in one of two ways, and keeps what is known about the databases so far."""
+    """Sends statements over one of the two transports, and caches what is known about the databases."""
 
     def __init__(
         self, transport: client3.Transport, databases: Sequence[str], server_version: str, address: str, token: str
@@ -96,7 +96,7 @@ class InfluxConnection:
         return rows.reading(self._limit.read(rows, parameters, send))
 
     def reconnect(self) -> InfluxConnection:
-        """Another connection to the same server, in the same way."""
+        """Another connection to the same server, over the same transport."""
         transport = self._transport.again()
         return InfluxConnection(transport, self._databases, self.server_version, self._address, self._token)
 
@@ -109,7 +109,7 @@ class InfluxConnection:
         self._transport.abort()
 
     def answers(self, timeout_s: float) -> bool:
-        """Whether there is any response this way, even a refusal."""
+        """Whether the server responds over this transport at all, even if it refuses."""
         database = self._databases[0] if self._databases else _CATALOG
         try:
             for _ in self._transport.run(
@@ -121,7 +121,7 @@ class InfluxConnection:
         return True
 
     def _counters(self, rows: Rows, timeout_s: float) -> Iterator[pa.RecordBatch]:
-        """What the server counted since its start, from its page of metrics. FactError."""
+        """The server's counters since its start, from its metrics page. Raises FactError."""
         if self.server_version.startswith("Cloud"):
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
         request = json.loads(queries.render(_ENGINE, "server_counters"))
@@ -132,7 +132,7 @@ class InfluxConnection:
         yield metrics_page.as_batch(metrics_page.counted(page, _COUNTERS, "db"))
 
     def _listed(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """All databases; those that the target names if the token may not list them."""
+        """All databases; if the token may not list them, those that the target names."""
         try:
             yield from self._send("databases", rows, deadline, parameters)
         except FactError as error:
@@ -144,8 +144,8 @@ class InfluxConnection:
             yield pa.record_batch({"database": pa.array(self._databases, pa.string())})
 
     def _tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """Tables from the catalog of all databases, which includes deleted ones; by name if the catalog cannot
-        be read.
+        """Tables from the catalog of all databases, which also lists deleted ones; if the catalog cannot be read, from
+        the database itself, by name.
         """
         if self._knows_deleted:
             try:
@@ -159,16 +159,18 @@ class InfluxConnection:
                 if any(batch.num_rows for batch in found):
                     yield from found
                     return
-                # If the database does not exist, only the database itself reports that.
+                # If the database does not exist, only a query of the database itself reports that.
                 rows.statements += 1
         yield from self._send("measurements", rows, deadline, {**parameters, "catalog": "information_schema"})
 
     def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        """Columns from the engine's own table of tags and fields; by their Arrow types if there is none."""
+        """Columns from the engine's own table of tags and fields; if there is none, roles follow from the
+        Arrow types.
+        """
         database = parameters["database"]
         if database not in self._without_schema_table:
             try:
-                # All or nothing: rows from before a failure must not appear twice.
+                # All rows or none: rows from before a failure must not be returned twice.
                 yield from list(self._send("columns", rows, deadline, {**parameters, "catalog": "influxdb_schema"}))
                 return
             except FactError as error:

@@ -1,7 +1,7 @@
 """The process that reads Arrow Flight, so that ending it frees all memory it used; see `flight_reader`.
 
-gRPC collects a complete message before it refuses it, and Arrow decompresses a batch in one call: neither can be
-limited from within the same process, except by ending it.
+gRPC receives a complete message before it refuses it, and Arrow decompresses a batch in one call: the memory for either
+can only be limited by ending the process.
 """
 
 from __future__ import annotations
@@ -23,25 +23,27 @@ if TYPE_CHECKING:
     from influxdb_client_3 import InfluxDBClient3
 
 HEADER: Final = struct.Struct(">cI")
-"""Header of each frame on standard output: its kind, and the number of bytes that follow."""
+"""Header of each frame on standard output: the kind of the frame, and the number of bytes that follow."""
 READY: Final = b"R"
 AT_WORK: Final = b"W"
 BATCH: Final = b"B"
 ERROR: Final = b"E"
-"""A JSON list: the kind of error, one of those below, and the server's message."""
+"""An error, as a JSON list: its kind, which is one of those below, and the server's message."""
 DONE: Final = b"D"
-"""The response is complete. Not empty if the process has grown and should be replaced."""
+"""The end of a complete response. The frame is not empty if the process has grown and should be replaced."""
 
 TIMED_OUT, DENIED, CANCELLED, UNAVAILABLE, OTHER = "timed out", "denied", "cancelled", "unavailable", "other"
 
 TOO_MUCH: Final = 70
 """The exit code of a process that used too much memory."""
 MOST_TAKEN: Final = 150_000_000
-"""Bytes of resident memory beyond those at the start; the same again is reserved for growth between two checks."""
+"""Maximum bytes of resident memory in addition to those at the start; the same amount is reserved for growth between
+two checks.
+"""
 MOST_MESSAGE: Final = 32_000_000
-"""Maximum size of one message. Arrow sets no limit; servers split their data into messages of about 2 MB."""
+"""Maximum size of one message in bytes. Arrow sets no limit; servers split their data into messages of about 2 MB."""
 IDLE_S: Final = 60.0
-"""How long an unused process stays alive."""
+"""Seconds that an unused process stays alive."""
 _LOOK_S: Final = 0.01
 _PIECE: Final = 4_000_000
 _MOST_PIECE: Final = 32_000_000
@@ -50,18 +52,18 @@ _WORDS: Final = 4_000
 _STATM: Final = Path("/proc/self/statm")
 _OPTIONS: Final = (
     ("grpc.max_receive_message_length", MOST_MESSAGE),
-    # At most 4 MiB is sent ahead of the reader, instead of as much as the network allows.
+    # The server may send at most 4 MiB ahead of the reader, instead of as much as the network allows.
     ("grpc.http2.bdp_probe", 0),
     ("grpc.http2.lookahead_bytes", 4_194_304),
 )
 
 
 def serve() -> None:
-    """Read requests from standard input, a line of JSON each, until it ends; frames go to standard output."""
+    """Read requests from standard input, one line of JSON each, until its end, and write frames to standard output."""
     parent = os.getppid()
     out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # a library that prints must not do so between the frames
-    # Unbuffered: `select` would not see a request that was read ahead.
+    os.dup2(2, 1)  # The output of a library that prints must not get between the frames.
+    # Unbuffered: `select` would not notice a request that is already in a buffer.
     requests = os.fdopen(os.dup(0), "rb", buffering=0)
     guard = _Guard(parent)
     client = _Client()
@@ -86,7 +88,7 @@ def serve() -> None:
 
 
 class _Guard:
-    """Ends this process when it uses too much memory, or when nobody reads its responses any more."""
+    """Ends this process when it uses too much memory, or when its parent process is gone."""
 
     def __init__(self, parent: int) -> None:
         self._parent = parent
@@ -110,7 +112,7 @@ class _Guard:
 
 
 def _resident() -> int:
-    """Resident bytes; the maximum so far if the system does not report the current value."""
+    """Bytes of resident memory; the maximum so far if the system does not report the current value."""
     if _STATM.exists():
         return int(_STATM.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     import resource
@@ -120,14 +122,14 @@ def _resident() -> int:
 
 
 class _Client:
-    """The client of the connection used last."""
+    """The client of the most recently used connection."""
 
     def __init__(self) -> None:
         self._connection = ""
         self._client: InfluxDBClient3 | None = None
 
     def load(self) -> None:
-        """Import slow modules before measuring the memory at the start."""
+        """Import slow modules before the memory at the start is measured."""
         import influxdb_client_3  # noqa: F401
 
     def of(self, request: dict[str, Any]) -> InfluxDBClient3:
@@ -157,7 +159,7 @@ def _answer(out: BinaryIO, client: _Client, request: dict[str, Any]) -> None:
 
     reader = None
     try:
-        # The timeout is in seconds; it is sent with the call, so the server cancels the query, too.
+        # The timeout, in seconds, is sent with the call, so the server cancels the query, too.
         reader = client.of(request).query(
             request["statement"], "sql", "chunk", request["database"], timeout=request["timeout_s"]
         )
@@ -167,7 +169,7 @@ def _answer(out: BinaryIO, client: _Client, request: dict[str, Any]) -> None:
             for piece in _pieces(chunk.data):
                 _send(out, BATCH, _stream(piece))
     except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, OSError) as error:
-        # The client hides the original error behind an exception of its own.
+        # The client wraps the original error in an exception of its own.
         cause = error.__context__ if isinstance(error, InfluxDB3ClientError) and error.__context__ else error
         _send(out, ERROR, json.dumps([_kind(cause), str(cause)[:_WORDS] or type(cause).__name__]).encode())
     finally:
@@ -188,7 +190,7 @@ def _kind(error: BaseException) -> str:
 
 
 def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """The batch in parts of a few megabytes, which need no second copy of it; pa.ArrowInvalid."""
+    """The batch in parts of a few megabytes, without copying it as a whole. Raises pa.ArrowInvalid."""
     # Older versions of pyarrow cannot compute `nbytes` if a column is a string view.
     rows = max(1, batch.num_rows * _PIECE // max(_PIECE, batch.get_total_buffer_size()))
     for start in range(0, batch.num_rows, rows):
@@ -199,7 +201,7 @@ def _pieces(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
 
 
 def plain(batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch without encodings that differ between batches: dictionaries and views become strings."""
+    """The batch without encodings that may differ between batches: dictionaries and views become strings."""
     arrays = [
         column.cast(pa.string())
         if pa.types.is_dictionary(column.type) or pa.types.is_string_view(column.type)

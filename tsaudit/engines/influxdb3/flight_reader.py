@@ -36,7 +36,7 @@ class FlightReader:
     """A process that reads one response at a time."""
 
     def __init__(self) -> None:
-        """Start the process without waiting until it is ready; OSError."""
+        """Start the process without waiting until it is ready. Raises OSError."""
         # The command line contains no secrets: addresses, tokens, and statements go through the pipe.
         self._process = subprocess.Popen(
             [sys.executable, "-c", _CODE, json.dumps(sys.path)],
@@ -57,13 +57,13 @@ class FlightReader:
         return self._process.poll() is None
 
     def start(self, until: float) -> None:
-        """Wait until the process reads requests; TimeoutError at that time, EndedError."""
+        """Wait until the process reads requests. Raises TimeoutError at that time, and EndedError."""
         if not self._ready:
             self._frame(until)
             self._ready = True
 
     def answer(self, request: dict[str, Any], until: float) -> Iterator[tuple[bytes, bytearray]]:
-        """The frames up to the one that ends the response; TimeoutError at that time, EndedError."""
+        """The frames of the response, up to the one that ends it. Raises TimeoutError at that time, and EndedError."""
         self._write(request)
         kind = b""
         while kind != DONE:
@@ -71,16 +71,16 @@ class FlightReader:
             yield kind, body
 
     def release(self) -> None:
-        """Tell the process that no connection uses it for now; OSError."""
+        """Tell the process that no connection is using it for now. Raises OSError."""
         self._write(None)
         self.since = time.monotonic()
 
     def kill(self) -> None:
-        """End the process, from any thread; a thread that waits for its response gets EndedError."""
+        """End the process, from any thread; a thread that is waiting for its response gets EndedError."""
         self._process.kill()
 
     def end(self) -> None:
-        """End the process and forget it."""
+        """End the process, and release its resources."""
         self._process.kill()
         for pipe in (self._process.stdin, self._process.stdout):
             if pipe is not None:
@@ -126,26 +126,30 @@ class FlightReader:
 
 
 _idle: deque[FlightReader] = deque()
-"""Idle processes. Starting one takes about a second; those of a closed connection serve the next one."""
-# A fork inherits the pipes, but the processes belong to the parent.
+"""Idle processes. Starting a process takes about a second, so those of a closed connection are reused for
+the next one.
+"""
+# A fork inherits the pipes, but the processes belong to its parent.
 os.register_at_fork(after_in_child=_idle.clear)
 
 
 def take() -> FlightReader:
-    """An idle process, or a new one; OSError if none can be started."""
+    """An idle process, or a new one. Raises OSError if none can be started."""
     while True:
         try:
             reader = _idle.pop()
         except IndexError:
             return FlightReader()
-        # A process that has been idle for long may be about to end.
+        # A process that has been idle for a long time may be about to end.
         if reader.alive() and time.monotonic() - reader.since < IDLE_S / 2:
             return reader
         reader.end()
 
 
 def give_back(reader: FlightReader) -> None:
-    """Make it available to another connection, unless enough are idle; it must not be in the middle of a response."""
+    """Make the process available to another connection, unless enough are idle. It must not be in the middle of a
+    response.
+    """
     if len(_idle) < _MOST_IDLE:
         with contextlib.suppress(OSError, EndedError):
             reader.release()
