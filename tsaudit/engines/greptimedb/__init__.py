@@ -1,4 +1,4 @@
-"""GreptimeDB: how it is reached, and what its answers about its own tables mean."""
+"""GreptimeDB: how to connect to it, and what its own tables mean."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Greptimedb(Engine):
         "the table is\n"
         "append-only, which keeps them all.",
     )
-    # Its build information; audits use the MySQL port, two above.
+    # The HTTP port with the build information; audits use the MySQL port, which is two higher.
     local = LocalServer(
         4000,
         "/status",
@@ -47,7 +47,7 @@ class Greptimedb(Engine):
     divides_by_time = True
     checks_key_types = True
     batched_facts = BATCHED - {"time_extents"}
-    # Its count has every version of a row that is there more than once.
+    # Its count includes every version of rows that are stored more than once.
     total_falls_short = 0.05
     parameters = {
         "catalog": "which of the server's catalogs to read: `statistics`, or the other tables of information_schema",
@@ -64,7 +64,7 @@ class Greptimedb(Engine):
     }
     limits = (
         ServerLimit("near-limit.tags", 5, f"{_DOCS}/{_DESIGN}/", is_enforced=False),
-        # The former format: it names 100 thousand values of the key as the most.
+        # The limit of the legacy format, for which the vendor states a maximum of 100 thousand values of the key.
         ServerLimit(
             "high-series-cardinality.max_series",
             100_000,
@@ -97,7 +97,7 @@ class Greptimedb(Engine):
     def edition(self, profile: Profile, measurement: Measurement) -> str:
         from tsaudit.engines.greptimedb import tables
 
-        # The number of series of a metric table is bounded by nothing in its files.
+        # The number of series of a metric table is not limited by its files.
         if tables.is_metric(measurement):
             return profile.edition
         return "primary_key" if tables.has_legacy_format(profile, measurement) else "flat"

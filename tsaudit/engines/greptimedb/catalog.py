@@ -1,5 +1,5 @@
-"""Converts the rows of GreptimeDB's metadata views about the tables of one database to the columns of tsaudit's
-facts.
+"""Converts the rows of GreptimeDB's metadata views about the tables of one database to the columns of
+tsaudit's facts.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from tsaudit.model.profile import Role
 Row = Mapping[str, Any]
 
 _SERIES_OF_ROW: Final = "__tsid"
-"""Also a column of the physical table: a hash of the metric and its labels, which adds no information."""
+"""A column of the physical table with a hash of the metric and its labels, which adds no information."""
 LEGACY_FORMAT: Final = "primary_key"
-"""The file format, up to 0.17 the only one."""
+"""The legacy file format, the only one up to 0.17."""
 _ENGINES: Final = frozenset({"mito", "metric"})
 """The engines whose tables are audited; tables of the engine `file` are external files."""
 _ROLES: Final = {"TIMESTAMP": Role.TIME, "TAG": Role.TAG, "FIELD": Role.FIELD}
@@ -43,9 +43,9 @@ class Table:
     name: str
     engine: str
     columns: tuple[Column, ...]
-    """In the order of the table, without the redundant column."""
+    """The columns in the order of the table, without the redundant one."""
     metrics: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Of a physical table of the metric engine: label to the logical tables with it, unless all have it."""
+    """For a physical table of the metric engine: label to the logical tables with it, unless all of them have it."""
 
     @property
     def tags(self) -> tuple[str, ...]:
@@ -57,12 +57,12 @@ class Table:
 
 
 def view_names(columns: Iterable[Row]) -> frozenset[str]:
-    """The metadata views of the server."""
+    """The names of the server's metadata views."""
     return frozenset(row["table_name"] for row in columns if row["table_schema"] == "information_schema")
 
 
 def tables(listed: Iterable[Row], columns: Iterable[Row]) -> dict[str, dict[str, Table]]:
-    """Database to name to table, for tables with rows of their own.
+    """Database to table name to table, for tables with rows of their own.
 
     A logical table of the metric engine is a view of a physical table, which represents all of them here; only the
     physical table shows the ID of the metric in each row.
@@ -87,8 +87,8 @@ def tables(listed: Iterable[Row], columns: Iterable[Row]) -> dict[str, dict[str,
 def _with_metrics(tables: dict[str, Table], logical: Mapping[str, Sequence[Column]]) -> dict[str, Table]:
     """The physical table with the metrics that have each of its labels.
 
-    If there are several physical tables, only the definition of each metric says which of them it is in: they are left
-    as they are.
+    If there are several physical tables, only the definition of each metric would show which of them it is in, so they
+    are returned unchanged.
     """
     physical = [table for table in tables.values() if table.engine == "metric"]
     if len(physical) != 1:
@@ -107,7 +107,7 @@ def metric_names(listed: Iterable[Row]) -> dict[str, str]:
 
 
 def column_rows(table: Table, key: Sequence[str]) -> Iterator[Row]:
-    """The fact `columns`. `key`: the columns of the primary key, in order."""
+    """The rows of the fact `columns`. `key`: the columns of the primary key, in order."""
     places = {name: place for place, name in enumerate((k for k in key if k != _SERIES_OF_ROW), 1)}
     for column in table.columns:
         yield {
@@ -135,8 +135,8 @@ class IndexMember:
 def index_members(rows: Iterable[Row], key_of: Callable[[str], Sequence[str]]) -> Iterator[IndexMember]:
     """The indexes of one database, from `statistics` or, if it does not exist, from `key_column_usage`.
 
-    The latter has all indexes of a column in one row, such as `PRIMARY, INVERTED INDEX`, without the order of the key:
-    `key_of` a table supplies that. Names are those used by `statistics` in both cases.
+    The latter lists all indexes of a column in one row, such as `PRIMARY, INVERTED INDEX`, without the order of the
+    key, which `key_of` returns for a table. Names are those used by `statistics` in both cases.
     """
     for row in rows:
         table, column = row["table_name"], row["column_name"]
@@ -156,7 +156,7 @@ def _place(column: str, key: Sequence[str]) -> int:
 
 
 def index_rows(members: Iterable[IndexMember]) -> Iterator[Row]:
-    """The fact `indexes`."""
+    """The rows of the fact `indexes`."""
     for member in members:
         yield {
             "measurement": member.table,
@@ -174,7 +174,7 @@ def index_rows(members: Iterable[IndexMember]) -> Iterator[Row]:
 
 
 def option_rows(table: Table, defined: CreateTable) -> Iterator[Row]:
-    """The fact `options`."""
+    """The rows of the fact `options`."""
     for option, value in {**defined.options, "engine": defined.engine}.items():
         yield {"measurement": table.name, "option": option, "value": value}
 
@@ -191,19 +191,21 @@ _UNITS: Final = {
     **dict.fromkeys(("usec", "us"), 1e-6),
     **dict.fromkeys(("nanos", "nsec", "ns"), 1e-9),
 }
-"""Durations in options: https://docs.rs/humantime/latest/humantime/fn.parse_duration.html"""
+"""Units of durations in options, in seconds: https://docs.rs/humantime/latest/humantime/fn.parse_duration.html"""
 
 
 def retention_row(name: str, defined: CreateTable) -> Row:
-    """The fact `table_retention`."""
+    """The row of the fact `table_retention`."""
     duration = lifetime_s(defined.options.get("ttl", "forever"))
     return {"measurement": name, "policy": "ttl", "duration_s": duration, "partition_s": None}
 
 
 def lifetime_s(ttl: str) -> int | None:
-    """The duration in seconds, such as 604,800 for `7days`; 0 for no retention; None if the text is not a duration.
+    """The duration of a `ttl` in seconds, such as 604,800 for `7days`; 0 for no retention; None if the text is not a
+    duration.
 
-    `instant` is the shortest possible duration, because 0 has another meaning: such rows are never kept.
+    `instant`, which means that rows are never kept, becomes the shortest possible duration, because 0 has another
+    meaning.
     """
     if ttl in ("", "forever"):
         return 0
@@ -216,7 +218,7 @@ def lifetime_s(ttl: str) -> int | None:
 
 
 def by_table(regions: Iterable[Row]) -> dict[int, list[Row]]:
-    """The ID of each table to its regions."""
+    """Table ID to the table's regions."""
     found: dict[int, list[Row]] = {}
     for row in regions:
         found.setdefault(row["table_id"], []).append(row)
@@ -224,7 +226,9 @@ def by_table(regions: Iterable[Row]) -> dict[int, list[Row]]:
 
 
 def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int | None]:
-    """Rows, bytes of data, and bytes of indexes. None if nothing is known; rows also if they are reported as 0."""
+    """Rows, bytes of data, and bytes of indexes. Each is None if it is not known; rows also if they are
+    reported as 0.
+    """
     rows, data, index = (
         sum(row[name] or 0 for row in regions) if regions else None
         for name in ("region_rows", "sst_size", "index_size")
@@ -235,7 +239,9 @@ def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int |
 def partition_rows(
     table: Table, defined: CreateTable, partitions: Sequence[Row], regions: Sequence[Row]
 ) -> Iterator[Row]:
-    """The fact `partitions`. Empty for a table that has partition columns but no bounds: it is not divided."""
+    """The rows of the fact `partitions`. Empty for a table that has partition columns but no bounds, because it is not
+    divided.
+    """
     within = {row["region_id"]: row for row in regions}
     counted = any(row["region_rows"] for row in within.values())
     for row in partitions:

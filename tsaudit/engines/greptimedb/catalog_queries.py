@@ -1,4 +1,4 @@
-"""The statements that answer one query about a GreptimeDB, and what an audit already knows about its catalog."""
+"""Sends the statements that one query of a GreptimeDB needs, and caches what is known about its catalog."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ _GRANT: Final = "a read-only user is enough, see sql/greptimedb/grants.md"
 
 @dataclass(slots=True)
 class Known:
-    """What all connections of one audit share."""
+    """What all connections of one audit know about the catalog."""
 
     answers: dict[str, list[Row]] = field(default_factory=dict)
-    """Statement about the catalog to its rows."""
+    """Statement to its rows, for statements about the catalog."""
     tables: dict[str, dict[str, Table]] | None = None
-    """Database to name to table; None before the tables were queried."""
+    """Database to table name to table; None before the tables were queried."""
     limit: FileLimit = field(default_factory=FileLimit)
     metrics_url: str = ""
-    """The server's page of metrics; empty if it is not known where that is."""
+    """The address of the server's metrics page; empty if it is not known."""
 
 
 class CatalogQueries:
@@ -45,7 +45,9 @@ class CatalogQueries:
     def stream(
         self, statement: str, names: Sequence[str], kinds: Sequence[pa.DataType], longest: int | None = None
     ) -> Iterator[pa.RecordBatch]:
-        """The response as it arrives, with these names and types. `longest`: characters to keep of a string."""
+        """The response as it arrives, with these names and types. `longest`: maximum number of characters kept of a
+        string.
+        """
         self._rows.statement = statement
         try:
             for block in self._transport.run(statement, self._deadline):
@@ -57,7 +59,7 @@ class CatalogQueries:
 
     def once(self, statement: str) -> list[Row]:
         """The rows of a catalog statement, which is sent only once per audit."""
-        # The first statement represents the whole query; the others only add to it.
+        # The first statement is recorded for the whole query; the others only add details.
         self._rows.statement = self._rows.statement or statement
         if statement not in self.known.answers:
             self._rows.statements += 1
@@ -72,5 +74,5 @@ class CatalogQueries:
 
 
 def _with_grant(error: FactError) -> FactError:
-    # TooManyFilesError is raised unchanged.
+    # TooManyFilesError is passed on unchanged.
     return FactError(error.reason, f"{error.detail}; {_GRANT}") if error.reason is Reason.DENIED else error

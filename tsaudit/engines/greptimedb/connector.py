@@ -1,4 +1,6 @@
-"""GreptimeDB through SQLAlchemy and PyMySQL: text statements; facts about the catalog are put together here."""
+"""Connects to GreptimeDB with SQLAlchemy and PyMySQL. Statements are text; facts about the catalog are assembled in
+Python.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ from tsaudit.model.facts.given import OfMeasurement
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[GreptimeConnection]:
-    """An open connection to the server, which has responded. ConnectorError."""
+    """An open connection to the server, which has responded. Raises ConnectorError."""
     address = wire.address(url, username, password)
     timeout_s = float(options.get("connect_timeout_s", 10.0))
     transport = wire.Wire.to(address, timeout_s)
@@ -33,7 +35,7 @@ def connect(
 
 
 class GreptimeConnection:
-    """One connection, and the parts of the catalog read so far."""
+    """One connection, with the parts of the catalog read so far."""
 
     def __init__(self, transport: wire.Wire, server_version: str, known: Known | None = None) -> None:
         self.server_version = server_version
@@ -41,7 +43,7 @@ class GreptimeConnection:
         self._known = known or Known()
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
-        """Run `sql/greptimedb/<fact>.sql`, or put the response together; see `connection.Connection`."""
+        """Run `sql/greptimedb/<fact>.sql`, or assemble the response from the catalog; see `connection.Connection`."""
         parameters = given.variables()
         rows = Rows("", iter(()))
         asked = CatalogQueries(self._transport, self._known, rows, time.monotonic() + timeout_s)
@@ -60,9 +62,10 @@ class GreptimeConnection:
         return rows.reading(self._known.limit.read(rows, parameters, send))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several tables; see `connection.QueriesBatches`.
+        """The same for several tables at once; see `connection.QueriesBatches`.
 
-        If they are in more files than the server reads, it refuses, and each is queried by itself.
+        If they have more files than the server reads for one statement, it refuses, and each table is queried
+        separately.
         """
         rows = RowsOfSeveral("", {})
         given = [one for one in given if not self._known.limit.is_known(one.database, one.measurement)]
@@ -70,7 +73,7 @@ class GreptimeConnection:
         return rows.reading(measurement_facts.answer_together(fact, asked, given, rows))
 
     def reconnect(self) -> GreptimeConnection:
-        """Another connection to the same server, which shares what this one knows."""
+        """Another connection to the same server, which shares what this one knows about the catalog."""
         return GreptimeConnection(self._transport.again(), self.server_version, self._known)
 
     def close(self) -> None:

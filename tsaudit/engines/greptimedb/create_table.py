@@ -18,7 +18,7 @@ _TAIL: Final = re.compile(
     r"(?:\s+WITH\(\n(?P<options>(?:  .*\n)*)\))?\s*\Z",
     re.DOTALL,
 )
-"""The end of the statement, from the constraints on; before it are columns with comments, which may contain any
+"""The end of the statement, beginning with the constraints. Before it are columns with comments, which may contain any
 text.
 """
 _OPTION: Final = re.compile(r"  '?(?P<name>[^'=]+?)'? = '(?P<value>(?:\\.|[^\\])*)',?")
@@ -33,7 +33,7 @@ class CreateTable:
     engine: str
     """`mito`, `metric`, or `file`."""
     key: tuple[str, ...]
-    """The columns of the primary key, in order; without the time and, in the metric engine, without its own two
+    """The columns of the primary key, in order; without the time column and, in the metric engine, without its own two
     columns.
     """
     partition_key: tuple[str, ...]
@@ -41,10 +41,10 @@ class CreateTable:
 
 
 def parse(statement: str) -> CreateTable:
-    """The definition; ValueError for any other text. Names are in double quotes or, over the MySQL protocol, in
+    """The definition. Raises ValueError for any other text. Names are in double quotes or, over the MySQL protocol, in
     backticks.
     """
-    # From the last constraints on: the comment of a column could contain a line that looks like them.
+    # Parsed from the last constraints on: the comment of a column could contain a line that looks like them.
     start = statement.rfind("\n  TIME INDEX (")
     found = _TAIL.match(statement, start) if start >= 0 else None
     if found is None:
@@ -64,7 +64,7 @@ def _names(text: str | None) -> tuple[str, ...]:
 
 
 def _unescaped(text: str) -> str:
-    """The value before Rust's `escape_debug`, which the server uses to escape it."""
+    """The value before the server escaped it with Rust's `escape_debug`."""
 
     def plain(found: re.Match[str]) -> str:
         return chr(int(found[1], 16)) if found[1] else _ESCAPES.get(found[2], found[2])

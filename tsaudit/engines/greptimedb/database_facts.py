@@ -1,4 +1,4 @@
-"""GreptimeDB's facts about a database, put together from views that cover all databases at once."""
+"""GreptimeDB's facts about a database, assembled from views that cover all databases at once."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class _Question:
     asked: CatalogQueries
     database: str
     named: Sequence[str] | None
-    """The tables to examine, because each may need a statement; None for all."""
+    """The tables to examine, because each may need a statement of its own; None for all."""
 
     @property
     def tables(self) -> Mapping[str, Table]:
-        """Name to table, for the tables to examine."""
+        """Table name to table, for the tables to examine."""
         found = tables_of(self.asked)(self.database)
         return found if self.named is None else {name: found[name] for name in self.named if name in found}
 
@@ -70,7 +70,7 @@ def _columns(question: _Question) -> Iterator[Row]:
     question.asked.once(statement("columns"))
     key_of = _keys(question.asked, question.database)
     for table in question.tables.values():
-        # The position in a key of one column is known without a query.
+        # If the key has only one column, its order is known without a query.
         yield from catalog.column_rows(table, table.tags if len(table.tags) < 2 else key_of(table.name))
 
 
@@ -98,12 +98,13 @@ def _effective_options(question: _Question) -> Iterator[Row]:
     """The file format of each table."""
     views, formats = _views(question.asked), dict[int, str]()
     if "region_info" in views:
-        # During a change, both may exist: the old one, which comes last, decides what keys may contain.
+        # While the format is being changed, files of both may exist: the old one, which comes last, limits what keys
+        # may contain.
         formats = {row["table_id"]: row["sst_format"] for row in question.asked.once(statement("effective_options"))}
     elif "ssts_manifest" in views:
         raise FactError(Reason.UNSUPPORTED, "the server does not report its file format; 1.1 and later do")
     for name, table in question.tables.items():
-        # Versions before those views have only one format.
+        # Versions without those views have only one format.
         known = formats.get(table.id) if "region_info" in views else LEGACY_FORMAT
         if known is not None:
             yield {"measurement": name, "option": "sst_format", "value": known}
@@ -137,7 +138,7 @@ def _partitions(question: _Question) -> Iterator[Row]:
 
 
 def _stored_rows(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """Rows in files within the window, which is the same for all databases."""
+    """Number of rows in files within the window, which is the same for all databases."""
     if "ssts_manifest" not in _views(asked):
         raise FactError(Reason.UNSUPPORTED, "the server does not report its files; GreptimeDB 1.0 and later do")
     window = {"start": parameters["start"], "end": parameters["end"]}
@@ -165,8 +166,8 @@ _COUNTERS: Final = {
 
 
 def server_status(asked: CatalogQueries, timeout_s: float) -> Iterator[pa.RecordBatch]:
-    """The regions whose leader is down; none where the server does not tell. What it counts, where its page of metrics
-    can be read; the frontend of a cluster does not have what its datanodes count.
+    """The regions whose leader is down, if the server reports them, and the server's counters, if its metrics page can
+    be read. The frontend of a cluster does not have the counters of its datanodes.
     """
     down = asked.once(statement("server_status")) if "region_peers" in _views(asked) else []
     tables_of(asked)
@@ -181,9 +182,9 @@ def server_status(asked: CatalogQueries, timeout_s: float) -> Iterator[pa.Record
 
 
 _METRICS_S: Final = 5.0
-"""A firewall may drop what is sent to a port that nobody uses."""
+"""Time limit in seconds: a firewall may drop requests to a port that is not in use."""
 _NUMBER: Final = (1 << 32) - 1
-"""Of a region within its table, in the lower half of its ID; the upper half is the ID of the table."""
+"""Mask of a region's number within its table, in the lower half of its ID; the upper half is the ID of the table."""
 
 
 _ANSWERS: Final[Mapping[str, Callable[[_Question], Iterable[Row]]]] = {
@@ -200,7 +201,7 @@ _ANSWERS: Final[Mapping[str, Callable[[_Question], Iterable[Row]]]] = {
 
 
 def statement(fact: str, **parameters: Any) -> str:
-    """The fact's query file, filled in."""
+    """The statement in the fact's query file, with its parameters filled in."""
     return queries.render(_ENGINE, fact, **parameters)
 
 
@@ -209,7 +210,7 @@ def _shared(part: str) -> str:
 
 
 def tables_of(asked: CatalogQueries) -> Callable[[str], Mapping[str, Table]]:
-    """Database to its tables."""
+    """A function that returns the tables of a database."""
     if asked.known.tables is None:
         listed = asked.once(statement("measurements"))
         asked.known.tables = catalog.tables(listed, asked.once(statement("columns")))
@@ -218,7 +219,7 @@ def tables_of(asked: CatalogQueries) -> Callable[[str], Mapping[str, Table]]:
 
 
 def _regions(asked: CatalogQueries) -> Callable[[Table], Sequence[Row]]:
-    """Table to its regions."""
+    """A function that returns the regions of a table."""
     found = catalog.by_table(asked.once(_shared("_regions")))
     return lambda table: found.get(table.id, ())
 
@@ -233,9 +234,9 @@ def _key_rows(asked: CatalogQueries) -> list[Row]:
 
 
 def _keys(asked: CatalogQueries, database: str) -> Callable[[str], Sequence[str]]:
-    """Table to the columns of its primary key, in order."""
+    """A function that returns the columns of a table's primary key, in order."""
     if "statistics" not in _views(asked):
-        # Up to 1.0, no view contains the order.
+        # Up to 1.0, no view contains the order of the key.
         def defined(name: str) -> Sequence[str]:
             definition = _defined(asked, database, name)
             internal = (METRIC_OF_ROW,) if definition and definition.engine == "metric" else ()
@@ -252,7 +253,7 @@ def _keys(asked: CatalogQueries, database: str) -> Callable[[str], Sequence[str]
 
 
 def _defined(asked: CatalogQueries, database: str, name: str) -> CreateTable | None:
-    """The definition of the table; None if it was dropped meanwhile."""
+    """The definition of the table; None if it was dropped in the meantime."""
     try:
         (row,) = asked.once(statement("options", database=database, measurement=name))
     except FactError as error:

@@ -1,4 +1,4 @@
-"""GreptimeDB's facts about a measurement, from its rows within the window."""
+"""GreptimeDB's facts about a measurement, from the rows within the window."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from tsaudit.model.facts.given import OfMeasurement
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A statement, and how to read its response."""
+    """A statement, with instructions for reading its response."""
 
     statement: str
     names: Sequence[str]
     kinds: Sequence[pa.DataType]
     longest: int | None = None
-    """Characters to keep of a string."""
+    """Maximum number of characters kept of a string."""
 
 
 def answer(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -39,7 +39,7 @@ def answer(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> I
     names = catalog.metric_names(asked.once(statement("measurements")))
     place = parameters["tags"].index(METRIC_OF_ROW)
     for batch in batches:
-        # Rows of dropped tables remain for a while: only the IDs of the tables are known.
+        # Rows of dropped tables remain for some time: only the IDs of their tables are known.
         metrics = [number and names.get(number, number) for number in batch.column(place).to_pylist()]
         yield batch.set_column(place, METRIC_OF_ROW, pa.array(metrics, pa.string()))
 
@@ -47,7 +47,9 @@ def answer(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> I
 def answer_together(
     fact: str, asked: CatalogQueries, given: Sequence[OfMeasurement], rows: RowsOfSeveral
 ) -> Iterator[pa.RecordBatch]:
-    """The same for several, each batch about one of them. All responses have as many columns, of the same types."""
+    """The same for several measurements; each batch is about one of them. All responses have the same number and types
+    of columns.
+    """
     given = [one for one in given if not _lists_metrics(fact, asked, one.variables())]
     queries = [_query(fact, asked, one.variables()) for one in given]
     rows.alone = {one.measurement: query.statement for one, query in zip(given, queries, strict=True)}
@@ -65,7 +67,7 @@ def _query(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> _
 
 
 def _bounded(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The parameters with the bounds of the window in the precision of the time column."""
+    """The parameters, with the bounds of the window rounded to the precision of the time column."""
     table = _table(asked, parameters)
     if table is None or table.time is None:
         return parameters
@@ -74,7 +76,7 @@ def _bounded(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Mapping[st
 
 
 def _lists_metrics(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> bool:
-    """Whether the response has IDs of tables in place of the names of metrics."""
+    """Whether the response contains IDs of tables instead of the names of metrics."""
     table = _table(asked, parameters)
     is_of_metrics = table is not None and table.engine == "metric" and METRIC_OF_ROW in parameters["tags"]
     return fact == "series_listing" and is_of_metrics
@@ -97,7 +99,7 @@ def _null_counts(parameters: Mapping[str, Any], table: Table | None) -> _Query:
 def _row_sample(parameters: Mapping[str, Any], table: Table | None) -> _Query:
     types = {c.name: c.data_type for c in table.columns} if table else {}
     names: Sequence[str] = parameters["columns"]
-    # Only plain strings can be cut there: documents have a storage format of their own.
+    # Only plain strings can be shortened on the server: documents have their own storage format.
     texts = [name for name in names if types.get(name) == "string"]
     instants = [name for name in names if types.get(name, "").startswith("timestamp")]
     sample = statement("row_sample", **{**parameters, "texts": texts, "instants": instants})

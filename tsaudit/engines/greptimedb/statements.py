@@ -1,5 +1,5 @@
-"""Clauses and statements about GreptimeDB's tables, and the table that replaces one, for changes that ALTER TABLE does
-not make. They are shown, and never run.
+"""Builds clauses and statements for GreptimeDB's tables, and for a new table where ALTER TABLE cannot make a change.
+They are only displayed, never run.
 """
 
 from __future__ import annotations
@@ -19,35 +19,37 @@ from tsaudit.model.profile import Measurement
 from tsaudit.rule import table_of
 
 APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""}
-"""Options of a table that keeps all rows: the server refuses a merge mode beside."""
+"""Options of a table that keeps all rows: the server rejects a merge mode in combination with it."""
 CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
-"""Which engine a table has says no option, and what format new files have is best left to the server."""
+"""Options that a new table does not inherit: a table's engine is not an option of CREATE TABLE, and the format of new
+files is best left to the server.
+"""
 
 
 def table(case: Quoting, measurement: Measurement, suffix: str = "") -> str:
-    """Its full name, because the statement may be pasted in another database with a table of the same name."""
+    """The table's full name, because the statement may be used in another database with a table of the same name."""
     return case.quoted([table_of(measurement, measurement.name + suffix)])
 
 
 def set_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
-    """Makes an index on the column; it covers files that are written from then on."""
+    """A statement that creates an index on the column. The index covers only files that are written from then on."""
     return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} SET {CLAUSES[kind]};"
 
 
 def unset_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
-    """Drops an index on the column."""
+    """A statement that drops an index on the column."""
     return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} UNSET {CLAUSES[kind]};"
 
 
 def set_option(case: Quoting, measurement: Measurement, name: str, value: str) -> str:
-    """Changes one of the options that can be changed."""
+    """A statement that changes one of the options that can be changed."""
     return f"ALTER TABLE {table(case, measurement)} SET {quote_text(ENGINE, name)}={quote_text(ENGINE, value)};"
 
 
 def bounds_of(measurement: Measurement) -> list[str]:
-    """Of all partitions, in the order of their numbers; empty where one is not known."""
+    """The bounds of all partitions, in the order of their numbers; empty if one of them is not known."""
     cut = measurement.partitioning
     if cut is None or cut.count > len(cut.partitions):
         return []
@@ -55,9 +57,11 @@ def bounds_of(measurement: Measurement) -> list[str]:
 
 
 def partitions_clause(case: Quoting, measurement: Measurement, renaming: Mapping[str, str]) -> str:
-    """The clause of the table as it is; empty for none, and where the server's bounds cannot be sent back to it."""
+    """The PARTITION clause of the table as it is now; empty if there is none, or if the bounds that the server prints
+    are not valid in a statement.
+    """
     cut, bounds = measurement.partitioning, bounds_of(measurement)
-    # It prints the names in them without quotes, in which only such are taken as they are.
+    # The server prints names in the bounds without quotes, which is only valid for names that need no quotes.
     if cut is None or not bounds or not all(_PLAIN.fullmatch(c) and c not in renaming for c in cut.key):
         return ""
     rule = ",\n".join(f"  {bound}" for bound in bounds)
@@ -65,7 +69,7 @@ def partitions_clause(case: Quoting, measurement: Measurement, renaming: Mapping
 
 
 def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:
-    """The clause with the options of the table, those that change included; empty for none."""
+    """The WITH clause with the options of the table, including changed ones; empty if there are none."""
     options = {k: v for k, v in (measurement.options or {}).items() if k not in _NOT_CARRIED} | dict(changed)
     words = [f"{quote_text(ENGINE, k)}={quote_text(ENGINE, v)}" for k, v in sorted(options.items()) if v]
     return f" WITH ({', '.join(words)})" if words else ""
@@ -73,24 +77,24 @@ def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """What it is like, by the names that its columns have now."""
+    """A new table, described by the names that its columns have now."""
 
     key: tuple[str, ...]
     time: str | None
     options: Mapping[str, str] = field(default_factory=dict)
-    """Those that change; empty for one that is left out."""
+    """Options that change; an empty value for an option that is left out."""
     names: Mapping[str, str] = field(default_factory=dict)
-    """Of columns that get others."""
+    """Current name to new name, for columns that are renamed."""
     types: Mapping[str, str] = field(default_factory=dict)
-    """Former tags to what they become, if their values are no text: `integer`, `float`, or `boolean`."""
+    """Former tag to its type, if its values are not text: `integer`, `float`, or `boolean`."""
     indexes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Column to the kinds of index on it, of those where they change."""
+    """Column to the kinds of index on it, for columns whose indexes change."""
     is_partitioned: bool = True
     is_distinct: bool = False
-    """Whether rows that are equal in all columns are copied once."""
+    """Whether rows that are equal in all columns are copied only once."""
 
     def ddl(self, place: Place, name: str) -> str:
-        """Creates it."""
+        """The statement that creates the table."""
         types = types_of(place.here) | {
             column: ENGINES["greptimedb"].sql_types[kind] for column, kind in self.types.items()
         }
@@ -107,7 +111,9 @@ class NewTable:
         )
 
     def copy(self, place: Place, old: str, new: str, where: str = "") -> str:
-        """Copies rows of `old` into `new`. A value that is none of its column's type makes it fail as a whole."""
+        """A statement that copies rows of `old` into `new`. It fails as a whole if a value does not fit the type of its
+        column.
+        """
         into, values = list[str](), list[str]()
         for column in types_of(place.here):
             quoted = place.quoted([column])
@@ -134,10 +140,12 @@ def create(
     kinds: Mapping[str, Collection[str]],
     end: str,
 ) -> str:
-    """CREATE TABLE. `types`, `kinds`: column to its type, and to its kinds of index; `end`: what follows."""
+    """The CREATE TABLE statement. `types`: column to type. `kinds`: column to its kinds of index. `end`: the text after
+    the columns.
+    """
     lines = []
     for column, kind in types.items():
-        # An index on the time index would serve nothing.
+        # An index on the time index would be useless.
         clauses = [] if column == time else [CLAUSES[one] for one in sorted(kinds.get(column, ()))]
         null = ["NOT NULL"] if column == time else []
         lines.append(" ".join([place.quoted([column]), kind.upper(), *null, *clauses]))

@@ -14,15 +14,17 @@ from tsaudit.errors import TsauditError
 from tsaudit.net.addresses import IN_CLEAR, is_loopback
 
 HEADER_BYTES: Final = 2_000_000
-"""For everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a kilobyte."""
+"""Maximum bytes of everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a
+kilobyte.
+"""
 _CLOCK_S: Final = 0.05
-"""How often a busy reader updates the timeout of the socket: each update is a system call."""
+"""Seconds between two updates of the socket's timeout by a busy reader: each update is a system call."""
 
 _IN_CLEAR: Final = frozenset({b"mysql_clear_password", b"dialog"})
-"""Ways to log in for which the server gets the password itself."""
+"""Authentication methods in which the server receives the password itself."""
 
 _UNKNOWN: Final = -1.0
-"""A timeout that is never used, so that PyMySQL sets the timeout of the socket again."""
+"""A timeout value that never occurs, so that PyMySQL sets the timeout of the socket again."""
 
 
 class ResultTooBigError(TsauditError, OperationalError):  # type: ignore[misc]  # PyMySQL has no types
@@ -33,7 +35,7 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
     """A connection that closes itself when it exceeds its limits."""
 
     deadline: float = math.inf
-    """By `time.monotonic()`, for everything on this connection."""
+    """Time by `time.monotonic()` at which everything on this connection must end."""
 
     def __init__(self, *arguments: Any, **settings: Any) -> None:
         self.received = 0
@@ -43,7 +45,7 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         super().__init__(*arguments, **settings)
 
     def connect(self, sock: Any = None) -> None:
-        """Connect and log in within the connect timeout in total."""
+        """Connect and log in, within the connect timeout for both together."""
         self.deadline = time.monotonic() + self.connect_timeout
         self.allow(HEADER_BYTES)
         super().connect(sock)
@@ -59,7 +61,7 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         self._most = self.received + more_bytes
 
     def _write_bytes(self, data: bytes) -> None:
-        # The remaining time applies to everything that is sent.
+        # The remaining time limits everything that is sent.
         self._write_timeout, self._current_timeout = self._left(), _UNKNOWN
         super()._write_bytes(data)
         self._reported_at = -math.inf
@@ -87,7 +89,7 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
             now = time.monotonic()
             if now - self._reported_at > _CLOCK_S or data:
                 self._sock.settimeout(self._left())
-                # PyMySQL must not set it again before the next packet.
+                # PyMySQL must not set the timeout again before the next packet.
                 self._reported_at, self._current_timeout = now, self._read_timeout
             piece = self._rfile.read1(size - len(data))
             if not piece:
@@ -96,7 +98,7 @@ class TimedMysqlConnection(Connection):  # type: ignore[misc]
         return data
 
     def _left(self) -> float | None:
-        """Seconds, always positive, because 0 has another meaning for sockets. None: no limit."""
+        """Seconds left, always positive, because sockets treat 0 differently. None: no limit."""
         left = self.deadline - time.monotonic()
         if left <= 0:
             raise TimeoutError("timed out")

@@ -21,8 +21,8 @@ _TYPES: Final = {
 
 
 def arrow_type(data_type: str) -> pa.DataType:
-    """The Arrow type for a column's values; for times, an integer in the column's unit. String for all types sent as
-    text.
+    """The Arrow type for a column's values: for times, an integer in the column's unit; for all types that are sent as
+    text, a string.
     """
     if found := re.fullmatch(r"timestamp\((\d)\)", data_type):
         return pa.timestamp(_UNITS.get(found[1], "ns"))
@@ -42,7 +42,9 @@ def rounded_up(time: datetime, data_type: str) -> datetime:
 
 
 def array(values: Sequence[Any], kind: pa.DataType, longest: int | None = None) -> pa.Array:
-    """The values as that type; as strings if one of them does not fit. `longest`: characters to keep of a string."""
+    """The values as an array of that type; as strings if one of them does not fit. `longest`: maximum number of
+    characters kept of a string.
+    """
     try:
         if kind == pa.bool_():
             return pa.array([None if v is None else bool(v) for v in values], kind)

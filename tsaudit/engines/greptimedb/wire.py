@@ -1,4 +1,6 @@
-"""Sends text statements to GreptimeDB over the MySQL protocol and streams their rows, each within a time limit."""
+"""Sends text statements to GreptimeDB over the MySQL protocol and streams their rows, within a time limit for each
+statement.
+"""
 
 from __future__ import annotations
 
@@ -26,12 +28,14 @@ from tsaudit.net.sockets import shut_down
 
 BLOCK_ROWS: Final = 5_000
 _FEW_ROWS: Final = 100
-"""Rows in the first fetch, while their width is unknown."""
+"""Number of rows in the first fetch, while the size of rows is unknown."""
 _BLOCK_BYTES: Final = 4_000_000
 _MOST_BYTES: Final = 16_000_000
 """Bytes per block of rows. Python objects take up to eight times that."""
 _GRACE_S: Final = 0.5
-"""How much longer than the server the client waits if the server has a timeout: the server's error says more."""
+"""Seconds that the client waits longer than the server if the server has a time limit: the server's error is more
+specific.
+"""
 _PORT: Final = 4002
 _HTTP_PORT: Final = 4000
 _SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
@@ -49,7 +53,9 @@ _AS_TEXT: Final = frozenset(
         FIELD_TYPE.NEWDECIMAL,
     }
 )
-"""The result of PyMySQL's conversion of these types depends on the value: some would be datetimes, others strings."""
+"""Types that are read as text, because the result of PyMySQL's conversion depends on the value: some would be
+datetimes, others strings.
+"""
 _CONVERSIONS: Final = {k: v for k, v in pymysql.converters.conversions.items() if k not in _AS_TEXT}
 _LOST: Final = frozenset({CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, 0})
 _DENIED: Final = frozenset({ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR})
@@ -72,11 +78,11 @@ class _Cursor(SSCursor):  # type: ignore[misc]  # PyMySQL has no types
 
 @dataclass(slots=True)
 class _Server:
-    """What all connections to one server share."""
+    """What all connections to one server have in common."""
 
     engine: sa.Engine
     may_limit: bool = True
-    """Whether the server lets this user set a time limit; true until it refuses."""
+    """Whether the server lets this user set a time limit; True until it refuses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +94,7 @@ class Block:
 
 
 def address(url: str, username: str | None, password: str | None) -> sa.URL:
-    """The URL for SQLAlchemy, with default port and database. ConnectorError."""
+    """The URL for SQLAlchemy, with default port and database. Raises ConnectorError."""
     try:
         parsed = sql_addresses.parse(url)
     except (ArgumentError, ValueError) as error:
@@ -97,7 +103,7 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
         raise ConnectorError(_FORM)
     return parsed.set(
         drivername="mysql+pymysql",
-        # Without a user, PyMySQL would send the name of the operating system's user.
+        # Without a user name, PyMySQL would send that of the operating system's user.
         username=username or parsed.username or "tsaudit",
         password=password or parsed.password,
         port=parsed.port or _PORT,
@@ -106,22 +112,24 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
 
 
 def metrics_url(address: sa.URL) -> str:
-    """Where the server has its page of metrics if its ports are the usual ones; otherwise empty."""
+    """The address of the server's metrics page if its ports are the usual ones; otherwise empty."""
     return f"http://{address.host}:{_HTTP_PORT}/metrics" if address.port == _PORT else ""
 
 
 class Wire:
-    """One connection, reopened after it breaks. There are no transactions, and only requested statements are sent."""
+    """One connection, which is reopened after it breaks. There are no transactions, and only requested statements are
+    sent.
+    """
 
     def __init__(self, server: _Server) -> None:
         self._server = server
         self._connection: sa.Connection | None = None
         self._limit_s = 0.0
-        """The time limit set on this connection; 0 before it was set."""
+        """The time limit set on this connection, in seconds; 0 before it was set."""
 
     @classmethod
     def to(cls, url: sa.URL, connect_timeout_s: float) -> Wire:
-        """A connection to the server, not tried yet."""
+        """A connection to the server, which is not opened yet."""
         arguments = {
             "connect_timeout": max(1, math.ceil(connect_timeout_s)),
             "conv": _CONVERSIONS,
@@ -147,14 +155,14 @@ class Wire:
             self._connection = None
 
     def abort(self) -> None:
-        """Wake up the thread that waits for the server, from another thread."""
+        """Wake up the thread that waits for the server; called from another thread."""
         if (connection := self._connection) is not None:
             raw: Any = connection.connection.driver_connection
             if (found := getattr(raw, "_sock", None)) is not None:
                 shut_down(found.fileno())
 
     def run(self, statement: str, deadline: float) -> Iterator[Block]:
-        """The response as it arrives, at least one block; FactError unless it is complete."""
+        """The response as it arrives, in at least one block. Raises FactError unless it is complete."""
         left = deadline - time.monotonic()
         result: sa.CursorResult[Any] | None = None
         whole = False
@@ -186,7 +194,7 @@ class Wire:
             self._connection, self._limit_s = self._server.engine.connect(), 0.0
             _raw(self._connection).allow(HEADER_BYTES)
         left = max(deadline - time.monotonic(), 0.001)
-        # Only set again if it would be far off: an extra statement for each one would be too many.
+        # Set again only if it differs much, because an extra statement for each statement would be too many.
         if self._server.may_limit and not 0.8 <= self._limit_s / left <= 1.25:
             self._limit(self._connection, left)
         self._keep_time(self._connection, deadline)
@@ -203,7 +211,7 @@ class Wire:
             self._server.may_limit = False
 
     def _keep_time(self, connection: sa.Connection, deadline: float) -> None:
-        """Wait for nothing beyond the deadline."""
+        """Limit all waiting to the deadline."""
         left = deadline - time.monotonic() + (_GRACE_S if self._limit_s else 0.0)
         _raw(connection).deadline = time.monotonic() + left
 
@@ -221,7 +229,7 @@ def _raw(connection: sa.Connection) -> TimedMysqlConnection:
 
 
 def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
-    """The version of the GreptimeDB server. ConnectorError if there is none, or it denies access."""
+    """The version of the GreptimeDB server. Raises ConnectorError if there is none, or it denies access."""
     place = f"{url.host}:{url.port}"
     try:
         (block,) = wire.run("SELECT pkg_version FROM information_schema.build_info", time.monotonic() + timeout_s)
@@ -240,7 +248,7 @@ def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
 
 
 def _name_another(url: sa.URL) -> None:
-    """ConnectorError if another product is known to listen there."""
+    """Raises ConnectorError if another product is recognized at the address."""
     other = what_listens(str(url.host), int(url.port or _PORT))
     if other and "MySQL" not in other:
         hint = "; its MySQL protocol uses a separate port, 4002" if "HTTP" in other or other == "PostgreSQL" else ""
@@ -266,7 +274,9 @@ def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
 
 
 def _words(error: DBAPIError) -> tuple[int, str]:
-    """The server's error code and first line, without SQLAlchemy's wrapping and without the statement."""
+    """The server's error code and the first line of its message, without SQLAlchemy's additions and without the
+    statement.
+    """
     arguments: tuple[Any, ...] = getattr(error.orig, "args", ())
     code = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else -1
     text = str(arguments[-1] if arguments else error.orig).strip()

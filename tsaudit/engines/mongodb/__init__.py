@@ -33,7 +33,7 @@ class Mongodb(Engine):
         measurement="collection",
         series="One distinct value of the metaField: documents with the same value share buckets.",
     )
-    # To a browser it says that this is not HTTP.
+    # MongoDB's response to a browser says that its port is not for HTTP.
     local = LocalServer(27017, "/", re.compile("MongoDB over HTTP"), "mongodb://127.0.0.1:27017")
     measuring = "tsaudit.engines.mongodb.measuring"
     keeps_documents = True
@@ -81,7 +81,7 @@ class Mongodb(Engine):
     has_rights_by_table = True
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
     statements = Statements(
-        # Documents, or an index, of a collection that was not there.
+        # Commands that create documents in, or an index on, a collection that did not exist.
         make=(r"(\binto: |\bcoll: |\$out: |\b(renameCollection|createCollection|getCollection)\()\"<name>\"",),
         remove=(r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",),
     )

@@ -1,4 +1,4 @@
-"""Converts MongoDB's responses to the columns of each fact; what a mongod says of itself is among them."""
+"""Converts MongoDB's responses, including those about the server itself, to the columns of each fact."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tsaudit.model.facts import FACTS
 
 _OWN: Final = frozenset({"admin", "config", "local"})
 _BATCH: Final = 500
-"""Number of documents converted to rows together, unless they reach this many bytes first:"""
+"""Number of documents converted to rows together, unless their bytes reach a limit first."""
 _BATCH_BYTES: Final = 4_000_000
 MOST_BYTES: Final = 100_000_000
-"""Bytes after which no more documents of a collection are read: a thousand may have 16 MB each."""
+"""Bytes after which no more documents of a collection are read: a thousand documents may have 16 MB each."""
 _CLOSED: Final = "numBucketsClosedDueTo"
 _CLOSED_BY_CHANGE: Final = f"{_CLOSED}SchemaChange"
-"""Counters of `$collStats`: src/mongo/db/timeseries/timeseries_stats.cpp."""
+"""Names of counters in `$collStats`: src/mongo/db/timeseries/timeseries_stats.cpp."""
 _VIEWLESS: Final = 9
 """From this version on, time series have no separate collection of buckets."""
 _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
@@ -45,7 +45,7 @@ def _databases(query: Query) -> Iterator[pa.RecordBatch]:
 
 
 def _listed(query: Query) -> Iterator[Row]:
-    """The collections, without the server's own, and without views, which contain no data."""
+    """The collections of the database, without the server's own, and without views, which contain no data."""
     for document in query.documents(query.statement()):
         kind = document.get("type", "collection")
         query.server.kinds[query.database, document["name"]] = kind
@@ -67,7 +67,7 @@ def _options(query: Query) -> Iterator[pa.RecordBatch]:
 
 
 _WHOLE: Final = frozenset({"validator", "pipeline", "collation", "clusteredIndex", "storageEngine"})
-"""Options that are stored as one string."""
+"""Options whose value is stored as one string."""
 
 
 def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, str]]:
@@ -81,7 +81,7 @@ def _flat(options: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, st
 def _row_estimate(query: Query) -> Iterator[pa.RecordBatch]:
     def ask(collection: str) -> Iterator[Row]:
         if query.server.kinds.get((query.database, collection)) == "timeseries":
-            return  # there, it would read all buckets
+            return  # there, `count` would read all buckets
         yield {"measurement": collection, "rows": query.command(query.statement(measurement=collection))["n"]}
 
     yield _table("row_estimate", list(query.each(ask)))
@@ -115,7 +115,7 @@ def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
             "index": spec["name"],
             "kind": direction if isinstance(direction, str) else "btree",
             "position": position,
-            # A wildcard covers all fields; a collation has its own order and equality.
+            # A wildcard index covers all fields; an index with a collation has its own order and equality.
             "column": None if "$**" in column or "collation" in spec else column,
             "is_unique": primary or bool(spec.get("unique")),
             "is_constraint": primary or bool(spec.get("unique")),
@@ -133,7 +133,7 @@ def _index_use(query: Query) -> Iterator[pa.RecordBatch]:
         for answer in query.documents(query.statement(measurement=collection)):
             uses.setdefault(answer["name"], []).append(answer["accesses"])
         for name, parts in uses.items():
-            # The common start of counting is that of the last shard to start.
+            # If there are several shards, uses are counted from the start of the shard that started last.
             since = max(part["since"] for part in parts)
             scans = sum(int(part["ops"]) for part in parts)
             yield {"measurement": collection, "index": name, "scans": scans, "counted_since": since}
@@ -164,7 +164,7 @@ def _activity(query: Query) -> Iterator[pa.RecordBatch]:
 
 def _server_status(query: Query) -> Iterator[pa.RecordBatch]:
     status, host = query.command(query.statement()), Row()
-    # What is not told, as by a service or a mongos, is not known.
+    # A figure that a service or a mongos does not report is not known.
     with contextlib.suppress(FactError):
         host = query.command(query.parsed(queries.render_file(queries.root() / ENGINE / "_host_info.json")))
     rows = [
@@ -175,7 +175,7 @@ def _server_status(query: Query) -> Iterator[pa.RecordBatch]:
 
 def _database_storage(query: Query) -> Iterator[pa.RecordBatch]:
     stats = query.command(query.statement())
-    # Each shard has its own disk; the fullest one is the first to stop.
+    # Each shard has its own disk; the shard whose disk is fullest stops first.
     disks = [d for d in (stats, *stats.get("raw", {}).values()) if d.get("fsTotalSize")]
     disk: Row = max(disks[1:] or disks, key=lambda d: d["fsUsedSize"] / d["fsTotalSize"], default={})
     figures = [stats.get("storageSize"), stats.get("indexSize"), disk.get("fsUsedSize"), disk.get("fsTotalSize")]
@@ -223,8 +223,8 @@ def _buckets(query: Query) -> Iterator[pa.RecordBatch]:
 
 
 def _is_viewless(query: Query, series: str) -> bool:
-    """Whether there is no collection of buckets. A listed one exists, whatever the version: it is only removed when an
-    upgrade is finished.
+    """Whether the time series has no separate collection of buckets. One that is listed exists, whatever the version:
+    it is only removed once an upgrade is finished.
     """
     newer = int(query.server.build["version"].partition(".")[0]) >= _VIEWLESS
     return newer and (query.database, f"system.buckets.{series}") not in query.server.kinds
@@ -248,20 +248,24 @@ READERS: Final[Mapping[str, Callable[[Query], Iterator[pa.RecordBatch]]]] = {
 
 
 _DIRTY: Final = 0.2
-"""Share of the cache that is not written yet, from which on WiredTiger lets operations do this first:
+"""Share of the cache that has not been written to disk, above which WiredTiger makes operations write it first:
 `eviction_dirty_trigger`, https://source.wiredtiger.com/develop/group__wt.html
 """
 _FULL: Final = 0.95
-"""The same of what is cached in all: `eviction_trigger`."""
+"""Share of the cache that is used, above which WiredTiger makes operations free some of it first:
+`eviction_trigger`.
+"""
 _PASS_S: Final = 3_600
-"""The server looks for expired documents each minute; after so long without, it never will."""
+"""Seconds of uptime after which a server that has never looked for expired documents never will; it normally does so
+each minute.
+"""
 
 StatusRow = tuple[str, str, float]
 """Kind, name, and value of the fact `server_status`."""
 
 
 def status_rows(status: Mapping[str, Any], host: Mapping[str, Any]) -> Iterator[StatusRow]:
-    """`status`, `host`: the answers of `serverStatus` and of `hostInfo`, which may be empty."""
+    """The rows for the responses of `serverStatus` and `hostInfo`, which may be empty."""
     if "localTime" in status:
         yield "started", "", status["localTime"].timestamp() - float(status.get("uptime", 0.0))
     errors = status.get("asserts", {})
@@ -273,7 +277,7 @@ def status_rows(status: Mapping[str, Any], host: Mapping[str, Any]) -> Iterator[
     engine = status.get("wiredTiger", {})
     most_files = host.get("extra", {}).get("maxOpenFiles")
     if (files := engine.get("connection", {}).get("files currently open")) is not None and most_files:
-        # A connection is one as well.
+        # A connection takes a file descriptor, too.
         yield "counter", "open_files", float(files) + float(clients.get("current", 0))
         yield "setting", "open_files", float(most_files)
     yield from _failures(status, engine.get("cache", {}))

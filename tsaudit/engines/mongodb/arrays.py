@@ -1,4 +1,4 @@
-"""How arrays grow, by the times in their items."""
+"""Measures how arrays grow, by the times in their items."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from tsaudit.analysis.columns.time_columns import time_names
 from tsaudit.model.profile import ItemGrowth
 
 _EPOCHS: Final = ((1.2e9, 2.2e9, 1.0), (1.2e12, 2.2e12, 1e-3))
-"""Least and most of a number that counts seconds since 1970, or milliseconds, and what turns it into seconds: from 2008
-to 2039.
+"""Minimum and maximum of a number that counts seconds or milliseconds since 1970 (from 2008 to 2039), and the factor
+that converts it to seconds.
 """
 _LEAST_SPAN: Final = timedelta(hours=1)
-"""Rates from less are chance."""
+"""Rates from a shorter span are too unreliable."""
 _LATE: Final = 0.1
 """Share of the time that the items span, after which one that got no more is finished, but a day at least."""
 _OF_PERIOD: Final = 0.5
 """Of the time that an array has grown for, from which on one that is finished was of the same period."""
 _AHEAD_DAYS: Final = 90
-"""Which document matters most is decided by what it will be then."""
+"""The document that will be the largest after this many days matters most."""
 
 
 def ends(items: Sequence[Any]) -> tuple[datetime | None, datetime | None]:
@@ -89,7 +89,7 @@ class DatedArray:
     first: datetime
     last: datetime
     created: datetime | None
-    """When the document was; None if its ID does not tell."""
+    """When the document was created; None if its ID does not show it."""
 
     @property
     def span(self) -> timedelta:
@@ -101,18 +101,19 @@ class DatedArray:
 
 
 def growth(arrays: Iterable[DatedArray], now: datetime) -> ItemGrowth | None:
-    """How the array grows that will make the largest document; None if none of them grows without bound.
+    """The growth of the array that will make a document the largest; None if no array grows without bound.
 
     They do not where as many are finished that took about as long: then each document is one of a period.
     """
-    # Times that are ahead are plans.
+    # Times in the future are plans.
     known = [one for one in arrays if one.span >= _LEAST_SPAN and one.last <= now + timedelta(days=1)]
     lengths = Counter(one.items for one in known)
     growing: list[DatedArray] = []
     finished: list[DatedArray] = []
     for one in known:
         margin = max(_LATE * one.span, timedelta(days=1))
-        # An array of which the oldest items are removed is as long as others, and began after its document.
+        # An array from which the oldest items are removed has the same length as others, and its first item is newer
+        # than its document.
         is_cut = lengths[one.items] > 1 and (one.created is None or one.first - one.created > margin)
         if now - one.last > margin:
             finished.append(one)

@@ -1,4 +1,4 @@
-"""pymongo's client with additional limits: on time, and on the size of a response."""
+"""pymongo's client with additional limits: on the time of operations, and on the size of responses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_OF_MONITOR: Final = 1_000_000
 
 
 class _Pool(Pool):
-    """Connections with a limited response size. Otherwise, a server may announce 2 GB at once."""
+    """Connections with a limited response size. Without the limit, a server may announce a response of 2 GB."""
 
     def connect(self, *arguments: Any, **settings: Any) -> Connection:
         made = super().connect(*arguments, **settings)
@@ -25,7 +25,7 @@ class _Pool(Pool):
         receive = made.receive_message
 
         def receive_bounded(request_id: int | None) -> Any:
-            # Set again by every hello of the server.
+            # Set here, because every hello response of the server sets it again.
             made.max_message_size = min(made.max_message_size, most)
             return receive(request_id)
 
@@ -41,17 +41,17 @@ class Client:
         self._pools: weakref.WeakSet[_Pool] = weakref.WeakSet()
         self._closed = False
         self.driver = self._made()
-        """pymongo's client; another one after `open_again`."""
+        """pymongo's client; a new one after `open_again`."""
 
     def abort(self) -> None:
-        """Abort everything in all threads: within half a second, they get an error."""
+        """Abort all operations in all threads: within half a second, they raise an error."""
         self._closed = True
         for pool in tuple(self._pools):
             pool.reset(interrupt_connections=True)
         self.driver.close()
 
     def open_again(self) -> None:
-        """Continue with new connections after the last ones were aborted."""
+        """Continue with new connections after the previous ones were aborted."""
         if self._closed:
             self.driver, self._closed = self._made(), False
 
@@ -59,7 +59,7 @@ class Client:
         pools = self._pools
 
         class Known(_Pool):
-            """Keeps track of the connections."""
+            """A pool that keeps track of its connections."""
 
             def __init__(self, *arguments: Any, **settings: Any) -> None:
                 super().__init__(*arguments, **settings)
@@ -70,7 +70,8 @@ class Client:
             appname="tsaudit",
             serverSelectionTimeoutMS=self._timeout_ms,
             connectTimeoutMS=self._timeout_ms,
-            # For operations without a time limit, such as the goodbye; statements have their own.
+            # For operations without a time limit, such as the last message of a connection; statements have their own
+            # limits.
             timeoutMS=self._timeout_ms,
             _pool_class=Known,
             **self._login,

@@ -23,8 +23,8 @@ from tsaudit.model.profile import Reason
 ENGINE: Final = "mongodb"
 
 _COUNTERS: Final = frozenset({"activity", "index_use", "server_status"})
-"""Facts that each server counts for itself. Only the primary counts writes; on another member, everything would look
-unused.
+"""Facts whose counters each server keeps separately. Only the primary counts writes; on another member, everything
+would look unused.
 """
 
 _LOGIN: Final = "set the target's username and password, or put them into its url"
@@ -43,9 +43,9 @@ _UNKNOWN: Final = frozenset({59, 115, 238, 40324, 304, 305})
 stages and operators.
 """
 _SAYS_NO: Final = frozenset({13, 8000})
-"""Unauthorized, and Atlas' own code for operations that a shared cluster does not allow."""
+"""Codes of denied access: Unauthorized, and Atlas' own code for operations that a shared cluster does not allow."""
 _MOST_REFUSED: Final = 20
-"""Collections after which the others are not tried if none of them may be read: then all of them are taken to be so."""
+"""If none of this many collections may be read, the others are not tried, but assumed to be unreadable, too."""
 
 Row = dict[str, Any]
 
@@ -56,17 +56,19 @@ class Server:
 
     client: Client
     build: Row
-    """The version it reports."""
+    """The version information that the server reports."""
     kinds: dict[tuple[str, str], str] = field(default_factory=dict)
-    """(database, collection) to its type, for all listed collections, including the server's own."""
+    """(database, collection) to type, for all listed collections, including the server's own."""
     stats: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
-    """(database, collection) to each shard's information about its storage."""
+    """(database, collection) to the storage statistics of each shard."""
     activity: tuple[Row, Row] | None = None
-    """How often each collection of all databases was used, and since when the server has been counting."""
+    """How often each collection of all databases was used, and when the server started counting; None before it was
+    queried.
+    """
 
     @property
     def ferretdb(self) -> str:
-        """Its version, if it is FerretDB, which speaks the same protocol; empty for MongoDB."""
+        """FerretDB's version if the server is FerretDB, which speaks the same protocol; empty for MongoDB."""
         return str(self.build.get("ferretdbVersion", "")).lstrip("v")
 
     @property
@@ -76,7 +78,7 @@ class Server:
 
     @property
     def version(self) -> str:
-        """Includes the name of the product if it is not MongoDB."""
+        """The version, including the name of the product if it is not MongoDB."""
         return f"FerretDB {self.ferretdb}" if self.ferretdb else str(self.build["version"])
 
 
@@ -98,11 +100,11 @@ class Query:
         return tuple(self.about["measurements"])
 
     def statement(self, fact: str = "", **more: Any) -> Row:
-        """The command of the fact, or of another one, with its parameters filled in."""
+        """The command for the fact, or for another one, with its parameters filled in."""
         return self.parsed(queries.render(ENGINE, fact or self.fact, **{**self.about, **more}))
 
     def parsed(self, text: str) -> Row:
-        """A command as a document. If there is one per collection, the first one represents all."""
+        """The command as a document. If there is one command per collection, the first one represents all."""
         self.rows.statement = self.rows.statement or text
         command: Row = json_util.loads(text)
         return command
@@ -114,7 +116,7 @@ class Query:
             return answer
 
     def documents(self, command: Row, options: CodecOptions[Any] = READ) -> Generator[Any, None, None]:
-        """The documents of a response in batches. If left early, the cursor is closed on the server."""
+        """The documents of a response in batches. If the iteration ends early, the cursor is closed on the server."""
         with self._within_time():
             database = self._of(command, options)
             cursor = database.cursor_command(command, read_preference=self._reading, codec_options=options)
@@ -127,13 +129,13 @@ class Query:
                 yield found
 
     def _of(self, command: Row, options: CodecOptions[Any]) -> Any:
-        """The database for the command; later batches are decoded with its options, too."""
+        """The database object for the command, whose options also apply to later batches."""
         self.rows.statements += 1
         return self.server.client.driver.get_database(command.pop("$db"), codec_options=options)
 
     @contextmanager
     def _within_time(self) -> Iterator[None]:
-        """Limits the time, also on the server; converts the driver's errors to FactError."""
+        """Limits the time, also on the server, and converts the driver's errors to FactError."""
         left = self._deadline - time.monotonic()
         try:
             if left <= 0:
@@ -158,9 +160,9 @@ class Query:
         return (_CollectionGone if error.code in _GONE else FactError)(Reason.FAILED, in_short(error))
 
     def each(self, ask: Callable[[str], Iterator[Row]]) -> Iterator[Row]:
-        """The rows of each collection; none for one that was dropped or is a view, or that the user may not read.
+        """The rows of each collection; no rows for one that was dropped, is a view, or may not be read by the user.
 
-        FactError if none of the first ones may be read.
+        Raises FactError if none of the first `_MOST_REFUSED` collections may be read.
         """
         answered = False
         for collection in self.collections:
@@ -177,7 +179,7 @@ class Query:
                     raise
 
     def stats(self, collection: str) -> list[Row]:
-        """Each shard's information about the collection's storage; queried once."""
+        """The storage statistics of each shard for the collection; queried only once."""
         key = self.database, collection
         if key not in self.server.stats:
             command = self.statement("storage", measurement=collection, whole=self.server.is_ferretdb1)
@@ -190,8 +192,8 @@ class _CollectionGone(FactError):  # noqa: N818 -- never leaves this module
 
 
 def in_short(error: Exception) -> str:
-    """The driver's message without the server's full response and the client settings after it."""
+    """The driver's message without the server's full response and the client settings that follow it."""
     text = str(error).split(", full error:")[0].split(" (configured timeouts:")[0].split(", Timeout:")[0]
     words = " ".join(text.split()).rstrip(".")
-    # If another server leaves out a field, the driver prints Python's None.
+    # If a server of another product leaves out a field, the driver prints Python's None.
     return "an error without a message" if words in ("", "None") else words

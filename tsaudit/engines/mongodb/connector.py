@@ -25,7 +25,7 @@ _AUTHENTICATION_FAILED: Final = 18
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[MongoConnection]:
-    """An open connection to the server or cluster, whose version is known. ConnectorError."""
+    """An open connection to the server or cluster, whose version is known. Raises ConnectorError."""
     if not url.startswith(("mongodb://", "mongodb+srv://")):
         raise ConnectorError("the URL is not of the form mongodb://host:27017 or mongodb+srv://host")
     timeout_s = float(options.get("connect_timeout_s", 10.0))
@@ -47,7 +47,7 @@ def connect(
 
 
 class MongoConnection:
-    """A server, which threads may share: the client has its own connections."""
+    """A connection to a server, which threads may share: the client has several connections."""
 
     def __init__(self, server: Server) -> None:
         self._server = server
@@ -61,7 +61,7 @@ class MongoConnection:
         return rows.reading(READERS[fact](Query(self._server, fact, rows, timeout_s, parameters)))
 
     def reconnect(self) -> MongoConnection:
-        """The same client, or a new one after it was closed, with what is known about the server."""
+        """The same client, or a new one if it was closed, including what is known about the server."""
         self._server.client.open_again()
         return MongoConnection(self._server)
 
@@ -69,7 +69,7 @@ class MongoConnection:
         """Does nothing: the code that connected closes the client."""
 
     def abort(self) -> None:
-        """Abort current operations, for all threads that share the client."""
+        """Abort the current operations of all threads that share the client."""
         self._server.client.abort()
 
 
@@ -98,7 +98,7 @@ def _what_failed(error: errors.PyMongoError) -> str:
 
 
 def _name_another(url: str) -> None:
-    """ConnectorError if another product is known to listen there."""
+    """Raises ConnectorError if another product is recognized at the address."""
     if not url.startswith("mongodb://"):
         return  # only DNS knows the hosts
     host, port = uri_parser.parse_uri(url)["nodelist"][0]

@@ -1,4 +1,4 @@
-"""Queries that show what a finding is about, in MongoDB."""
+"""Queries for MongoDB that show what a finding is about."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from tsaudit.model.change import Diagnose
 
 _A_DAY: Final = timedelta(days=1)
 Found = tuple[str, str, str]
-"""Words, the command, and what it costs."""
+"""The explanation, the command, and its cost."""
 
 
 def query(place: Place, change: Diagnose) -> Found | None:
-    """What shows it; None where there is no query for it."""
+    """The query for the change; None if there is none."""
     found = (_OF_DATABASE if place.measurement is None else _OF_COLLECTION).get(change.what)
     return found(place, change) if found else None
 
@@ -88,7 +88,7 @@ def _schema(place: Place, _: Diagnose) -> Found:
 
 
 def _recent(place: Place) -> tuple[list[Mapping[str, Any]], str]:
-    """The stage that chooses the newest day, and what reading costs then."""
+    """The stage that selects the newest day, and the cost of reading it."""
     if not place.here.time_column:
         return [{"$limit": 10_000}], "reads 10,000 documents"
     since = (place.here.last_time or place.profile.window.end) - _A_DAY

@@ -1,4 +1,4 @@
-"""Converts BSON to rows: each leaf of each document, with its path, type, and size."""
+"""Converts BSON to rows: one for each leaf of each document, with its path, type, and size."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ from tsaudit.engines.mongodb import arrays
 READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
     tz_aware=True, datetime_conversion=DatetimeConversion.DATETIME_AUTO, unicode_decode_error_handler="replace"
 )
-"""How responses are decoded: times in UTC, unrepresentable ones as they are, invalid text marked."""
+"""Options for decoding responses: times in UTC, unrepresentable times unchanged, invalid text marked."""
 
 DEEPEST: Final = 20
-"""Maximum nesting depth; below it, a document counts as a value."""
+"""Maximum nesting depth; documents nested more deeply are treated as values."""
 _LONGEST: Final = 256
-"""Characters to keep of a value."""
+"""Maximum number of characters kept of a value."""
 _SCHEMA: Final = pa.schema(
     [
         ("document", pa.int64()),
@@ -40,17 +40,17 @@ _SCHEMA: Final = pa.schema(
 
 
 class Leaf(NamedTuple):
-    """A value that is not a document, or an array, whose items are not examined."""
+    """A value other than a document. An array is a single value: its items are not examined."""
 
     path: str
     data_type: str | None
-    """In the notation of `$type`; None for null."""
+    """The type as in `$type`; None for null."""
     value: str | None
     value_bytes: int
     items: int | None
-    """Number of items of an array."""
+    """Number of items, for an array; otherwise None."""
     first_item: datetime | None
-    """The time of the first one; None if it has none."""
+    """The time of the array's first item; None if it has none."""
     last_item: datetime | None
 
 
@@ -77,7 +77,8 @@ def leaves(document: Mapping[str, Any], above: str = "", depth: int = 1) -> Iter
 
 
 def _leaf(path: str, value: Any) -> Leaf:
-    # An element has its type, its name with a zero byte, and the value; the surrounding document takes five bytes more.
+    # A BSON element consists of its type, its name with a zero byte, and the value; the surrounding document adds five
+    # bytes.
     size = len(bson.encode({"": value})) - 7
     kind, text = _described(value)
     items = value if isinstance(value, list) else ()
@@ -85,10 +86,10 @@ def _leaf(path: str, value: Any) -> Leaf:
 
 
 def _described(value: Any) -> tuple[str | None, str | None]:
-    """Type and string of a value; neither for null."""
+    """Type and text of a value; both None for null."""
     if value is None:
         return None, None
-    # The most specific class decides: in Python, a boolean is an integer, and so is an Int64.
+    # The most specific class decides, because in Python, a boolean is an integer, and so is an Int64.
     for kind in type(value).__mro__:
         if kind in _TYPES:
             name, text = _TYPES[kind]
@@ -97,7 +98,7 @@ def _described(value: Any) -> tuple[str | None, str | None]:
 
 
 def as_text(value: Any) -> str:
-    """The value as a string, the same for equal values."""
+    """The value as text, the same for equal values."""
     return json.dumps(value, default=lambda v: _described(v)[1], sort_keys=True, ensure_ascii=False)
 
 
@@ -121,4 +122,4 @@ _TYPES: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
     bson.MinKey: ("minKey", repr),
     bson.MaxKey: ("maxKey", repr),
 }
-"""Python class to its `$type` alias, and the conversion of a value to a string."""
+"""Python class to its alias in `$type`, and the function that converts a value to text."""

@@ -1,4 +1,4 @@
-"""Changes that only apply to collections of documents."""
+"""Kinds of changes that only apply to document collections."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class UseAsId(Change):
 
     field: str
     index: str
-    """The unique index on it, which is dropped."""
+    """The unique index on the field, which is dropped."""
     collections: tuple[str, ...]
-    """In the order of their periods; one if the collection is not part of a family."""
+    """The collections in the order of their periods; only one if it is not part of a family."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("_id", ""): self.field, ("name", self.field): "_id", ("values", "_id"): self.field}
@@ -27,9 +27,9 @@ class KeepCounts(Change):
     """Replace collections of past periods by their numbers of documents."""
 
     into: str
-    """The collection of counts."""
+    """The collection that stores the counts."""
     collections: tuple[str, ...]
-    """In the order of their periods."""
+    """The collections in the order of their periods."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,6 @@
-"""MongoDB: families of collections, and what randomly selected documents show about the fields of one."""
+"""Measures MongoDB: families of collections, and the fields of a collection as randomly selected documents
+show them.
+"""
 
 from __future__ import annotations
 
@@ -46,34 +48,36 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 _SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
-"""Facts about a database that a document store reports only one collection at a time."""
+"""Facts about a database that MongoDB reports only for one collection at a time."""
 _BY_FEW: Final = (_SINGLY | {"documents"}) - {"row_estimate"}
-"""Facts for which a few members represent the rest of the family; `buckets` of time series, too."""
+"""Facts for which a few members represent the rest of a family; for time series, also `buckets`."""
 MOST: Final = 1000
-"""Documents read per collection, or buckets of a time series: as many as MongoDB's own schema analysis reads."""
+"""Maximum number of documents read per collection, or buckets of a time series: as many as MongoDB's own schema
+analysis reads.
+"""
 MOST_PATHS: Final = 1000
-"""Distinct fields kept per collection: documents with more have data in their field names."""
+"""Maximum number of distinct fields kept per collection: documents with more fields have data in their field names."""
 _MOST_SEEN: Final = 20 * MOST_PATHS
-"""Distinct fields examined before the most common ones are kept."""
+"""Maximum number of distinct fields examined; the most common of them are kept."""
 
 
 class MongodbMeasuring(Measuring):
-    """Measures collections without a schema: their contents are derived from documents selected at random.
+    """Measures collections, which have no schema: their contents are inferred from documents selected at random.
 
-    Of collections whose names differ only in a period or number, a few represent the others: querying thousands of
-    collections makes the server open their files, which is a load in itself.
+    If the names of collections differ only in a period or number, a few of them represent the others: querying
+    thousands of collections makes the server open their files, which is itself a load.
     """
 
     lists_columns = False
     uses_column_settings = False
     decided = frozenset({"documents"})
-    # How a collection is stored, and its number of documents, decide how it is read.
+    # The storage options of a collection, and its number of documents, decide how it is read.
     deciding = frozenset({"options", "buckets"})
 
     def __init__(self, runner: QueryRunner) -> None:
         super().__init__(runner)
         self._family: dict[tuple[str, str], str] = {}
-        """(database, collection) to the family of which other members represent it."""
+        """(database, collection) to its family, for collections that other members represent."""
 
     def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
         return {}
@@ -86,7 +90,7 @@ class MongodbMeasuring(Measuring):
             chosen = spread(len(names), self.runner.target.budget.max_family)
             left_out = (name for place, name in enumerate(names) if place not in chosen)
             self._family |= {(database, name): family for name in left_out}
-        # An update does not change the number of documents, so no fingerprint shows it.
+        # An update does not change the number of documents, so no fingerprint would show it.
         drafts = [
             replace(d, measurement=replace(d.measurement, rows=_counted(self.runner, d), fingerprint=""))
             for d in drafts
@@ -96,10 +100,10 @@ class MongodbMeasuring(Measuring):
         return drafts
 
     def _note_left_out(self, drafts: Sequence[Draft], queried: Set[str]) -> None:
-        """Leave a gap for each fact that was not queried for all members of a family, at the first omitted member.
+        """Add a gap for each fact that was not queried for all members of a family, at the first omitted member.
 
-        The gap is about a collection, so what is known about the others, and about the family from its members, stays
-        known.
+        The gap concerns that collection only: what is known about other members, and so about the family, remains
+        valid.
         """
         left_out: dict[str, list[Draft]] = defaultdict(list)
         for draft in drafts:
@@ -124,7 +128,7 @@ class MongodbMeasuring(Measuring):
 
 
 def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
-    """Analyze the documents."""
+    """Read the documents and analyze them."""
     options = draft.measurement.options or {}
     of_series = options.get("type") == "timeseries"
     if of_series:
@@ -147,7 +151,7 @@ def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
     if not sample.bytes:
         return draft
     known = rows is not None and (not of_series or rows.source.how is How.EXACT)
-    # As many as requested: there may be more documents than the count in the metadata.
+    # Exact only if fewer documents than requested were returned: the count in the metadata may be too low.
     exact = known and (total or 0) <= len(sample.bytes) < answer.given.limit
     about = {"database": draft.database, "measurement": draft.name}
     source = runner.source("documents", How.EXACT if exact else How.SAMPLED, **about)
@@ -158,8 +162,8 @@ def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _in_order(given: OfDocuments) -> OfDocuments:
-    """The same for the first documents, if random ones would be too few: the server finds these one by one only up to a
-    share of all.
+    """The parameters for reading the first documents instead, if too few can be selected at random: the server selects
+    individual documents only up to a share of all.
     """
     is_share = given.limit < MOST and (given.total or 0) * LARGEST_SHARE < given.limit
     return replace(given, total=None) if is_share else given
@@ -167,7 +171,7 @@ def _in_order(given: OfDocuments) -> OfDocuments:
 
 @dataclass(slots=True)
 class _Path:
-    """One path in the documents read."""
+    """One path in the documents that were read."""
 
     types: set[str] = field(default_factory=set)
     says_null: bool = False
@@ -175,9 +179,9 @@ class _Path:
     value_bytes: int = 0
     items: list[int] = field(default_factory=list)
     dated: list[Mapping[str, Any]] = field(default_factory=list)
-    """The arrays of which the first and the last item have times."""
+    """The arrays whose first and last items have times."""
     documents: list[int] = field(default_factory=list)
-    """Documents in which it has a value."""
+    """Numbers of the documents in which the path has a value."""
 
 
 @dataclass(slots=True)
@@ -187,9 +191,9 @@ class _Sample:
     bytes: dict[int, int] = field(default_factory=dict)
     paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
     created: dict[int, datetime] = field(default_factory=dict)
-    """Document to when it was, if its ID tells."""
+    """Number of a document to its creation time, if its ID contains one."""
     beyond: int = 0
-    """Values whose paths exceeded the limit."""
+    """Number of values whose paths exceeded the limit."""
 
     def add(self, batch: pa.RecordBatch) -> None:
         for row in batch.to_pylist():
@@ -213,7 +217,7 @@ class _Sample:
                 self.created[row["document"]] = created_at(row["value"])
 
     def growth_of(self, path: _Path, now: datetime) -> ItemGrowth | None:
-        """How the arrays of the path grow; None if that is not known."""
+        """How the arrays at the path grow; None if that is not known."""
         return growth(
             (
                 DatedArray(
@@ -235,7 +239,8 @@ def _described(
 ) -> Draft:
     """The draft with what the documents show.
 
-    `options`: of a time series, which declares its time and the field that names the source; otherwise empty.
+    `options`: the options of a time series, which declare its time field and the field that identifies the source;
+    otherwise empty.
     """
     sizes = list(sample.bytes.values())
     paths = _with_objects(sample.paths)
@@ -277,7 +282,7 @@ def _most_common(runner: QueryRunner, draft: Draft, sample: _Sample) -> dict[str
 
 
 def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
-    """The same; a path that is a value in some documents and a subdocument in others has both types."""
+    """The paths; one that is a value in some documents and a subdocument in others gets both types."""
     for key, path in paths.items():
         parts = key.split(".")
         for above in (paths.get(".".join(parts[:depth])) for depth in range(1, len(parts))):
@@ -288,10 +293,10 @@ def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
 
 
 def _time_among(draft: Draft, paths: Mapping[str, _Path], read: int, window: Window) -> str | None:
-    """The field that says when something happened, and contains a date in every document; None if there is none."""
+    """The field that contains the time of an event, a date in every document; None if there is none."""
     dated = [k for k, p in paths.items() if p.types == {"date"} and len(p.documents) == read and "." not in k]
     ends = {key: _ends(paths, key) for key in dated if not words_of(key) & OTHER}
-    # What lies ahead, such as the day on which a document is removed, has not happened.
+    # Times in the future, such as the day on which a document expires, are not times of events.
     past = {key: (first, last) for key, (first, last) in ends.items() if first and first <= window.end}
     indexes = draft.measurement.indexes or ()
     found = time_column(
@@ -305,7 +310,7 @@ def _time_among(draft: Draft, paths: Mapping[str, _Path], read: int, window: Win
 
 
 def _ends(paths: Mapping[str, _Path], name: str | None) -> tuple[datetime | None, datetime | None]:
-    """The oldest and the newest time; without a time field, from the timestamps in the ObjectIds."""
+    """The oldest and the newest time; without a time field, from the ObjectIds of the documents."""
     times: list[datetime] = []
     if name is not None and name in paths:
         times = [datetime.fromisoformat(v) for v in paths[name].values if "T" in v]
@@ -350,7 +355,7 @@ def _field(key: str, path: _Path, read: int, source: Source, growth: ItemGrowth 
 
 
 def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatterns:
-    """The combinations of fields that occur. Documents are not in series, so none follows another."""
+    """The combinations of fields that occur. Documents are not in series, so consecutive documents are not compared."""
     filled: dict[int, list[str]] = defaultdict(list)
     for key in sorted(paths):
         for number in paths[key].documents:
@@ -361,7 +366,7 @@ def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatte
 
 
 def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
-    """The draft with the fill level of its buckets and the resulting number of rows."""
+    """The draft with the number of rows in a bucket, and the resulting total number of rows."""
     batches: list[pa.RecordBatch] = []
     queries = fewer(OfBuckets(**draft.about(runner.window), limit=MOST))
     answer = runner.first_answered("buckets", queries, keeping(batches))
@@ -391,7 +396,7 @@ def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
-    """The rows of all buckets, scaled up from the ones read."""
+    """The number of rows in all buckets, scaled up from the buckets read."""
     if source.how is How.EXACT:
         return Count(sum(held), source)
     deviation = statistics.stdev(held) if len(held) > 1 else 0.0
@@ -407,7 +412,7 @@ def _counted(runner: QueryRunner, draft: Draft) -> Count | None:
 
 
 def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
-    """Templates with the names of collections that differ only in a period, oldest first, or only in a number
+    """Each template with the names of the collections that differ only in a period, oldest first, or only in a number
     or an ID.
     """
     from tsaudit.analysis.shapes.name_families import name_families

@@ -1,4 +1,4 @@
-"""JavaScript for mongosh that several rules suggest. It is displayed, never run; every name in it is quoted."""
+"""JavaScript for mongosh that several rules suggest. It is only displayed, never run; every name in it is quoted."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from datetime import datetime
 from typing import Any, Final
 
 _WIDTH: Final = 94
-"""With the semicolon, and some room, a line fits into 96 columns."""
+"""Maximum number of characters per line: with a semicolon and an indent, a line fits into 96 columns."""
 _PIECE: Final = re.compile(r'(?:"(?:[^"\\]|\\.)*"|[^",])*(?:,\s*|$)')
-"""What stands between two commas outside of texts."""
+"""Text up to a comma outside of string literals."""
 _PLAIN: Final = re.compile(r"[$A-Za-z_][$\w]*", re.ASCII)
 
 
 def text(value: str | list[str]) -> str:
-    """A JavaScript string literal."""
+    """The text, or list of texts, as a JavaScript literal."""
     return json.dumps(value, ensure_ascii=False)
 
 
 class Blank:
-    """A value that whoever uses the command fills in."""
+    """A placeholder for a value that the user of the command has to fill in."""
 
 
 def script(value: Any) -> str:
-    """Documents, lists, texts, numbers and instants as JavaScript writes them."""
+    """Documents, lists, texts, numbers, and times as JavaScript literals."""
     if isinstance(value, Blank):
         return "..."
     if isinstance(value, datetime):
@@ -39,7 +39,7 @@ def script(value: Any) -> str:
 
 
 def nested(values: Mapping[str, Any]) -> dict[str, Any]:
-    """A document of values by their paths."""
+    """A nested document from values by path."""
     found: dict[str, Any] = {}
     for path, value in values.items():
         *above, last = path.split(".")
@@ -52,7 +52,9 @@ def nested(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def wrapped(command: str) -> str:
-    """The command in lines of at most `_WIDTH` characters, as far as names and texts allow; broken after commas."""
+    """The command in lines of at most `_WIDTH` characters, as far as names and texts allow; lines are broken after
+    commas.
+    """
     lines = [""]
     for piece in _PIECE.findall(command):
         if lines[-1].strip() and len(lines[-1]) + len(piece.rstrip()) > _WIDTH:
@@ -62,5 +64,5 @@ def wrapped(command: str) -> str:
 
 
 def collection(database: str, name: str) -> str:
-    """The collection, wherever the shell is."""
+    """The expression for the collection, whichever database the shell is using."""
     return f"db.getSiblingDB({text(database)}).getCollection({text(name)})"

@@ -1,4 +1,4 @@
-"""The one command that changes stored documents: an update in place, or a copy of a time series collection."""
+"""Builds the one command that changes stored documents: an update in place, or a copy of a time series collection."""
 
 from __future__ import annotations
 
@@ -16,15 +16,19 @@ _FALSE: Final = ("false", "False", "FALSE", "f", "no", "off", "0", 0)
 
 
 def updated(here: str, changes: Sequence[Change]) -> str:
-    """Updates all documents of a plain collection; empty if no stored document changes. It may be repeated."""
+    """A command that updates all documents of a plain collection; empty if no stored document changes. It may be run
+    again.
+    """
     stages = _stages(_converted_columns(changes), [])
     return f"{here}.updateMany({{}}, {script(stages)})" if stages else ""
 
 
 def copied_series(place: Place, into: str, changes: Sequence[Change]) -> str:
-    """Copies a time series collection into a new one with the same options; empty if no stored document changes.
+    """A command that copies a time series collection into a new one with the same options; empty if no stored document
+    changes.
 
-    Only the metaField of a stored measurement can be updated, and nothing moves out of it.
+    A copy is needed because only the metaField of stored measurements can be updated, and no value can be moved out of
+    it.
     """
     options = place.here.options or {}
     meta = options.get("timeseries.metaField", "")
@@ -47,7 +51,7 @@ def copied_series(place: Place, into: str, changes: Sequence[Change]) -> str:
 
 
 def series_options(measurement: Measurement, meta: str) -> dict[str, Any]:
-    """Those of a new time series collection like this one. `meta`: its metaField; empty for none."""
+    """The options of a new time series collection like this one. `meta`: its metaField; empty for none."""
     options = measurement.options or {}
     found: dict[str, Any] = {"timeField": options.get("timeseries.timeField", measurement.time_column or "time")}
     if meta:
@@ -59,18 +63,18 @@ def series_options(measurement: Measurement, meta: str) -> dict[str, Any]:
 
 
 def beside(path: str, name: str) -> str:
-    """The path of a name in the document that holds the path."""
+    """The path of a field with this name in the document that contains the field at the path."""
     above = path.rpartition(".")[0]
     return f"{above}.{name}" if above else name
 
 
 def _either(old: str, new: str) -> Any:
-    """The value, wherever it is: an update that is repeated finds it in its new place."""
+    """The value at whichever path it is: if an update is repeated, the value is already at its new path."""
     return {"$ifNull": [f"${old}", f"${new}"]}
 
 
 def _converted_columns(changes: Sequence[Change]) -> dict[str, Any]:
-    """Path to its new value."""
+    """Path of each converted field to its new value."""
     return {c.column: _converted(c.column, c.to) for c in changes if isinstance(c, ChangeType)}
 
 
@@ -80,16 +84,16 @@ def _stages(values: Mapping[str, Any], gone: Sequence[str]) -> list[Mapping[str,
 
 
 def _converted(column: str, kind: str) -> Any:
-    """The value with its new type, or as it is if it does not convert."""
+    """The value converted to its new type, or unchanged if it cannot be converted."""
     value = f"${column}"
     if kind == "boolean":
-        # $convert takes every text for true.
+        # $convert converts every non-empty text to true.
         branches = [
             {"case": {"$in": [value, list(texts)]}, "then": to} for texts, to in ((_TRUE, True), (_FALSE, False))
         ]
         return {"$switch": {"branches": branches, "default": value}}
     converted = {"$convert": {"input": value, "to": _TYPES[kind], "onError": value, "onNull": value}}
     if kind == "integer":
-        # A fraction would be cut off.
+        # $convert would cut off a fraction.
         return {"$cond": [{"$isNumber": value}, value, converted]}
     return converted

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _GUIDE: Final = "https://docs.aws.amazon.com/timestream/latest/developerguide"
 MOST_MEASURES: Final = 1_024
-"""That a table can have."""
+"""Maximum number of measures of a table."""
 _QUOTAS: Final = {
     "fields": MOST_MEASURES,
     "tags": 128,
@@ -52,7 +52,8 @@ class Timestream(Engine):
     )
     limits = (
         *(ServerLimit(f"near-limit.{name}", value, f"{_GUIDE}/ts-limits.html") for name, value in _QUOTAS.items()),
-        # LiveAnalytics has none. AWS advises to move to InfluxDB 2 with fewer series keys, else to InfluxDB 3.
+        # LiveAnalytics has no such limit. AWS recommends moving to InfluxDB 2 if there are fewer series keys, otherwise
+        # to InfluxDB 3.
         ServerLimit(
             "high-series-cardinality.max_series",
             10_000_000,
@@ -80,7 +81,7 @@ class Timestream(Engine):
         return connector.connect(url, username=username, password=password, options=options)
 
     def names_itself(self, column: str) -> bool:
-        # Of records of one value; its type follows.
+        # The name of the column in single-value records, which is followed by the type.
         return column.startswith("measure_value::")
 
     def tag_cost(self, measurement: Measurement, tag: Tag, days: float, horizon: timedelta) -> Impact | None:

@@ -1,4 +1,4 @@
-"""Calls Timestream's two services through boto3: credentials, endpoints, throttling, and the meaning of errors."""
+"""Calls Timestream's two services with boto3: credentials, endpoints, throttling, and the meaning of errors."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _GRACE_S: Final = 0.5
 _FIRST_WAIT_S: Final = 0.2
 _LONGEST_WAIT_S: Final = 5.0
 _MOST_FAILURES: Final = 3
-"""Consecutive failures of the service tolerated per call."""
+"""Number of consecutive failures of the service tolerated per call."""
 _THROTTLED: Final = frozenset({"ThrottlingException", "Throttling", "TooManyRequestsException"})
 _UNKNOWN_CALLER: Final = frozenset(
     {
@@ -59,7 +59,7 @@ _UNKNOWN_CALLER: Final = frozenset(
         "MissingAuthenticationTokenException",
     }
 )
-# Used by `aws login`, which was added in botocore 1.41; nothing raises it before.
+# Raised for credentials of `aws login`, which was added in botocore 1.41; older versions do not raise it.
 _NOT_LOGGED_IN: Final[type[Exception]] = getattr(botocore.exceptions, "LoginError", SSOError)
 _NO_CREDENTIALS: Final = (
     *(NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, SSOError, TokenRetrievalError),
@@ -75,13 +75,13 @@ _SET_CREDENTIALS: Final = "set AWS_PROFILE or the AWS_ keys, or set the name of 
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """The location of the services, and the identity to use."""
+    """Where the services are, and which identity to use."""
 
     region: str
     profile: str | None
-    """From the AWS configuration; None leaves it to boto3, which checks the environment first."""
+    """The profile in the AWS configuration; None leaves the choice to boto3, which checks the environment first."""
     query_endpoint: str | None
-    """None: discovered, as the services require."""
+    """The endpoint of the query service; None: it is discovered, as the services require."""
     write_endpoint: str | None
     connect_timeout_s: float
 
@@ -106,7 +106,7 @@ class _Services:
             if service not in self._made:
                 endpoint = self.account.query_endpoint if service == "timestream-query" else None
                 endpoint = endpoint or (self.account.write_endpoint if service == "timestream-write" else None)
-                # Retries happen here, where the statement's time limit is known.
+                # Calls are retried here, where the time limit of the statement is known.
                 config = Config(retries={"total_max_attempts": 1})
                 self._made[service] = self.session.client(service, endpoint_url=endpoint, config=config)
                 attach(self._made[service])
@@ -125,7 +125,7 @@ class Client:
         self._sender = self._new_sender()
 
     def again(self) -> Client:
-        """The same for another thread."""
+        """The same connections for another thread."""
         return Client(self._account, self._services)
 
     def abort(self) -> None:
@@ -137,14 +137,14 @@ class Client:
         self._sender.close()
 
     def greet(self) -> None:
-        """Check whether the service responds at all, even with a refusal. ConnectorError."""
+        """Check whether the service responds at all, even if it refuses. Raises ConnectorError."""
         try:
             answer = self._sent("timestream-write", "ListDatabases", self._account.connect_timeout_s, {"MaxResults": 1})
         except ClientError as error:
             if _code(error) in _UNKNOWN_CALLER:
                 raise ConnectorError(_unknown(error)) from error
             if _code(error).isdigit():
-                # The service's own errors have names.
+                # Errors of the service itself have names.
                 raise ConnectorError(f"the server {self._place} is not Timestream: HTTP {_code(error)}") from error
         except _NO_CREDENTIALS as error:
             raise ConnectorError(_without_credentials(error)) from error
@@ -165,16 +165,19 @@ class Client:
         return f"at {self._account.write_endpoint}" if self._account.write_endpoint else f"in {self._account.region}"
 
     def _hint(self) -> str:
-        """The regions of the service, if it is not in this one; empty if it is, or if it is reached by an address."""
+        """A hint with the regions of the service, if this region does not have it; empty if it does, or if an endpoint
+        is configured.
+        """
         known = self._services.session.get_available_regions("timestream-write")
         if self._account.write_endpoint or self._account.region in known:
             return ""
         return f"; it is available in {', '.join(known)}"
 
     def call(self, service: str, operation: str, deadline: float, **parameters: Any) -> dict[str, Any]:
-        """The response to one call; retried while the service throttles, and a few times on failures. FactError.
+        """The response to one call, which is retried while the service throttles, and a few times on failures. Raises
+        FactError.
 
-        Does not exceed the deadline.
+        Returns by the deadline.
         """
         wait, failures = _FIRST_WAIT_S, 0
         throttled: ClientError | None = None
@@ -195,7 +198,7 @@ class Client:
                     raise _refused(error) from error
             except (BotoCoreError, HTTPError, OSError) as error:
                 failed = _failed(error, left)
-                # The time went by while it waited for its turn.
+                # The time ran out while the call waited for its turn.
                 raise (_refused(throttled) if throttled and failed.reason is Reason.TIMED_OUT else failed) from error
             except ParserError as error:
                 raise FactError(
@@ -205,7 +208,9 @@ class Client:
             wait = min(2 * wait, _LONGEST_WAIT_S)
 
     def _sent(self, service: str, operation: str, seconds: float, parameters: dict[str, Any]) -> dict[str, Any]:
-        """The response to a single try. The lookup of credentials has its own connections and takes its own time."""
+        """The response to a single attempt. Looking up credentials uses other connections, and is limited
+        separately.
+        """
         sender = self._sender
 
         def send() -> dict[str, Any]:
@@ -216,7 +221,7 @@ class Client:
         try:
             return within(seconds + _GRACE_S, send)
         except OutOfTimeError:
-            # The abandoned thread may still send.
+            # The abandoned thread may still be sending.
             sender.abort()
             self._sender = self._new_sender()
             raise

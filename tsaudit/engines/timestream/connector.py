@@ -27,16 +27,18 @@ _SETTINGS: Final = frozenset({"endpoint", "query_endpoint", "write_endpoint"})
 _ROLES: Final = {"DIMENSION": "tag", "TIMESTAMP": "time", "MEASURE_VALUE": "field", "MULTI": "field"}
 """Attribute of a column to its role."""
 _MEASURE_NAME: Final = "MEASURE_NAME"
-"""Neither: tsaudit treats the measure name separately."""
+"""The attribute of the column with the measure name, which tsaudit treats separately."""
 _FOREVER_DAYS: Final = 73_000
 _BEING_DELETED: Final = "DELETING"
 _CANCEL_S: Final = 1.5
 _MOST_LISTED: Final = 100_000
-"""An account has at most 50,000 tables."""
+"""Maximum number of tables listed: an account has at most 50,000."""
 _MOST_QUERIES: Final = 200
-"""Each is described by a separate call, and five calls a second are allowed."""
+"""Maximum number of scheduled queries: each is described by a separate call, and five calls a second are allowed."""
 _SPARE_S: Final = 2.0
-"""With less time left, no more are described: a partial result is a response, a timeout would not be."""
+"""If fewer seconds are left, no further queries are described: a partial result is valid, but a timeout would give
+none.
+"""
 _COLUMNS: Final = pa.schema(
     [
         ("measurement", pa.string()),
@@ -64,7 +66,7 @@ _AT_WORK: Final = pa.record_batch([], names=[])
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[TimestreamConnection]:
-    """A connection to the services of a region, one of which has responded. ConnectorError."""
+    """A connection to the services of a region, one of which has responded. Raises ConnectorError."""
     parts = urlsplit(url)
     settings = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     if parts.scheme != "timestream" or not parts.netloc or parts.path.strip("/") or settings.keys() - _SETTINGS:
@@ -93,7 +95,7 @@ def connect(
 
 
 class TimestreamConnection:
-    """Calls to both services, and the last listing of a database's tables."""
+    """Calls both services, and caches the last listing of a database's tables."""
 
     server_version = "LiveAnalytics 2018-11-01"
     """The product and the version of its API: the service does not report one."""
@@ -102,9 +104,9 @@ class TimestreamConnection:
         self._client = client
         self._databases = databases
         self._keys: dict[str, str] = {}
-        """Database to the KMS key that encrypts it."""
+        """Database to the KMS key with which it is encrypted."""
         self._tables: tuple[str, list[dict[str, Any]]] = ("", [])
-        """The database whose tables were listed last, and these tables."""
+        """The database whose tables were listed last, with these tables."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Query the fact with `sql/timestream/<fact>.*`; see `connection.Connection`."""
@@ -135,7 +137,7 @@ class TimestreamConnection:
         self._client.close()
 
     def abort(self) -> None:
-        """Abort the current call; a query continues in the service until its own timeout."""
+        """Abort the current call; a query then continues in the service until its own timeout."""
         self._client.abort()
 
     # --- Metadata ------------------------------------------------------------------------------------------------
@@ -158,7 +160,7 @@ class TimestreamConnection:
         yield pa.record_batch({"measurement": pa.array([table["TableName"] for table in tables], pa.string())})
 
     def _tables_of(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
-        """The tables from the last listing if it was of this database, otherwise from a new one."""
+        """The tables, from the last listing if that was for this database, otherwise from a new one."""
         if self._tables[0] == parameters["database"]:
             rows.statements, rows.statement = 0, queries.render(_ENGINE, fact, **parameters)
             return self._tables[1]
@@ -181,7 +183,8 @@ class TimestreamConnection:
         tables = self._tables_of("options", rows, deadline, parameters)
         key = self._keys.get(parameters["database"])
         if key is None and any(_encrypts_rejected(table) for table in tables):
-            # Databases that may not be listed may still be readable. Without their key, there is nothing to compare.
+            # Databases that may not be listed may still be readable. Without their key, there is nothing to compare
+            # with.
             rows.statements += 1
             answer = self._client.call(_WRITE, "DescribeDatabase", deadline, DatabaseName=parameters["database"])
             key = answer["Database"].get("KmsKeyId")
@@ -207,7 +210,7 @@ class TimestreamConnection:
     def _pages(
         self, fact: str, word: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
     ) -> list[dict[str, Any]]:
-        """All items that the listing in a query file returns, page by page."""
+        """All items that the listing in a query file returns, from all pages."""
         rows.statement, rows.statements = queries.render(_ENGINE, fact, **parameters), 0
         request = json.loads(rows.statement)
         found: list[dict[str, Any]] = []
@@ -229,7 +232,7 @@ class TimestreamConnection:
             column, data_type, attribute = list(row.values())[:3]
             if attribute != _MEASURE_NAME:
                 described = {"measurement": table, "column": column, "data_type": data_type, "key_position": None}
-                # An undocumented attribute: the column's type has to show it.
+                # An undocumented attribute: the role follows from the column's type.
                 yield pa.RecordBatch.from_pylist([described | {"role": _ROLES.get(attribute)}], _COLUMNS)
 
     def _measure_names(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -239,7 +242,7 @@ class TimestreamConnection:
         )
         for table, row in self._of_each_table("measure_names", rows, deadline, parameters):
             name, data_type, dimensions = list(row.values())[:3]
-            # Documented as an array of rows; the service's own examples show the same as JSON.
+            # Documented as an array of rows, but returned as JSON in the service's own examples.
             listed = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
             described = {"measurement": table, "measure_name": name, "data_type": data_type}
             keys = sorted(one["dimension_name"] for one in listed)
@@ -261,9 +264,10 @@ class TimestreamConnection:
     def _run(
         self, statement: str, rows: Rows, deadline: float, timeout_s: float, names: Sequence[str] = ()
     ) -> Iterator[pa.RecordBatch]:
-        """The pages as they arrive; one without rows while the query is running. Canceled unless read completely.
+        """The pages as they arrive, including pages without rows while the query is running. The query is canceled
+        unless all pages are read.
 
-        `names`: of the columns; empty for those in the response.
+        `names`: names of the columns; empty to use those in the response.
         """
         scanned, metered = rows.bytes_scanned or 0, rows.bytes_metered or 0
         asked = {"QueryString": statement}
@@ -271,7 +275,7 @@ class TimestreamConnection:
         try:
             while True:
                 answer = self._client.call(_QUERY, "Query", deadline, **asked)
-                # The counters of the last page apply; the first one may be empty and have none.
+                # The counters in the last page apply; the first page may be empty and without counters.
                 status = answer.get("QueryStatus", {})
                 if "CumulativeBytesScanned" in status:
                     rows.bytes_scanned = scanned + int(status["CumulativeBytesScanned"])
@@ -296,7 +300,7 @@ class TimestreamConnection:
                 self._cancel(begun)
 
     def _cancel(self, query: str) -> str:
-        """Why the query could not be canceled; empty if it was."""
+        """Cancel the query. Returns why that failed; empty if it did not."""
         try:
             self._client.call(_QUERY, "CancelQuery", time.monotonic() + _CANCEL_S, QueryId=query)
         except FactError as error:
@@ -315,7 +319,7 @@ def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
         "enabled": True,
         "bytes_scanned": run.get("ExecutionStats", {}).get("CumulativeBytesScanned"),
         "spatial_coverage": coverage.get("Value"),
-        # In nanoseconds.
+        # Reported in nanoseconds.
         "temporal_range_s": span["Value"] / 1e9 if "Value" in span else None,
         "period_s": (then - last).total_seconds() if then and last else None,
     }
@@ -339,7 +343,7 @@ def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[st
         if rejected.get(option):
             yield f"{REJECTED}.{option}", str(rejected[option])
     for part in table.get("Schema", {}).get(KEY, ()):
-        # Of type MEASURE is what every table has: the measure name.
+        # Every table has a key of type MEASURE: the measure name.
         if part["Type"] == "DIMENSION":
             yield KEY, part["Name"]
             yield ENFORCEMENT, part.get(ENFORCEMENT, "OPTIONAL")

@@ -1,4 +1,4 @@
-"""Changes that only apply to Timestream."""
+"""Kinds of changes that only apply to Timestream."""
 
 from __future__ import annotations
 
@@ -41,11 +41,11 @@ class EncryptRejected(Change):
 
 @dataclass(frozen=True, slots=True)
 class KeepInMemory(Change):
-    """Move records to the magnetic store after so many hours."""
+    """Move records to the magnetic store after this many hours."""
 
     hours: int
     days: int
-    """Until they are deleted, which stays as it is."""
+    """Days until records are deleted, which do not change."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("retention", "in memory"): str(self.hours)}

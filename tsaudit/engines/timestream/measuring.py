@@ -1,4 +1,4 @@
-"""Timestream: what its measure names show about a table, from the catalog, one scan, and the newest rows."""
+"""Measures Timestream: a table and its measure names, from the catalog, one scan, and the newest rows."""
 
 from __future__ import annotations
 
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
     from tsaudit.collect.read_rows import ReadColumn
 
 _OWN_VALUE_RATIO: Final = 0.5
-"""Ratio of a tag's values to rows from which most rows have a value of their own, so that a listing would return the
-table.
+"""Ratio of a tag's values to rows at which most rows have a value of their own, so that a listing would return the
+whole table.
 """
 _LISTED_ALL_THE_SAME: Final = 50_000
-"""Number of rows up to which even that is a small response."""
+"""Maximum number of rows at which even such a listing is a small response."""
 _DESCRIBED: Final = 32
-"""Measure names whose rows are examined separately, those with the most rows."""
+"""Maximum number of measure names whose rows are examined separately, those with the most rows."""
 _MARGIN: Final = 2.0
-"""Safety factor for the part of the window that is read, relative to the number of rows wanted: rates vary."""
+"""Safety factor for the length of the period that is read to get the wanted number of rows, because rates vary."""
 
 
 Known = tuple[str, str]
@@ -58,21 +58,21 @@ Known = tuple[str, str]
 class TimestreamMeasuring(Measuring):
     """Measures tables whose rows have several measure names, and whose catalog lists the roles of columns.
 
-    One scan counts by measure name and decides whether the tag sets are listed and how many rows are read, because
+    A first scan counts by measure name. It decides whether the tag sets are listed, and how many rows are read, because
     reading costs money.
     """
 
     uses_column_settings = False
     decided = frozenset({"series_listing", "row_sample"})
-    # Whether a listing is worthwhile, and how long a period the newest rows cover.
+    # The counts decide whether a listing is worthwhile, and how long a period the newest rows are read from.
     deciding = frozenset({"measure_name_counts"})
 
     def __init__(self, runner: QueryRunner) -> None:
         super().__init__(runner)
         self._listed: dict[Known, tuple[MeasureName, ...]] = {}
-        """The measure names in the catalog, all of them."""
+        """All measure names in the catalog, by table."""
         self._values: dict[Known, Mapping[str, list[int]]] = {}
-        """Tag to its approximate number of values under each measure name, if they were counted."""
+        """Tag to its approximate number of values under each measure name, for tables where they were counted."""
 
     def listed(self, database: str, name: str) -> Draft:
         draft = Draft.new(database, name)
@@ -107,7 +107,7 @@ class TimestreamMeasuring(Measuring):
         return self._listed.get((draft.database, draft.name), ())
 
     def _count_rows(self, draft: Draft, *, counted: bool) -> Draft:
-        """The first of three scans: everything that can be counted by measure name."""
+        """The first of three scans, for everything that can be counted by measure name."""
         draft = roles_without_rows(self.runner, draft)
         if not counted:
             return draft
@@ -116,7 +116,7 @@ class TimestreamMeasuring(Measuring):
         return draft
 
     def _list_where_worth_it(self, draft: Draft, listing: Callable[[Draft], Draft]) -> Draft:
-        """The second scan: the tag sets, unless nearly every row has one of its own."""
+        """The second scan, for the tag sets, unless nearly every row has one of its own."""
         values = self._values.get((draft.database, draft.name), {})
         if own := _tag_with_own_values(draft, values):
             rows = draft.measurement.rows.value if draft.measurement.rows else 0
@@ -163,14 +163,14 @@ def _count(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]) -> 
 
 
 def _names(draft: Draft, listed: Sequence[MeasureName], found: Sequence[Mapping[str, Any]]) -> list[MeasureName]:
-    """The measure names, most rows first: counted ones, and those without rows in the window."""
+    """The measure names, most rows first: those that were counted, then those without rows in the window."""
     counted = {row["measure_name"]: _counted(draft, row) for row in found}
     known = {name.name: name for name in listed}
     names = [
         replace(known.get(name, MeasureName(name, "", ())), rows=of_name, series=series, filled=filled)
         for name, (of_name, series, filled) in counted.items()
     ]
-    # Written once, but not within the window.
+    # It was written once, but not within the window.
     names += [replace(name, rows=0, series=0) for key, name in known.items() if key not in counted]
     return sorted(names, key=lambda m: (-(m.rows or 0), m.name))
 
@@ -183,14 +183,14 @@ def _counted(draft: Draft, row: Mapping[str, Any]) -> tuple[int, int, dict[str, 
 
 
 def _null_ratio(field: str, names: Sequence[MeasureName], rows: int) -> float:
-    """The share of rows without the field, for the measure names that have it: others lack it by design."""
+    """The share of rows without the field, among rows of measure names that have it: others lack it by design."""
     having = [name for name in names if field in name.filled]
     possible = sum(name.rows or 0 for name in having) or rows
     return 1 - sum(name.filled[field] for name in having) / possible
 
 
 def _tag_with_own_values(draft: Draft, values: Mapping[str, list[int]]) -> str:
-    """The tag whose values hardly repeat, in a table too large to list; empty if there is none."""
+    """The tag whose values hardly repeat, if the table is too large to list because of it; otherwise empty."""
     rows = draft.measurement.rows.value if draft.measurement.rows else 0
     if rows <= _LISTED_ALL_THE_SAME:
         return ""
@@ -198,12 +198,12 @@ def _tag_with_own_values(draft: Draft, values: Mapping[str, list[int]]) -> str:
 
 
 def read_newest(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]) -> Draft:
-    """The third scan: the newest rows, and what they show about the columns and about each measure name."""
+    """The third scan, for the newest rows: what they show about the columns, and about each measure name."""
     most = runner.rows_each
     counted = {field.key for field in draft.fields if field.null_ratio is not None}
     draft = read_sample(runner, replace(draft, sampled_since=_since(runner, draft, most)), most)
     draft = describe_fields(runner, draft)
-    # Over all measure names, a share of nulls is meaningless: most of them lack a field by design.
+    # A share of nulls over all measure names is meaningless: most of them lack a field by design.
     fields = tuple(field if field.key in counted else replace(field, null_ratio=None) for field in draft.fields)
     draft = replace(draft, measurement=replace(draft.measurement, fields=fields))
     if draft.sample is None or not draft.sample.num_rows:
@@ -217,8 +217,8 @@ def read_newest(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]
 
 
 def _since(runner: QueryRunner, draft: Draft, most: int) -> datetime | None:
-    """The time from which about the wanted number of rows was written, because reads are billed. None: the whole
-    window.
+    """The time since which approximately the wanted number of rows was written, because reads are billed. None: the
+    whole window.
     """
     first, last = draft.measurement.first_time, draft.measurement.last_time
     if draft.measurement.rows is None or draft.measurement.rows.value <= most or first is None or last is None:
@@ -228,13 +228,13 @@ def _since(runner: QueryRunner, draft: Draft, most: int) -> datetime | None:
 
 
 def _with_sample(draft: Draft, tag: Tag) -> Tag:
-    """The tag with some of its values from the rows read: they were not listed."""
+    """The tag with some of its values from the rows read, because its values were not listed."""
     assert draft.sample is not None
     return replace(tag, sample=some_values(draft.sample.column(tag.key)))
 
 
 def _with_rows(draft: Draft, found: MeasureNames, listed: Sequence[MeasureName], source: Source) -> MeasureNames:
-    """The measure names with what the rows read show about each of them, and about all together."""
+    """The measure names with what the rows read show about each of them, and about all of them together."""
     import pyarrow.compute as pc
 
     assert draft.sample is not None
@@ -252,7 +252,7 @@ def _with_rows(draft: Draft, found: MeasureNames, listed: Sequence[MeasureName],
 
 
 def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source) -> SharedInstants | None:
-    """Which single-value measure names occur together, among the rows read."""
+    """Which single-value measure names occur together in the rows read."""
     import numpy as np
     import pyarrow.compute as pc
 
@@ -282,7 +282,7 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
 
 
 def _bytes_of(column: ReadColumn, with_each: int) -> np.ndarray:
-    """Bytes of each value, plus `with_each`; 0 for null. Numbers and times take eight."""
+    """Bytes of each value, plus `with_each`; 0 for null. A number or time takes eight bytes."""
     import numpy as np
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -296,7 +296,7 @@ def _bytes_of(column: ReadColumn, with_each: int) -> np.ndarray:
 
 
 def _with_estimated_values(runner: QueryRunner, draft: Draft, approximate: Mapping[str, list[int]]) -> Draft:
-    """The draft with the approximate number of values of tags that were not listed, from the scan."""
+    """The draft with the approximate number of values, from the scan, for tags that were not listed."""
     fact = "measure_name_counts"
     rows = draft.measurement.rows.value if draft.measurement.rows else 0
     if not approximate:
@@ -305,7 +305,7 @@ def _with_estimated_values(runner: QueryRunner, draft: Draft, approximate: Mappi
 
     def described(tag: Tag) -> Tag:
         values = approximate[tag.key]
-        # Values used only once differ between measure names; values of permanent things are the same.
+        # Values that occur only once differ between measure names; values of lasting entities are the same.
         once = sum(values) > _OWN_VALUE_RATIO * rows
         return replace(tag, values=Count(sum(values) if once else max(values), source))
 

@@ -1,4 +1,4 @@
-"""Which tables a query reads and which columns it filters by, parsed by sqlglot."""
+"""Finds out which tables a query reads and which columns it filters by, using sqlglot."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from sqlglot.dialects import Dialect
 
 _UNITS: Final = ("NS", "US", "MS", "S", "M", "H", "D", "W", "MO", "Y")
-"""Units of durations such as `15m`, which Trino's SQL does not have."""
+"""Units of durations such as `15m`, which do not exist in Trino's SQL."""
 
 
 class UnreadableError(TsauditError):
@@ -27,20 +27,24 @@ class Reading:
     """What a query reads."""
 
     tables: frozenset[tuple[str, str]]
-    """(database, table); the database is empty if it is not named. Names defined by WITH are not included."""
+    """(database, table) of each table; the database is empty if it is not given. Names defined by WITH are not
+    included.
+    """
     filters: frozenset[str]
-    """Columns that stand beside a comparison in WHERE or ON, by themselves: within a function they prune nothing."""
+    """Columns that are compared directly in WHERE or ON; inside a function, they do not prune anything."""
     each: tuple[tuple[tuple[str, str], frozenset[str]], ...]
     """For each place where a table is read: the table, and the columns by which its rows are filtered there."""
 
     def filters_of(self, database: str, table: str) -> frozenset[str]:
-        """Columns by which the rows of the table are filtered wherever it is read: in each part of a UNION."""
+        """Columns by which the rows of the table are filtered everywhere it is read, for example in each part of a
+        UNION.
+        """
         found = [columns for place, columns in self.each if place == (database, table)]
         return frozenset.intersection(*found) if found else frozenset()
 
 
 def read(sql: str) -> Reading:
-    """What the query reads, including its subqueries. UnreadableError; ConnectorError without sqlglot."""
+    """What the query reads, including its subqueries. Raises UnreadableError, and ConnectorError without sqlglot."""
     tree = _parsed(sql)
     places = _Places(tree)
     try:
@@ -58,7 +62,7 @@ def _parsed(sql: str) -> exp.Query:
         raise missing_driver("timestream", "timestream") from error
     try:
         tokens = _dialect().tokenize(sql)
-        # For other statements, sqlglot logs that it does not understand them.
+        # For other statements, sqlglot would log that it does not understand them.
         if not tokens or tokens[0].text.upper() not in ("SELECT", "WITH", "("):
             raise UnreadableError("it does not begin with SELECT or WITH")
         trees = _dialect().parser().parse(tokens, sql)
@@ -77,7 +81,7 @@ def _parsed(sql: str) -> exp.Query:
 
 @cache
 def _dialect() -> Dialect:
-    """Trino's dialect, which Timestream runs on, with its durations; the parser reads them as numbers."""
+    """The dialect of Trino, which Timestream is based on, extended by durations, which the parser reads as numbers."""
     from sqlglot.dialects.trino import Trino
 
     class Timestream(Trino):
@@ -106,10 +110,10 @@ def _filters(tree: exp.Query) -> Iterator[str]:
 
 
 def _compared(condition: exp.Expression) -> Iterator[exp.Column]:
-    """Columns that stand beside a comparison."""
+    """Columns that are compared directly."""
     from sqlglot import exp
 
-    # Queries within it have conditions of their own.
+    # Subqueries have conditions of their own.
     for node in condition.walk(prune=lambda found: isinstance(found, exp.Query)):
         if isinstance(node, exp.EQ | exp.NEQ | exp.GT | exp.GTE | exp.LT | exp.LTE):
             sides = [node.this, node.expression]
@@ -121,15 +125,17 @@ def _compared(condition: exp.Expression) -> Iterator[exp.Column]:
 
 
 class _Places:
-    """By what the rows are filtered that a query reads at one place."""
+    """Finds the columns by which rows are filtered at each place where a query reads them."""
 
     def __init__(self, tree: exp.Query) -> None:
         self._tree = tree
         self._defined: dict[str, set[str]] = {}
-        """Of what WITH defines, by name: by what all that read it filter."""
+        """Name defined by WITH to the columns by which all its readers filter."""
 
     def filters(self, source: exp.Expression) -> set[str]:
-        """Columns in conditions on a table or a subquery in FROM: its own query's, and those of queries around it."""
+        """Columns in conditions on a table or a subquery in FROM: those of its own query, and of the
+        queries around it.
+        """
         from sqlglot import exp
 
         select = source.find_ancestor(exp.Select)
@@ -138,7 +144,7 @@ class _Places:
         where, name = select.args.get("where"), source.alias_or_name.lower()
         found = _always(where.this, name) if where else set()
         for join in select.args.get("joins") or ():
-            # An outer join keeps the rows of one side, whatever its condition says.
+            # An outer join keeps the rows of one side, whatever its condition is.
             is_joined = join.this is source
             keeps = {"LEFT": not is_joined, "RIGHT": is_joined, "FULL": True}.get(join.side.upper(), False)
             if join.args.get("on") and not keeps:
@@ -161,7 +167,7 @@ class _Places:
         from sqlglot import exp
 
         if name not in self._defined:
-            self._defined[name] = set()  # it may read itself
+            self._defined[name] = set()  # Its definition may refer to itself.
             readers = [t for t in self._tree.find_all(exp.Table) if not t.db and t.name.lower() == name]
             found = [self.filters(reader) for reader in readers]
             self._defined[name] = set.intersection(*found) if found else set()
@@ -169,7 +175,7 @@ class _Places:
 
 
 def _always(condition: exp.Expression, name: str) -> set[str]:
-    """Columns of the source called `name` that are compared whichever side of an OR holds."""
+    """Columns of the source called `name` that are compared on every side of an OR."""
     from sqlglot import exp
 
     if isinstance(condition, exp.Paren):

@@ -1,7 +1,7 @@
-"""What Timestream for LiveAnalytics charges, in dollars, and what bytes of a table cost a month.
+"""The prices of Timestream for LiveAnalytics in dollars, and what bytes of a table cost a month.
 
-The prices are those of US East (N. Virginia), by https://aws.amazon.com/timestream/pricing/ as archived in 2020; they
-differ by region. The service does not report the bytes of a table: rules estimate them from the rows read.
+The prices are for US East (N. Virginia), from https://aws.amazon.com/timestream/pricing/ as archived in 2020; other
+regions differ. The service does not report the bytes of a table: rules estimate them from the rows read.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from tsaudit.model.profile import Field, Measurement, MeasureName, Ratio, Stored
 from tsaudit.rule import Case
 
 WRITTEN_GB: Final = 0.50
-"""For each GB written: a million writes of 1 kB."""
+"""Dollars for each GB written: a million writes of 1 kB."""
 MEMORY_GB_HOUR: Final = 0.036
 MAGNETIC_GB_MONTH: Final = 0.03
 SCANNED_GB: Final = 0.01
 LEAST_SCANNED_BYTES: Final = 10_000_000
-"""What each query is charged for at least."""
+"""Minimum bytes that each query is charged for."""
 SOURCE: Final = (
     f"${WRITTEN_GB:.2f} a GB written, ${MEMORY_GB_HOUR} a GB and hour in memory, ${MAGNETIC_GB_MONTH} a GB and month "
     f"in the magnetic store, ${SCANNED_GB} a GB scanned: US East, https://aws.amazon.com/timestream/pricing/"
@@ -39,12 +39,12 @@ _DAY_S: Final = 86_400
 
 @dataclass(frozen=True, slots=True)
 class Charges:
-    """What a table costs a month at its present rate, once its stores are as full as they will be."""
+    """What a table costs a month at its present rate, once its stores are as full as their retention allows."""
 
     written: float
     memory: float
     magnetic: float
-    """For as long as records are kept, up to the horizon of the policy."""
+    """Dollars for the time that records are kept, up to the horizon of the policy."""
 
     @property
     def total(self) -> float:
@@ -52,7 +52,9 @@ class Charges:
 
 
 def charges(measurement: Measurement, days: float | None, horizon: timedelta) -> Charges | None:
-    """The bill of the table whose rows were written in so many days; None if nothing tells how much is written."""
+    """The monthly cost of the table, whose rows were written within `days` days; None if it is not known how much is
+    written.
+    """
     rows = measurement.rows
     if rows is None or not rows.value or not days:
         return None
@@ -72,23 +74,25 @@ _HOW: Final = "records a day times their bytes, by the names and values read; th
 
 
 def of_share(case: Case, measurement: Measurement, share: float, *, how: str = "") -> Impact | None:
-    """What a share of the bytes of a table costs a month; None if its bill is not known."""
+    """What a share of the bytes of a table costs a month; None if the cost of the table is not known."""
     found = _charges(case, measurement)
     return None if found is None else _saved(found, found.total * share, how)
 
 
 def of_dimension(measurement: Measurement, tag: Tag, days: float, horizon: timedelta) -> Impact | None:
-    """What a dimension costs a month; None as above."""
+    """What a dimension costs a month; None if the cost of the table is not known."""
     found, share = charges(measurement, days, horizon), dimension_bytes(tag) / record_bytes(measurement)
     return None if found is None else _saved(found, found.total * share, f"bytes of {tag.key}, if it is left out")
 
 
 def of_memory(case: Case, measurement: Measurement, enough_hours: float) -> Impact | None:
-    """What records cost a month that are in the memory store for longer than this; None as above."""
+    """What records cost a month because they are in the memory store for longer than `enough_hours`; None if the cost
+    of the table is not known.
+    """
     found, hours = _charges(case, measurement), memory_hours(measurement)
     if found is None or not hours:
         return None
-    # They would be in the magnetic store instead.
+    # They would be in the magnetic store instead, which costs less.
     dearer = found.memory * (1 - MAGNETIC_GB_MONTH / MEMORY_GB_MONTH)
     return _saved(found, dearer * (hours - enough_hours) / hours, "")
 
@@ -100,8 +104,8 @@ def _saved(found: Charges, saved: float, how: str) -> Impact:
 
 
 def record_bytes(measurement: Measurement) -> float:
-    """Mean bytes of a record as they are charged: the time, the names and values of dimensions, the measure name, and
-    values, by https://docs.aws.amazon.com/timestream/latest/developerguide/metering-and-pricing.writes.html.
+    """Mean bytes of a record that are charged: the time, the names and values of dimensions, the measure name, and
+    values, according to https://docs.aws.amazon.com/timestream/latest/developerguide/metering-and-pricing.writes.html.
     """
     dimensions = sum(_present(tag.absent) * dimension_bytes(tag) for tag in measurement.tags)
     names = measurement.measure_names.names if measurement.measure_names else ()
@@ -114,7 +118,7 @@ _TIME_BYTES: Final = 8
 
 
 def dimension_bytes(tag: Tag) -> float:
-    """Mean bytes of its name and value."""
+    """Mean bytes of the dimension's name and value."""
     return _length(tag.key) + (fmean(map(_length, tag.sample)) if tag.sample else 0.0)
 
 
@@ -137,8 +141,8 @@ def _length(text: str) -> int:
 
 
 def of_scans(query: StoredQuery, share: float = 1.0) -> float | None:
-    """What the runs of a scheduled query cost a month if they read that share of what the last one read; None if it is
-    not reported how much that was, or how often it runs.
+    """What a share of the data read by a scheduled query costs a month; None if the bytes of its last run, or its
+    period, are not reported.
     """
     if query.bytes_scanned is None or not query.period_s:
         return None

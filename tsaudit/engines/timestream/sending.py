@@ -1,7 +1,7 @@
-"""Sends botocore's prepared and signed requests through a bounded pool, instead of its own connections, and at a pace
-that keeps list and describe calls below the quota of the account, once the service has throttled one.
+"""Sends botocore's prepared and signed requests through a bounded pool instead of botocore's own connections. Once the
+service has throttled a call, list and describe calls are spaced out to stay below the quota of the account.
 
-Its own connections read responses of any length, with timeouts that restart with each packet.
+botocore's own connections read responses of any length, with timeouts that restart with each packet.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from botocore.utils import get_environ_proxies
 from tsaudit.net.pool import BoundedPool, BoundedProxy, whole
 
 _MOST_BYTES: Final = 8 << 20
-"""Maximum size of a response: the services' own pages have at most one megabyte."""
+"""Maximum size of a response in bytes: the services' own pages have at most one megabyte."""
 
 _turn: ContextVar[tuple[Sender, float] | None] = ContextVar("_turn", default=None)
 """The sender to use in this thread, and the time limit in seconds."""
@@ -34,11 +34,13 @@ class Sender:
         self._connect_timeout_s = connect_timeout_s
         self._trust = {"ca_certs": certificates} if certificates else {}
         self._pools: dict[str, BoundedPool] = {}
-        """Proxy, or an empty string for none, to the connections through it."""
+        """Proxy to the connections through it; an empty string stands for no proxy."""
 
     @contextmanager
     def turn(self, seconds: float) -> Iterator[None]:
-        """Send the calls inside, in this thread, through this sender, and stop them after that time."""
+        """Send the calls inside the `with` block, in this thread, with this sender, and stop them after that many
+        seconds.
+        """
         token = _turn.set((self, seconds))
         try:
             yield
@@ -46,7 +48,7 @@ class Sender:
             _turn.reset(token)
 
     def abort(self) -> None:
-        """Abort by shutting all sockets down, from any thread."""
+        """Abort all calls by shutting their sockets down, from any thread."""
         for pool in list(self._pools.values()):
             pool.abort()
 
@@ -56,8 +58,8 @@ class Sender:
             pool.clear()
 
     def send(self, request: Any, seconds: float) -> AWSResponse:
-        """The response to one request. urllib3's errors, OSError, OutOfTimeError; UnfitAnswerError if it is too
-        long.
+        """The response to one request. Raises urllib3's errors, OSError, and OutOfTimeError; UnfitAnswerError if the
+        response is too long.
         """
         pool = self._pool(request.url)
         timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, seconds), read=seconds + 1)
@@ -70,7 +72,7 @@ class Sender:
                 timeout=timeout,
                 preload_content=False,
             )
-            # Bodies of errors have been read.
+            # The bodies of errors have already been read.
             body = whole(response, _MOST_BYTES) if 200 <= response.status < 300 else response.data
         return AWSResponse(request.url, response.status, response.headers, _Body(body))
 
@@ -83,7 +85,7 @@ class Sender:
 
 
 class _Body:
-    """A body for botocore to read from."""
+    """A response body in the form that botocore reads."""
 
     def __init__(self, data: bytes) -> None:
         self._data = data
@@ -93,7 +95,7 @@ class _Body:
 
 
 def attach(client: Any) -> None:
-    """Send the client's requests through the current sender."""
+    """Make the client send its requests with the current sender."""
     client.meta.events.register("before-send", _send)
 
 
@@ -111,11 +113,11 @@ def _through(proxy: str, trust: Mapping[str, str]) -> BoundedPool:
 
 
 _APART_S: Final = 0.25
-"""An account may list and describe five times a second, and others may use it, too."""
+"""Seconds between calls: an account may list and describe five times a second, and other programs may use it, too."""
 
 
 class Pace:
-    """The pace of all connections to one account. Thread-safe."""
+    """The pace of calls, shared by all connections to one account. Thread-safe."""
 
     def __init__(self) -> None:
         self._next = 0.0
@@ -123,12 +125,14 @@ class Pace:
         self._lock = threading.Lock()
 
     def throttled(self) -> None:
-        """From now on, space out the calls."""
+        """Space out the calls from now on."""
         with self._lock:
             self._slow = True
 
     def wait(self, operation: str, deadline: float) -> bool:
-        """Wait for the operation's turn; immediately False if that is after the deadline. Queries have no quota."""
+        """Wait until the operation may be called, and return True; return False immediately if that is after the
+        deadline. Queries have no quota.
+        """
         if not operation.startswith(("List", "Describe")):
             return True
         with self._lock:

@@ -1,5 +1,5 @@
-"""The meaning of Timestream's settings for a table, and AWS CLI commands that change it, which are displayed and never
-run.
+"""The meaning of Timestream's settings for a table, and AWS CLI commands that change them, which are only displayed,
+never run.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from tsaudit.analysis.cardinality import fleets
 from tsaudit.model.profile import Measurement, Tag
 
 KEY: Final = "CompositePartitionKey"
-"""The option that names the dimension a table is partitioned by; absent if only by the measure name."""
+"""The option with the dimension by which a table is partitioned; absent if only the measure name is used."""
 ENFORCEMENT: Final = "EnforcementInRecord"
 DATABASE_KEY: Final = "KmsKeyId"
 REJECTED: Final = "MagneticStoreRejectedDataLocation"
@@ -26,14 +26,14 @@ _MAGNETIC_DAYS: Final = "MagneticStoreRetentionPeriodInDays"
 _MAGNETIC_WRITES: Final = "EnableMagneticStoreWrites"
 _DEFAULT_MEMORY_HOURS: Final = 6
 _ROWS_PER_VALUE: Final = 10
-"""A value with fewer rows is probably the ID of an event, not a source that queries select."""
+"""Minimum rows per value: a value with fewer rows is probably the ID of an event, not a source that queries select."""
 
 
 def best_key(measurement: Measurement) -> Tag | None:
     """The dimension with the most values among those that many rows share; None if there is none, or none was counted.
 
-    AWS recommends one that queries filter by and that has many values; which ones queries filter by is not known here.
-    An ID that is used once does not qualify, nor does a dimension whose values are replaced or never level off:
+    AWS recommends a dimension that queries filter by and that has many values; which ones queries use is not known
+    here. An ID that is used only once does not qualify, nor does a dimension whose values churn or never level off:
     https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-limitations.html
     """
     from tsaudit.analysis.shapes import shapes
@@ -43,7 +43,8 @@ def best_key(measurement: Measurement) -> Tag | None:
     def is_source(tag: Tag) -> bool:
         if tag.values is None or (tag.over_time is not None and tag.over_time.kind == "unbounded"):
             return False
-        # Things that stay are sources, however seldom they report; what is replaced, however often it does.
+        # Values that last are sources, however seldom they report; values that are replaced are not, however often they
+        # report.
         if fleets.is_fleet(tag):
             return True
         is_id = shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS
@@ -61,7 +62,8 @@ def values(tag: Tag) -> int:
 
 
 def create_like(measurement: Measurement, name: str, dimension: str = "", enforcement: str = "REQUIRED") -> str:
-    """Creates a table with this one's settings, under another name. It takes records older than its memory store.
+    """The command that creates a table with this one's settings, under another name. The new table accepts records that
+    are older than its memory store.
 
     `dimension`: the partition key; empty: the measure name alone.
     """
@@ -74,44 +76,49 @@ def create_like(measurement: Measurement, name: str, dimension: str = "", enforc
 
 
 def enforce_key(measurement: Measurement, dimension: str) -> str:
-    """Make the service reject records without the dimension by which the table is partitioned."""
+    """The command that makes the service reject records without the dimension by which the table is partitioned."""
     return _command("update-table", measurement.database, measurement.name, {"schema": _schema(dimension)})
 
 
 def keep_for(measurement: Measurement, name: str, days: int) -> str:
-    """Deletes records older than so many days, now and from now on; the memory store stays as it is.
+    """The command that deletes records older than this many days, now and in the future; the memory store does not
+    change.
 
-    `name`: the table, whose other settings are those of the measurement.
+    `name`: the name of the table, whose other settings are those of the measurement.
     """
     kept = _retention(measurement.options or {}, days)
     return _command("update-table", measurement.database, name, {"retention_properties": kept})
 
 
 def keep_in_memory(measurement: Measurement, name: str, hours: int, days: int) -> str:
-    """Moves records to the magnetic store after so many hours. `days`: until they are deleted. `name`: as above."""
+    """The command that moves records to the magnetic store after this many hours. `days`: days until they are deleted.
+    `name`: the name of the table.
+    """
     kept = _retention({_MEMORY_HOURS: str(hours)}, days)
     return _command("update-table", measurement.database, name, {"retention_properties": kept})
 
 
 def takes_late_records(measurement: Measurement) -> bool:
-    """Whether records that are older than the memory store keeps them are stored, in the magnetic store."""
+    """Whether records that are too old for the memory store are accepted, into the magnetic store."""
     return (measurement.options or {}).get(_MAGNETIC_WRITES) == "true"
 
 
 def encrypt_rejected(measurement: Measurement, name: str, key: str) -> str:
-    """Has rejected records encrypted with the key from now on. `name`: as above."""
+    """The command that makes the service encrypt rejected records with the key from now on. `name`: the name of the
+    table.
+    """
     writes = _magnetic_writes(measurement.options or {}, EncryptionOption="SSE_KMS", KmsKeyId=key)
     return _command("update-table", measurement.database, name, {"magnetic_store_write_properties": writes})
 
 
 def magnetic_days(measurement: Measurement) -> int | None:
-    """After how many days a record is deleted; None if that is not known."""
+    """Days after which a record is deleted; None if that is not known."""
     found = (measurement.options or {}).get(_MAGNETIC_DAYS)
     return int(found) if found else None
 
 
 def memory_hours(measurement: Measurement) -> int:
-    """How long a record stays in the memory store."""
+    """Hours that a record stays in the memory store."""
     return int((measurement.options or {}).get(_MEMORY_HOURS, _DEFAULT_MEMORY_HOURS))
 
 
@@ -132,7 +139,9 @@ def _json(value: Any) -> str:
 
 
 def _command(operation: str, database: str, table: str, settings: Mapping[str, Any]) -> str:
-    """The table in the first line, and an option in each of the others; JSON is broken after commas."""
+    """The command, with the table in the first line, and one option in each further line; JSON is broken
+    after commas.
+    """
     names = shlex.join(["--database-name", database, "--table-name", table])
     lines = [f"aws timestream-write {operation} {names}"]
     for name, value in settings.items():
@@ -141,12 +150,12 @@ def _command(operation: str, database: str, table: str, settings: Mapping[str, A
 
 
 def _schema(dimension: str, enforcement: str = "REQUIRED") -> dict[str, Any]:
-    # The service takes one key only, although the API has a list: https://github.com/aws/aws-cli/issues/9025
+    # The service accepts only one key, although the API has a list: https://github.com/aws/aws-cli/issues/9025
     return {KEY: [{"Type": "DIMENSION", "Name": dimension, ENFORCEMENT: enforcement}]}
 
 
 def _retention(options: Mapping[str, str], days: int) -> dict[str, int]:
-    """The API requires both stores, whichever is to change."""
+    """The retention settings of both stores, because the API requires both, whichever changes."""
     return {_MEMORY_HOURS: int(options.get(_MEMORY_HOURS, _DEFAULT_MEMORY_HOURS)), _MAGNETIC_DAYS: days}
 
 

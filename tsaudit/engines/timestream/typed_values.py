@@ -17,7 +17,9 @@ _SCALARS: Final[Mapping[str, pa.DataType]] = {
     "BOOLEAN": pa.bool_(),
     "TIMESTAMP": pa.timestamp("us"),
 }
-"""All others remain strings: VARCHAR, DATE, TIME, the intervals, and UNKNOWN, the type of columns with only nulls."""
+"""The service's types to Arrow types. Values of other types remain strings: VARCHAR, DATE, TIME, the intervals, and
+UNKNOWN, the type of columns with only nulls.
+"""
 _READ: Final[Mapping[pa.DataType, Callable[[str], Any]]] = {
     pa.int64(): int,
     pa.float64(): float,
@@ -26,10 +28,11 @@ _READ: Final[Mapping[pa.DataType, Callable[[str], Any]]] = {
 
 
 def batch(answer: Mapping[str, Any], names: Sequence[str] = ()) -> pa.RecordBatch:
-    """The rows of one page; times to the microsecond, in UTC without a time zone. ValueError for invalid pages.
+    """The rows of one page, with times in UTC to the microsecond, without a time zone. Raises ValueError for invalid
+    pages.
 
-    `names`: of the columns; empty for those in the response, where array elements have none and get their position
-    instead.
+    `names`: names of the columns; empty to use those in the response. Array elements have no names there, and are named
+    by their position.
     """
     described: Sequence[Mapping[str, Any]] = answer["ColumnInfo"]
     names = names or [str(column.get("Name") or position) for position, column in enumerate(described)]
@@ -55,7 +58,7 @@ def arrow_type(described: Mapping[str, Any]) -> pa.DataType:
 
 def _array(values: Sequence[Mapping[str, Any]], kind: pa.DataType) -> pa.Array:
     if pa.types.is_timestamp(kind):
-        # Nine digits after the point, of which six are kept.
+        # Times have nine digits after the decimal point, of which six are kept.
         texts = pa.array([v.get("ScalarValue") for v in values], pa.string())
         return texts.cast(pa.timestamp("ns")).cast(kind, safe=False)
     return pa.array([_value(v, kind) for v in values], kind)

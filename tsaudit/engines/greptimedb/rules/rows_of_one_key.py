@@ -28,9 +28,9 @@ from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
 _RETRIES: Final = 0.001
-"""Share of the stored rows: as many are written again by senders that try once more after an error."""
+"""Maximum share of the stored rows that retries after errors usually write again."""
 _PARTS: Final = 0.1
-"""Share of the rows read that lack fields which others fill: fewer are exceptions."""
+"""Minimum share of the rows read that lack fields which others fill: fewer are exceptions."""
 
 
 @rule(
@@ -53,36 +53,36 @@ _PARTS: Final = 0.1
     },
 )
 def rows_of_one_key(case: Case) -> Iterator[Finding]:
-    """Tables in which several rows have the same key and time, and the way of treating these does not fit the rows.
+    """Tables in which several rows have the same key and time, and the table handles these in an unsuitable way.
 
     Rows are lost if files contain rows that a query does not return, which `information_schema.ssts_manifest` shows
-    from version 1.0 on. Rows that were overwritten in memory, or already merged, leave no trace; but where all times
-    are whole seconds, the odds tell how many events there were: if half of the seconds have a row of a source, a
-    quarter of its events are gone. From a twentieth on, this is a warning. Without either, the finding is a note.
-    Reported is one of these:
+    from version 1.0 on. Rows that were overwritten in memory, or already merged, leave no trace; but if all times are
+    whole seconds, the number of events can be estimated: if half of the seconds have a row of a source, about a quarter
+    of its events are lost. A loss of 5% or more is a warning. Without either, the finding is a note. Reported is one of
+    these:
 
     - An append-only table in which more than `harm.max_overwritten_share` of the rows read equal another one in all
       columns, or in key and time if the table has a key and otherwise only numbers. They cost their share of the
       table's bytes, as `information_schema.region_statistics` reports them.
     - A table of events that is not append-only. Events are recognized by text fields with log lines, documents,
-      addresses, or IDs, or by such an ID in the key; if rows were overwritten, also by rows that come irregularly and
-      of which several texts vary within a series. Some of these may have been sent again, so that this is never
-      critical. More than 0.1% of the stored rows are no retries.
+      addresses, or IDs, or by such an ID in the key; if rows were overwritten, also by rows that arrive irregularly and
+      have several texts that vary within a series. Some of these may have been sent twice, so this is never critical.
+      Retries explain no more than 0.1% of the stored rows.
     - Parts of rows with `merge_mode` `last_row`: more than 0.1% of the rows in files were written again, and of the
       rows read a tenth lack fields that others fill, in groups without a common field. If a tenth of the rows in files
       were written again, a field that is empty in all rows read shows it as well: one part always comes last.
     - A table without a key: rows of several sources overwrite each other.
-    - Whole rows with `last_non_null`, which costs nothing that anybody measured: a note.
-    - A key with more than `harm.max_overwritten_share` of overwritten rows. If a text that is called like a device
-      varies within the rows of one key, they are those of several sources: a loss, of which nobody knows the share.
-      Otherwise they may be corrections, and it is a note.
+    - Complete rows with `last_non_null`, whose cost was not measured: a note.
+    - A key with more than `harm.max_overwritten_share` of overwritten rows. If a text field that is named like a device
+      varies within the rows of one key, these rows are from several sources: a loss, whose share is not known.
+      Otherwise they may be corrections, and the finding is a note.
 
     ## Why it matters
 
     Key and time identify a row. Without a key, or with one that lacks the column that names the source, two rows in the
     same millisecond are the same row, and the first is lost without an error. `last_row` loses the values of earlier
-    parts of a row, and `last_non_null` compares each field for nothing if rows are complete. An append-only table keeps
-    everything: a sender that repeats a batch it believes lost doubles every sum and count.
+    parts of a row, and `last_non_null` compares each field unnecessarily if rows are complete. An append-only table
+    keeps everything: a sender that repeats a batch it believes lost doubles every sum and count.
 
     ## Example
 
@@ -131,7 +131,7 @@ def _is_of_numbers(measurement: Measurement) -> bool:
 
 
 def _impact(case: Case, measurement: Measurement, share: float) -> Impact | None:
-    """The duplicates' share of the table; None if its bytes are not known."""
+    """The cost of the duplicates' share of the table; None if the table's bytes are not known."""
     held = measurement.storage.data_bytes if measurement.storage else None
     if held is None:
         return None
@@ -143,7 +143,7 @@ def _of_repeated(case: Case, measurement: Measurement, seen: Repeats, repeated: 
     key = primary_key(measurement)
     same = "are the same in all columns" if repeated == seen.identical else "have the same key and time"
     subject = subject_of(measurement)
-    # Of numbers the one that was written last is right; of texts each may be an event of its own.
+    # If values are numbers, the row that was written last is correct; each text, however, may be an event of its own.
     change: Change = SetOption(subject, "append_mode", "false")
     if not _is_of_numbers(measurement):
         change = DropRepeats(subject, f"{number(seen.identical)} of {number(seen.rows)} rows read repeat another one")
@@ -178,9 +178,9 @@ def _of_events(measurement: Measurement) -> Finding | None:
 
 
 def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
-    """Tags with an ID for each event: they keep every row apart, so that none is ever replaced.
+    """Tags with an ID for each event: they make every row distinct, so that none is ever replaced.
 
-    Beside nothing but numbers, such an ID names a source that did not last, and the rows are readings of it.
+    If all fields are numbers, such an ID identifies a short-lived source instead, and the rows are its readings.
     """
     from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import shapes
@@ -198,7 +198,9 @@ def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
 
 
 def _finding(measurement: Measurement, events: Sequence[Field | Tag], *, is_certain: bool) -> Finding:
-    """`is_certain`: the events are recognized by what their columns contain, not by their rhythm alone."""
+    """`is_certain`: whether the events are recognized by the contents of their columns, not only by their irregular
+    times.
+    """
     lost, stored = overwritten(measurement), measurement.stored
     ratio = None if lost is None or stored is None else lost / stored.rows
     is_counted = ratio is not None and ratio > _RETRIES
@@ -239,7 +241,7 @@ def _partial(measurement: Measurement) -> Finding | None:
     lost, stored, seen = overwritten(measurement), measurement.stored, measurement.row_patterns
     if not lost or stored is None or seen is None or lost < _RETRIES * stored.rows:
         return None
-    # Lines of different kinds are no parts of one row.
+    # Log lines of different kinds are not parts of one row.
     if option(measurement, "merge_mode") == "last_non_null" or lost_events(measurement):
         return None
     groups, partial = _parts(measurement)
@@ -271,7 +273,7 @@ def _partial(measurement: Measurement) -> Finding | None:
 
 
 def _parts(measurement: Measurement) -> tuple[list[tuple[str, ...]], int]:
-    """Groups of fields that rows fill without those of another group, and the number of rows that do so."""
+    """Groups of fields such that rows fill only those of one group, and the number of rows that do so."""
     fields = {f.key for f in measurement.fields}
     patterns = measurement.row_patterns.patterns if measurement.row_patterns else ()
     filled = [(tuple(c for c in p.columns if c in fields), p.rows) for p in patterns]
@@ -287,7 +289,7 @@ def _whole(measurement: Measurement) -> Finding | None:
     nulls = [f.null_ratio for f in measurement.fields]
     is_whole = bool(nulls) and all(ratio is not None and ratio.value == 0 for ratio in nulls)
     is_read = measurement.rows is not None and measurement.rows.value > 0
-    # Where rows were written again, they may be whole because their parts were merged.
+    # If rows were written again, they may be complete only because their parts were merged.
     if option(measurement, "merge_mode") != "last_non_null" or not is_whole or not is_read or overwritten(measurement):
         return None
     is_known = overwritten(measurement) is not None
@@ -309,7 +311,7 @@ def _whole(measurement: Measurement) -> Finding | None:
 
 
 def _keyed(case: Case, measurement: Measurement) -> Finding | None:
-    """With a key, too many rows of which were overwritten."""
+    """The finding for a table with a key, of whose rows too many were overwritten."""
     lost, stored = overwritten(measurement), measurement.stored
     if not measurement.fields or option(measurement, "merge_mode") == "last_non_null":
         return None
@@ -366,7 +368,7 @@ def _without_key(measurement: Measurement) -> Finding | None:
 
 
 def _changes(measurement: Measurement, source: str, has_events: bool, has_lost: bool) -> tuple[Change, ...]:
-    """A key of the column that may say which source a row is of; of events each row counts."""
+    """The changes: a key with the column that may identify the source of a row; an append-only table for events."""
     subject = subject_of(measurement)
     if source and not has_events:
         return (MakeTag(subject, source),)

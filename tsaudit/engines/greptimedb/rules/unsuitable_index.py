@@ -20,13 +20,15 @@ from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
 
 _FEW: Final = 100
-"""Distinct values: each block of rows then contains nearly all of them, so that none can be skipped."""
+"""Maximum number of distinct values at which each block of rows contains nearly all of them, so that no block can be
+skipped.
+"""
 _WORD: Final = 1.5
-"""Words, on average, of values that are single words."""
+"""Maximum mean number of words in values that are single words."""
 _SENTENCE: Final = 4
-"""Words, on average, of text that is searched for words."""
+"""Minimum mean number of words in text that is searched for words."""
 _UNSPACED: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
-"""Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
+"""Scripts without spaces between words: Thai, Lao, Burmese, Khmer, Japanese, Chinese."""
 
 
 @rule(
@@ -44,9 +46,9 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
     full-text indexes on anything but text.
 
     According to the vendor, columns with up to `max_low_values` distinct values have low cardinality. A skipping index
-    is reported only at 100 or fewer, because in between it still skips some blocks. Of fields, only the
-    values in the rows read are known: that there are few is assumed from ten rows of each on, and how many all rows
-    have is estimated as if all were equally frequent, which is the least.
+    is reported only at 100 or fewer, because in between it still skips some blocks. For fields, only the values in the
+    rows read are known: there are assumed to be few if there are at least ten rows for each, and the number in all rows
+    is estimated as if all values were equally frequent, which gives a minimum.
 
     Log lines without a full-text index are recognized by their format and need four words on average. Conversely, a
     full-text index is reported on columns whose values are single words. Addresses, documents, and texts in scripts
@@ -54,9 +56,9 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
 
     An inverted index costs bytes: its share of the table's index bytes, as `information_schema.region_statistics`
     reports them, if all indexes were equally large. That is less than it takes if its column has the most values. A
-    skipping index that skips nothing is small, and of a text column of IDs without any index, in a table with 100,000
-    rows, only the queries show whether one is needed, as they do for words of a log: these are notes. Tables that the
-    server creates itself, for traces and metrics, have built-in indexes and are left out.
+    skipping index that skips nothing is small, so it is a note. So are a text column of IDs without any index, in a
+    table with 100,000 rows, and log lines without a full-text index: only the queries show whether an index is needed.
+    Tables that the server creates itself, for traces and metrics, have built-in indexes and are left out.
 
     ## Why it matters
 
@@ -95,13 +97,13 @@ def unsuitable_index(case: Case) -> Iterator[Finding]:
 @dataclass(frozen=True, slots=True)
 class _Misfit:
     kind: str
-    """Kind of the index; empty if there is none."""
+    """Kind of the index; empty if there is no index."""
     better: str
     why: str
     limit: Limit | None
     values: int
     read: str
-    """Which values these are, in words; empty for all."""
+    """Which values were counted, in words; empty for all."""
 
 
 def _values(column: Tag | Field) -> Count | None:
@@ -150,12 +152,14 @@ def _of_words(measurement: Measurement, column: Tag | Field) -> _Misfit | None:
 
 
 def _words(sample: Sequence[str]) -> float:
-    """On average, counting words separated by spaces."""
+    """Mean number of words, separated by spaces."""
     return mean(len(value.split()) for value in sample)
 
 
 def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tuple[int, str]:
-    """The number of values in all rows, and how it is known, in words: of a field, only those read were counted."""
+    """The number of values in all rows, and how it was determined, in words: for a field, only values in the rows read
+    were counted.
+    """
     from tsaudit.analysis.significance import kinds_in_all
 
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
@@ -166,7 +170,7 @@ def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tup
 
 
 def _impact(case: Case, measurement: Measurement, misfit: _Misfit) -> Impact | None:
-    """The bytes of an index that is too large; None if those of all indexes are not known."""
+    """The cost of an index that is too large; None if the size of all indexes is not known."""
     each = costs.index_share(measurement)
     if misfit.kind != "inverted" or each is None:
         return None
@@ -175,7 +179,7 @@ def _impact(case: Case, measurement: Measurement, misfit: _Misfit) -> Impact | N
 
 
 def _are_all(measurement: Measurement, column: Tag | Field, values: Count) -> bool:
-    """Whether nearly all values are known: those of tags were listed, those of fields read."""
+    """Whether nearly all values are known: for tags, they were listed; for fields, read."""
     read = measurement.row_patterns.rows if measurement.row_patterns else 0
     return not values.is_lower_bound and (isinstance(column, Tag) or read >= values.value * REPEATS)
 

@@ -25,7 +25,9 @@ _OF_EVENT: Final = re.compile(
     re.IGNORECASE,
 )
 _A_WEEK_S: Final = 604_800
-"""A time further away means something else: a birthday, a certificate."""
+"""Maximum distance in seconds: a time further away has another meaning, such as a birthday or the expiry of a
+certificate.
+"""
 
 
 @rule(
@@ -39,7 +41,8 @@ def unsuitable_time_index(case: Case) -> Iterator[Finding]:
 
     This is typical of rows indexed by arrival time. The finding says so if the names agree: the index is named like an
     arrival (`ingested_at`, `greptime_timestamp`), or the other column is named like an event (`event_time`,
-    `measured_at`) and the index is not. It is only ever a note: what queries by the other time read is not known.
+    `measured_at`) and the index is not. The finding is always a note, because it is not known what queries by the other
+    time read.
 
     ## Why it matters
 

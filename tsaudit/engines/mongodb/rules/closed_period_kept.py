@@ -25,9 +25,9 @@ from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import day, many, number, size
 
 _COUNT_BYTES: Final = 110
-"""Bytes of a document of a counts collection, with its index entry."""
+"""Bytes of a document in a collection of counts, with its index entry."""
 _MOST_FIELDS: Final = 2
-"""Fields of a document that only says who was there, and when."""
+"""Maximum number of fields in a document that only says who was there, and when."""
 
 
 @rule(
@@ -82,9 +82,10 @@ def _grace(case: Case) -> timedelta:
 
 
 def _still_written(case: Case, family: CollectionFamily, member: Member) -> bool:
-    """Whether writes were counted after the end of the period, or it has more documents than on a later day.
+    """Whether writes were counted after the end of the period, or the collection has more documents than on a day after
+    it.
 
-    Counters from after the audit describe another time.
+    Counters that started after the audited time are ignored, because they describe another time.
     """
     activity = member.measurement.activity
     if activity is not None and activity.counted_since is not None:
@@ -96,7 +97,7 @@ def _still_written(case: Case, family: CollectionFamily, member: Member) -> bool
 
 
 def _counted_after(case: Case, family: CollectionFamily, member: Member) -> list[Point]:
-    """Its number of documents on days after its period, oldest first."""
+    """The collection's number of documents on the days after its period, oldest first."""
     points = case.timeline.of("rows", Subject(family.database, member.name))
     return [point for point in points if point.day > member.end.date()]
 
@@ -137,7 +138,9 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], tak
 
 
 def _only_count(closed: Sequence[Member]) -> bool:
-    """Whether the documents that were read only say that something happened, and when, so that a count is enough."""
+    """Whether the documents that were read only say that something happened, and when, so that a count
+    would be enough.
+    """
     read = [member.measurement for member in closed if member.measurement.documents]
     fields = [[field for field in m.fields if field.key != DOCUMENT_ID] for m in read]
     return bool(read) and all(len(own) <= _MOST_FIELDS and not any(map(_is_measured, own)) for own in fields)
@@ -156,14 +159,14 @@ def _writes(closed: Sequence[Member]) -> str:
 
 
 def _counted_since(member: Member) -> datetime | None:
-    """Since when writes are counted; None if not known, or if counting started within the period."""
+    """The time since which writes are counted; None if it is not known, or counting started within the period."""
     activity = member.measurement.activity
     time = activity.counted_since if activity else None
     return time if time is not None and time >= member.end else None
 
 
 def _unchanged(case: Case, family: CollectionFamily, closed: Sequence[Member]) -> Iterator[Evidence]:
-    """Since when the earlier days show no new documents, if they do so for each."""
+    """The day since which earlier audits show no new documents, if they do so for each collection."""
     counted = [_counted_after(case, family, member) for member in closed]
     if all(counted):
         yield Evidence("no new documents since", day(max(points[0].day for points in counted)))

@@ -27,15 +27,15 @@ _NAMED: Final = re.compile(
     r"|(?i:(order|invoice|ticket|case|customer|account|serial|item|article|document|booking|tracking)(no|nr|number|ref)$)"
     r"|(?i:(^|[._-])(isbn|ean|gtin|upc|asin|vin|imei|iban|barcode)(13)?$)"
 )
-"""Names of fields whose value identifies a thing and so does not change."""
+"""Names of fields whose value identifies a thing, and so does not change."""
 _MAY_CHANGE: Final = frozenset({"phone", "telephone", "tel", "mobile", "cell", "cellphone", "handy", "fax"})
-"""Words for numbers that people take elsewhere, or give up."""
+"""Words for phone numbers, which people may transfer or give up."""
 _SCALARS: Final = frozenset({"int", "long", "double", "decimal", "string", "objectId", "binData", "date"})
 _OBJECT_ID_BYTES: Final = 12
 _MADE_BY_DRIVER: Final = ("objectId",)
 _CLOSED: Final = "Closed periods that are only ever counted are better dropped before, as closed-period-kept has it."
 _MOSTLY_ROOM_BYTES: Final = 65_536
-"""Minimum file size in bytes: smaller files may be mostly unused space, so shorter documents free nothing."""
+"""Minimum file size in bytes: smaller files may be mostly unused space, so saving bytes in documents frees nothing."""
 
 
 @rule(
@@ -92,7 +92,7 @@ def id_beside_document_id(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Spare:
-    """An ID that could be the `_id`, in one collection."""
+    """An ID that could be the `_id` of one collection."""
 
     measurement: Measurement
     field: Field
@@ -103,7 +103,7 @@ class _Spare:
 
     @property
     def saved_each(self) -> int:
-        """Bytes saved per document: the generated ID, and the name and type of the field."""
+        """Bytes saved per document: the generated ID, and the name and type of the other field."""
         return _OBJECT_ID_BYTES + len(self.field.key.rpartition(".")[2].encode()) + 2
 
     @property
@@ -113,7 +113,7 @@ class _Spare:
 
     @property
     def saved_data(self) -> float:
-        """Bytes on disk, if documents take more or less than their length."""
+        """Bytes saved on disk, where documents may take more or less than their length."""
         stored = self.measurement.storage.data_bytes if self.measurement.storage else None
         share = stored / (self.mean_bytes * self.documents) if stored is not None and self.documents else 1.0
         if stored is None or stored < _MOSTLY_ROOM_BYTES:
@@ -122,7 +122,7 @@ class _Spare:
 
     @property
     def saved_index(self) -> float:
-        """Bytes of the removed index: afterwards, the index on `_id` has the keys of the other one."""
+        """Bytes of the index that is saved: afterwards, the index on `_id` contains the keys of the other one."""
         return float(self.own.size_bytes or 0)
 
 
@@ -139,7 +139,7 @@ def _spare(measurement: Measurement) -> _Spare | None:
         for (key, *rest), index in indexes.items()
         if key is not None and not rest and index is not own and key in fields and _could_be(fields[key], index)
     ]
-    # Of several, the one with the most queries; then the shortest.
+    # If there are several, the one with the most queries, then the shortest.
     return min(found, key=lambda s: (-(s.index.scans or 0), s.field.value_bytes or 0, s.field.key), default=None)
 
 
@@ -151,7 +151,7 @@ def _could_be(field: Field, index: Index) -> bool:
 
 
 def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | None) -> Finding:
-    """`spares`: one for a single collection, otherwise those of the family that were read."""
+    """`spares`: one for a single collection, otherwise those of the family's members that were read."""
     first = spares[-1]
     scale = _scale(spares, family)
     data, index = (scale * sum(parts) for parts in zip(*((s.saved_data, s.saved_index) for s in spares), strict=True))
@@ -202,7 +202,7 @@ def _impact(case: Case, spare: _Spare, family: CollectionFamily | None, saved: f
 
 
 def _scale(spares: Sequence[_Spare], family: CollectionFamily | None) -> float:
-    """Savings of the measured members divided by those of the whole family: only some members were measured.
+    """The factor from the savings in the measured members to those in the whole family.
 
     The others are assumed to save as much per document.
     """
@@ -214,7 +214,7 @@ def _scale(spares: Sequence[_Spare], family: CollectionFamily | None) -> float:
 
 
 def _asked_for(spares: Sequence[_Spare]) -> bool:
-    """Whether the counters show queries by the generated `_id`."""
+    """Whether the counters show queries that use the generated `_id`."""
     return any((s.own.scans or 0) > 0 for s in spares)
 
 

@@ -14,13 +14,13 @@ from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
 
 _GRACE: Final = timedelta(hours=1)
-"""The server looks for expired documents each minute."""
+"""Grace period: the server looks for expired documents each minute."""
 _FEW: Final = 0.02
-"""Share of the documents read: fewer expired ones are about to be removed."""
+"""Share of the documents read: if fewer are overdue, they are about to be removed."""
 _NEVER: Final = timedelta(days=3_650)
-"""Documents that are due later than this are kept for longer than a disk lasts: nobody plans to remove them then."""
+"""Documents that expire later than this are kept for longer than a disk lasts: nobody plans to remove them then."""
 _READ: Final = frozenset({"date", "array"})
-"""Types that may contain a date."""
+"""Types of values that may contain a date."""
 
 
 @rule(
@@ -31,18 +31,18 @@ _READ: Final = frozenset({"date", "array"})
     requires={"indexes", "documents"},
 )
 def ineffective_expiry(case: Case) -> Iterator[Finding]:
-    """TTL indexes by which the server removes no documents, although they are due.
+    """TTL indexes with which the server removes no documents, although documents have expired.
 
     Reported are indexes on a field that contains no date in any document read, but numbers or texts; indexes on a field
     that no document has, while another one has nearly the same name; documents that are still there an hour after they
-    were due, which shows that the server does not remove them, or not fast enough; and collections in which all
-    documents read are due in more than ten years, by the times in them. If no document has the field, and none a
-    similar one, it is a note: there may be none to remove yet.
+    expired, which shows that the server does not remove them, or not fast enough; and collections in which all
+    documents read expire in more than ten years, by the times in them. If no document has the field, and none a similar
+    one, it is a note: there may be none to remove yet.
 
     ## Why it matters
 
-    The owner believes that old documents go by themselves. The server skips, without an error, each document whose
-    field is not a date, so the collection grows until somebody looks at the disk.
+    The owner assumes that old documents are removed automatically. The server skips, without an error, each document
+    whose field is not a date, so the collection grows until somebody looks at the disk.
 
     ## Example
 
@@ -73,7 +73,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         elif _READ.isdisjoint(field.types):
             yield _of_another_type(measurement, index, field)
         elif field.types == ("date",):
-            # One that is out of range is a number.
+            # A date that is out of range is decoded as a number.
             times = [datetime.fromisoformat(value) for value in field.sample if "T" in value]
             yield from _overdue(case, measurement, index, keep, times)
             yield from _in_years(case, measurement, index, keep, times)
@@ -82,10 +82,10 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 def _overdue(
     case: Case, measurement: Measurement, index: Index, keep: timedelta, times: Sequence[datetime | None]
 ) -> Iterator[Finding]:
-    """`times`: some of those in the field, or only the oldest one."""
+    """`times`: some of the times in the field, or only the oldest one."""
     known = [_with_zone(one) for one in times if one is not None]
     due = [one for one in known if one < case.profile.window.end - keep - _GRACE]
-    # What a partial index leaves out stays.
+    # Documents outside of a partial index are never removed.
     if index.partial or not due or len(due) < _FEW * len(known):
         return
     late = case.profile.window.end - keep - min(due)
@@ -101,7 +101,7 @@ def _overdue(
 def _in_years(
     case: Case, measurement: Measurement, index: Index, keep: timedelta, times: Sequence[datetime]
 ) -> Iterator[Finding]:
-    # Whoever lets the index itself keep documents for so long knows it.
+    # If the index itself sets such a long time, its owner knows it.
     first = min((_with_zone(one) for one in times), default=None)
     if first is None or keep > _NEVER or first - case.profile.window.end + keep < _NEVER:
         return
@@ -157,7 +157,7 @@ def _missing(measurement: Measurement, index: Index, column: str) -> Finding:
 
 
 def _plain(name: str) -> str:
-    """The last part of the path without case and separators."""
+    """The last part of the path in lower case, without separators."""
     return "".join(character for character in name.rpartition(".")[2].lower() if character.isalnum())
 
 

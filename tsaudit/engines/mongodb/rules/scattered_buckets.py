@@ -17,13 +17,13 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
 _OWN_SHARE: Final = 0.5
-"""Sources per bucket above which there are too many sources, as opposed to too few reports."""
+"""Sources per bucket, above which there are too many sources; below, sources report too rarely."""
 _BUCKET_BYTES: Final = 207
-"""Of a bucket without fields: IDs, the source, times, and counts."""
+"""Bytes of a bucket without fields: IDs, the source, times, and counts."""
 _FIELD_BYTES: Final = 37
-"""For each field: its lowest and highest value, and an empty column."""
+"""Bytes for each field: its lowest and highest value, and an empty column."""
 _LONGER: Final = {"seconds": "minutes", "minutes": "hours"}
-"""Each granularity and the next coarser one."""
+"""Each granularity to the next coarser one."""
 
 
 @rule(
@@ -47,9 +47,9 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
     closes the bucket: the server counts that, or else the documents read show it. Or the sources report too rarely for
     the time span of a bucket.
 
-    The cost is what the buckets take that would not be there if each contained `min_rows`: their part of the indexes,
-    and what BSON adds to the data in each bucket, 207 bytes, and 37 bytes and three times the name of each field. The
-    documents themselves would be compressed better, which is not counted.
+    The cost is the space of buckets that would not exist if each contained `min_rows`: their share of the indexes, and
+    the overhead of BSON in each bucket, which is 207 bytes, plus 37 bytes and three times the name for each field. The
+    data itself would be compressed better, which is not counted.
 
     ## Why it matters
 
@@ -128,17 +128,19 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
 
 
 _SPAN_S: Final = {"seconds": 3_600, "minutes": 86_400, "hours": 2_592_000}
-"""Of a bucket: https://www.mongodb.com/docs/manual/core/timeseries/timeseries-granularity/"""
+"""Granularity to the time span of a bucket:
+https://www.mongodb.com/docs/manual/core/timeseries/timeseries-granularity/
+"""
 _MOSTLY: Final = 0.5
 _DAY_S: Final = 86_400
 
 
 def _changing(case: Case, measurement: Measurement, buckets: Buckets, sources: float) -> list[Field]:
-    """The fields whose types close the buckets; none if something else does."""
+    """The fields whose changing types close the buckets; empty if something else does."""
     found = [f for f in measurement.fields if f.key != DOCUMENT_ID and len(_types(case, f)) > 1]
     if buckets.closed and buckets.closed_by_change is not None:
         return found if buckets.closed_by_change >= _MOSTLY * buckets.closed else []
-    # Not counted: so it is if there would be enough of a source in the span.
+    # Without counters, changing types are assumed if a source has enough rows in the time span.
     options, days = measurement.options or {}, costs.age_days(case, measurement)
     span_s = _SPAN_S.get(options.get("timeseries.granularity", ""), 0)
     span_s = int(options.get("timeseries.bucketMaxSpanSeconds", span_s) or span_s)
@@ -149,7 +151,7 @@ def _changing(case: Case, measurement: Measurement, buckets: Buckets, sources: f
 
 
 def _types(case: Case, field: Field) -> list[str]:
-    """As far as they close a bucket: all numbers are one."""
+    """The types as far as they close a bucket: all types of numbers count as one."""
     return [*distinct_types(case.profile.engine, field.types), *(["null"] if field.says_null and field.types else [])]
 
 
@@ -180,7 +182,7 @@ def _of_change(
 
 
 def _impact(case: Case, measurement: Measurement, buckets: Buckets, rows: float) -> Impact | None:
-    """The bytes of buckets that would not be needed; None if no bytes are known. `rows`: in a bucket, median."""
+    """The bytes of unnecessary buckets; None if no bytes are known. `rows`: median number of rows in a bucket."""
     kept = measurement.storage
     if kept is None or kept.data_bytes is None or kept.index_bytes is None:
         return None
@@ -200,7 +202,7 @@ def _impact(case: Case, measurement: Measurement, buckets: Buckets, rows: float)
 
 
 def bucket_bytes(measurement: Measurement) -> float:
-    """Bytes of a bucket beside its values, as measured with `bson.encode` on the layout of MongoDB 5.2 and later."""
+    """Bytes of a bucket without its values, as measured with `bson.encode` for the layout of MongoDB 5.2 and later."""
     names = [field.key for field in measurement.fields if field.key != DOCUMENT_ID]
     return _BUCKET_BYTES + sum(_FIELD_BYTES + 3 * len(name.encode()) for name in names)
 

@@ -19,9 +19,9 @@ from tsaudit.text import listed, number, size
 
 _NAMES: Final = frozenset({"string", "int", "long", "objectId"})
 _MOST_SOURCES: Final = 0.2
-"""Values for each document read: those that identify a source are repeated."""
+"""Maximum distinct values per document read for a source, because sources are repeated."""
 _FEWEST_VALUES: Final = 0.05
-"""Values for each document read: measured ones vary."""
+"""Minimum distinct values per document read for a measured value, because measured values vary."""
 
 _OWN_TEXTS: Final = 0.5
 """Values for each document that has one, from which on most texts occur once."""
@@ -45,9 +45,9 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
     collection cannot enforce uniqueness. Nor are documents of which texts that hardly come again, such as the bodies of
     requests, fill a quarter or more: these are events.
 
-    The cost is what is certain to go: the index on `_id`, which a time series collection does not have, and in each
-    document the names of the fields and the source, which a bucket contains once. What compression saves already is
-    taken off, and what storing the values column by column saves is not counted.
+    The cost is what would certainly be saved: the index on `_id`, which a time series collection does not have, and in
+    each document the names of the fields and the source, which a bucket contains only once. What compression already
+    saves is subtracted; what storing the values column by column would save is not counted.
 
     ## Why it matters
 
@@ -85,7 +85,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _has_to_be_unique(measurement: Measurement) -> bool:
-    """Whether a meaningful ID is unique, such as an order number; a time series cannot keep it so."""
+    """Whether a meaningful ID, such as an order number, is unique; a time series collection cannot enforce that."""
     own = next((f for f in measurement.fields if f.key == DOCUMENT_ID), None)
     if own is not None and own.types != ("objectId",):
         return True
@@ -118,7 +118,7 @@ def _share(measurement: Measurement, field: Field) -> float:
 def _names_source(measurement: Measurement, field: Field) -> bool:
     everywhere = field.null_ratio is not None and field.null_ratio.value == 0
     again = _share(measurement, field) <= _MOST_SOURCES
-    # A constant, such as the type of a position, names no source.
+    # A constant, such as the type of a position, does not identify a source.
     again = again and field.distinct is not None and field.distinct.value > 1
     return everywhere and again and len(field.types) == 1 and field.types[0] in _NAMES
 
@@ -130,7 +130,7 @@ def _is_measured(case: Case, measurement: Measurement, field: Field) -> bool:
 
 
 def _impact(case: Case, measurement: Measurement, sources: list[Field]) -> Impact | None:
-    """What a time series collection saves; None if no bytes are known."""
+    """What a time series collection would save; None if no bytes are known."""
     kept, rows, documents = measurement.storage, measurement.rows, measurement.documents
     if kept is None or kept.data_bytes is None or rows is None or documents is None:
         return None
@@ -147,7 +147,7 @@ def _impact(case: Case, measurement: Measurement, sources: list[Field]) -> Impac
 
 
 def _name_bytes(path: str) -> int:
-    """Bytes of a field without its value: its name, a zero, and its type."""
+    """Bytes of a field without its value: its name, a zero byte, and its type."""
     return len(path.rpartition(".")[2].encode()) + 2
 
 
@@ -168,7 +168,7 @@ def _finding(case: Case, measurement: Measurement, sources: list[Field], values:
             f"measurements at a {measurement.time_column}: {listed([f.key for f in values], 4)} by "
             f"{listed([f.key for f in sources], 4)}."
         ),
-        # If parts of one document identify the source, use that document.
+        # If several parts of one subdocument identify the source, use the whole subdocument.
         changes=(MakeTimeSeries(subject_of(measurement), str(measurement.time_column), source.key.partition(".")[0]),),
         observed=float(measurement.rows.value),
         unit="documents",

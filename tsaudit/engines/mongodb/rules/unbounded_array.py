@@ -14,7 +14,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, size
 
 _LARGE = 0.5
-"""Share of the largest size from which a document is worth a look, whatever makes it so large."""
+"""Share of the maximum size from which a document is reported, whatever makes it so large."""
 _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mongodb-js/compass"
 
 
@@ -32,11 +32,12 @@ _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mon
 def unbounded_array(case: Case) -> Iterator[Finding]:
     """Arrays with `max_items` items or more in a document, and documents of more than half the maximum size.
 
-    What counts is how near the largest document is to `max_document_bytes`, at which the server rejects writes, and
-    when it gets there: at the rate at which an array got its items, if they have times or ObjectIds, else at the rate
-    since the previous audit, if both the largest document and the mean have grown. Arrays with the same length in all
-    documents do not grow: vectors, for example, and arrays of which the oldest items are removed. Where as many arrays
-    are finished as get new items, each document is one of a period, and the rate says nothing.
+    What counts is how close the largest document is to `max_document_bytes`, at which the server rejects writes, and
+    when it will reach that size: at the rate at which an array received its items, if they have times or ObjectIds,
+    otherwise at the rate since the previous audit, if both the largest document and the mean have grown. Arrays with
+    the same length in all documents do not grow, for example vectors, or arrays from which the oldest items are
+    removed. If as many arrays are finished as receive new items, each document covers one period, and the rate is
+    ignored.
 
     ## Why it matters
 
@@ -78,7 +79,9 @@ def _how_bad(field: Field) -> tuple[float, float]:
 
 
 def _impact(case: Case, measurement: Measurement, documents: Documents, growth: ItemGrowth | None = None) -> Impact:
-    """How near a document is to the size that the server rejects: the one that grows, or else the largest."""
+    """How close a document is to the size that the server rejects: the document that will be the largest or, if nothing
+    grows, the one that is.
+    """
     limit, per_day, since = case.limit("max_document_bytes", measurement), 0.0, ""
     if growth is not None and growth.document_bytes < limit.value:
         return costs.of_limit(
@@ -91,7 +94,7 @@ def _impact(case: Case, measurement: Measurement, documents: Documents, growth: 
     before = case.timeline.previous
     of_before = next((m.documents for m in before.measurements if _is_same(m, measurement)), None) if before else None
     if before is not None and of_before is not None and (days := (case.profile.day - before.day).days) > 0:
-        # Another sample may contain another largest document: it grows no faster than the mean does.
+        # Another sample may contain another largest document, so it is assumed to grow no faster than the mean.
         with_mean = documents.max_bytes * (documents.mean_bytes / of_before.mean_bytes - 1)
         per_day = max(min(documents.max_bytes - of_before.max_bytes, with_mean), 0.0) / days
         since = f", and its growth since {before.day}"
@@ -104,7 +107,7 @@ def _is_same(one: Measurement, other: Measurement) -> bool:
 
 
 def _is_fixed(measurement: Measurement, field: Field) -> bool:
-    """Whether all arrays have the same length, and none is known to grow. A single document does not show that."""
+    """Whether all arrays have the same length, and none is known to grow. A single document does not prove that."""
     assert field.items is not None
     assert measurement.documents is not None
     if field.items.growth is not None:
@@ -144,7 +147,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
 
 
 def _large(case: Case, measurement: Measurement, documents: Documents) -> Finding:
-    """A document that is too large for a reason other than an array."""
+    """A document that is too large for another reason than an array."""
     largest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
     about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
     return Finding(

@@ -18,9 +18,9 @@ from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
 _SHOWN: Final = 12
-"""Fields in the suggested validator: enough to show the pattern."""
+"""Maximum number of fields in the suggested validator: enough to show the pattern."""
 _RARE: Final = 0.01
-"""Share of the documents: a field that so few lack, or have, is an accident."""
+"""Share of the documents: a field that fewer documents lack, or have, is an exception."""
 
 
 @rule(
@@ -33,13 +33,13 @@ _RARE: Final = 0.01
 def undeclared_document_schema(case: Case) -> Iterator[Finding]:
     """Collections without a validator whose documents differ in the types of a field, or in which fields they have.
 
-    The finding is only ever a note: what a missing validator lets in costs something where fields have several types,
-    which conflicting-types reports. All number types count as one. Time series collections cannot have a validator.
+    The finding is always a note: a missing validator only costs something if fields have several types, which
+    conflicting-types reports. All number types count as one. Time series collections cannot have a validator.
 
     ## Why it matters
 
-    Without a schema in the store, every program that reads has to know it: that `price` may be a text, and that a tenth
-    of the documents lack `currency`. If nobody wrote it down, everyone has to guess.
+    Without a schema in the database, every program that reads has to know such details: that `price` may be a text, and
+    that a tenth of the documents lack `currency`. If nobody wrote them down, everyone has to guess.
 
     ## Example
 
@@ -74,7 +74,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _is_validated(options: Mapping[str, str]) -> bool:
-    """Whether a validator checks anything: not an empty one, nor one that is switched off."""
+    """Whether there is a validator that checks anything, and so is neither empty nor switched off."""
     return options.get("validator", "{}") != "{}" and options.get("validationLevel") != "off"
 
 
@@ -108,14 +108,14 @@ def _presence(field: Field) -> float:
 
 
 def _validator(measurement: Measurement) -> str:
-    """A `$jsonSchema` of the top-level fields that were read; one line of JavaScript."""
+    """A `$jsonSchema` of the top-level fields that were read, as one line of JavaScript."""
     top: dict[str, list[Field]] = defaultdict(list)
     for field in measurement.fields:
         if field.key != DOCUMENT_ID:
             top[field.key.partition(".")[0]].append(field)
     shown = dict(list(top.items())[:_SHOWN])
     required = [key for key, fields in shown.items() if any(_is_always(f) for f in fields)]
-    schema: dict[str, Any] = {"required": required} if required else {}  # An empty list is rejected.
+    schema: dict[str, Any] = {"required": required} if required else {}  # The server rejects an empty list.
     schema["properties"] = {
         key: {"bsonType": [*types, *([] if key in required else ["null"])]}
         for key, fields in shown.items()
@@ -129,6 +129,6 @@ def _is_always(field: Field) -> bool:
 
 
 def _types(key: str, fields: Sequence[Field]) -> list[str]:
-    """Types of a top-level field; one with nested fields is a document. The caller handles null separately."""
+    """Types of a top-level field; a field with nested fields is a document. The caller handles null separately."""
     found = {t for f in fields if f.key == key for t in f.types}
     return sorted(found | ({"object"} if any(f.key != key for f in fields) else set()))

@@ -40,8 +40,8 @@ def constant_dimension(case: Case) -> Iterator[Finding]:
 
     ## Why it matters
 
-    Each record contains the names and values of all its dimensions, and is charged by the byte. What is the same
-    everywhere tells nothing apart.
+    Each record contains the names and values of all its dimensions, and is charged by the byte. A value that is the
+    same everywhere distinguishes nothing.
 
     ## Example
 
@@ -49,7 +49,7 @@ def constant_dimension(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Leave them out, and keep what they say in the name of the table or in its tags.
+    Leave them out, and keep their information in the name of the table or in its tags.
 
     ## References
 

@@ -16,11 +16,13 @@ from tsaudit.text import count, listed, number, percent
 _BUCKETS = 8192
 _NUMBER = re.compile(r"-?\d{1,4}")
 _FEWEST: Final = 8
-"""Names: fewer may be codes of things."""
+"""Minimum number of measure names: fewer may be codes with a meaning."""
 _SHARE: Final = 0.9
-"""Of the names: a few may have other uses."""
+"""Minimum share of the measure names: a few may have other uses."""
 _SPREAD: Final = 0.25
-"""Of all numbers: eight hashes are this close together once in two thousand times; channel numbers usually are."""
+"""Minimum spread, as a share of all numbers: eight hashes are closer together only once in two thousand cases, channel
+numbers usually are.
+"""
 
 
 @rule(
@@ -69,7 +71,7 @@ def _is_bucket(name: str) -> bool:
 
 
 def _spread(hashed: list[str]) -> float:
-    """Share of all numbers between the smallest and the largest."""
+    """The range between the smallest and the largest number, as a share of all numbers."""
     numbers = [abs(int(name)) for name in hashed]
     return (max(numbers) - min(numbers)) / _BUCKETS
 

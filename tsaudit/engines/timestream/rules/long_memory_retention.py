@@ -31,14 +31,15 @@ def long_memory_retention(case: Case) -> Iterator[Finding]:
     """Tables that keep records in the memory store for more than `enough_hours`.
 
     The cost is what the service charges a month for the records that are in memory for longer, at the prices of US
-    East, less what the magnetic store takes for them. The bytes are estimated from the names and values read, and from
-    the present rate: a table of twenty minutes is judged by what it will cost once its stores are full.
+    East, minus what the magnetic store would charge for them. The bytes are estimated from the names and values read,
+    and from the present rate: a table that is twenty minutes old is evaluated by what it will cost once its stores are
+    full.
 
     ## Why it matters
 
-    A gigabyte costs about 26 dollars a month in memory, and 3 cents in the magnetic store. Queries read both without a
-    difference. The memory store is only needed for records that are written, or come late, and for fast queries on the
-    latest data.
+    A gigabyte costs about 26 dollars a month in memory, and 3 cents in the magnetic store. Queries read both stores in
+    the same way. The memory store is only needed for records that are written, or come late, and for fast queries on
+    the latest data.
 
     ## Example
 
@@ -46,8 +47,8 @@ def long_memory_retention(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Set the retention of the memory store to how late records come. Older ones are stored as well, if writes to the
-    magnetic store are enabled.
+    Set the retention of the memory store to the longest delay with which records arrive. Older ones are also stored if
+    writes to the magnetic store are enabled.
 
     ## References
 

@@ -29,8 +29,8 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
 
     Records that a table's magnetic store rejects are written to S3, encrypted as set for that table. The table itself
     is encrypted with the key of its database. If a different customer key was chosen, someone wanted a protection that
-    the database does not give: a mechanism that does not do its work. If the copy uses a key of S3 or AWS, that is a
-    note: it is weaker only if the database uses a customer key, and Timestream does not say whose key it is.
+    the database does not provide: a mechanism that does not work. If the copy uses a key of S3 or AWS, that is a note:
+    it is weaker only if the database uses a customer key, and Timestream does not say whose key it is.
 
     ## Why it matters
 
@@ -60,7 +60,7 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
 
 
 def _other_key(options: Mapping[str, str]) -> str:
-    """The encryption of rejected records; empty if they are not kept."""
+    """The encryption of rejected records; empty if they are not stored."""
     option = options.get(f"{REJECTED}.EncryptionOption")
     if option == "SSE_KMS":
         return options.get(_OWN_KEY, "AWS's key for S3")
@@ -68,7 +68,7 @@ def _other_key(options: Mapping[str, str]) -> str:
 
 
 def _same(key: str, other: str) -> bool:
-    """A key can be named by its ID or by its ARN, which ends with the ID."""
+    """Whether both name the same key: a key can be named by its ID or by its ARN, which ends with the ID."""
     return key.rpartition("/")[2] == other.rpartition("/")[2]
 
 

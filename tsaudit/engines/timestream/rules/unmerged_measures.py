@@ -16,13 +16,13 @@ from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 _SHOWN = 3
-"""Measure names in the suggested statement; the others follow the same pattern."""
+"""Number of measure names in the suggested statement; the others follow the same pattern."""
 
 
 _ROWS_PER_INSTANT: Final = 1.5
-"""From here on, merging leaves at most two thirds of the rows."""
+"""Minimum rows per combination of dimensions and time: merging then leaves at most two thirds of the rows."""
 _MOST_PER_RECORD: Final = 256
-"""Measures: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"""
+"""Maximum number of measures: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"""
 
 
 @rule(
@@ -73,7 +73,7 @@ def unmerged_measures(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, measurement: Measurement, found: SharedInstants) -> Finding:
     per_instant = found.rows / found.instants
     saved = 1 - found.bytes_merged / found.bytes_now
-    # Rarely more than one: a record takes so many measures.
+    # Usually one: a record can contain this many measures.
     records = ceil(per_instant / _MOST_PER_RECORD)
     enough = "one row" if records == 1 else many(records, "row")
     return Finding(
@@ -107,13 +107,13 @@ def _impact(case: Case, measurement: Measurement, found: SharedInstants) -> Impa
 
 
 def _rows(measurement: Measurement, found: SharedInstants) -> int:
-    """Rows of these names within the window; 0 if they were not counted."""
+    """Number of rows with these names within the window; 0 if they were not counted."""
     names, known = set(found.names), measurement.measure_names.names if measurement.measure_names else ()
     return sum(name.rows or 0 for name in known if name.name in names)
 
 
 def _whole(measurement: Measurement, found: SharedInstants) -> Iterator[Evidence]:
-    """The same for all rows within the window; empty if they were not counted."""
+    """The evidence for all rows within the window; empty if they were not counted."""
     if rows := _rows(measurement, found):
         left = round(rows * found.instants / found.rows)
         yield Evidence("rows of them in the window", f"{number(rows)}; about {number(left)} would be left")

@@ -28,11 +28,11 @@ _MEASURE_NAME = "measure_name"
 def unpruned_query(case: Case) -> Iterator[Finding]:
     """Tables that scheduled queries read without a condition on the time, or on the partition key.
 
-    Without a condition on the time, a query costs what its runs read beyond the time since the run before, at the price
-    of US East. It is a note if none of the queries on a table uses its partition key, or if a query uses neither the
-    key nor a measure name, in a table that has several: which sources it needs is not known. Conditions are found by
-    parsing the query text: a plain column in a comparison, after WHERE or ON. A condition counts only if it holds in
-    every part of the query that reads the table, such as each SELECT of a UNION, and on each side of an OR.
+    Without a condition on the time, the cost of a query is what its runs read beyond the time since the previous run,
+    at the price of US East. It is a note if none of the queries on a table uses its partition key, or if a query uses
+    neither the key nor a measure name, in a table that has several: which sources it needs is not known. Conditions are
+    found by parsing the query text: a plain column in a comparison, after WHERE or ON. A condition counts only if it
+    holds in every part of the query that reads the table, such as each SELECT of a UNION, and on each side of an OR.
 
     ## Why it matters
 
@@ -72,15 +72,17 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A query that runs on a schedule, and by what it filters a table."""
+    """A scheduled query, and the columns by which it filters a table."""
 
     stored: StoredQuery
     filters: frozenset[str]
-    """Wherever it reads the table: a condition in one part of a UNION leaves the others to read everything."""
+    """The columns by which it filters everywhere it reads the table: a condition in only one part of a UNION does not
+    limit the others.
+    """
 
 
 def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
-    """Queries that may read the table as well."""
+    """Evidence about queries that may read the table, too, but could not be parsed."""
     if not unreadable:
         return ()
     return (Evidence("not evaluated", f"could not parse {'; '.join(unreadable[:3])}"),)
@@ -117,7 +119,7 @@ def _evaluate(case: Case, measurement: Measurement, reading: Sequence[_Query]) -
 
 
 def _impact(case: Case, measurement: Measurement, timeless: Sequence[_Query]) -> Impact | None:
-    """What reading all times costs a month; None if nothing tells how much that is."""
+    """What reading all times costs a month; None if it is not known how much that is."""
     saved = 0.0
     for one in timeless:
         now, then = prices.of_scans(one.stored), prices.of_scans(one.stored, _needed(case, measurement, one.stored))
@@ -131,7 +133,7 @@ def _impact(case: Case, measurement: Measurement, timeless: Sequence[_Query]) ->
 
 
 def _needed(case: Case, measurement: Measurement, query: StoredQuery) -> float:
-    """The share of the time that a run reads which is new since the run before."""
+    """The share of the time range read by a run that is new since the previous run."""
     range_s = query.temporal_range_s or (costs.age_days(case, measurement) or 0.0) * 86_400
     return min((query.period_s or 0.0) / range_s, 1.0) if range_s else 1.0
 

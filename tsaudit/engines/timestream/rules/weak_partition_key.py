@@ -16,7 +16,7 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent, rows_of
 
 _MOST: Final = 0.9
-"""Share of the rows with one measure name: then the name divides nothing."""
+"""Share of the rows with one measure name, above which the measure name does not divide the table."""
 
 
 @rule(
@@ -38,11 +38,11 @@ _MOST: Final = 0.9
 def weak_partition_key(case: Case) -> Iterator[Finding]:
     """Tables whose partition key does not help: it is missing, has few values, or is not required in records.
 
-    A key that some or all records lack does not do its work. It is a note if all records have the key but do not have
-    to, if it has fewer than `min_values` values and another dimension has more, or if a table has none, one measure
-    name has nearly all rows, and a dimension has `min_values` values: what queries read because of it is not known.
-    Dimensions with fewer than ten rows per value are event IDs, unless the values recur or the dimension is named like
-    a device, and are not suggested.
+    A key that some or all records lack does not work. It is a note if all records have the key but do not have to, if
+    it has fewer than `min_values` values and another dimension has more, or if a table has none, one measure name has
+    nearly all rows, and a dimension has `min_values` values: what queries read because of it is not known. Dimensions
+    with fewer than ten rows per value are event IDs, unless the values recur or the dimension is named like a device,
+    and are not suggested.
 
     ## Why it matters
 
@@ -73,7 +73,7 @@ def weak_partition_key(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Weakness:
-    """What is wrong with the key of a table."""
+    """The problem of a table's partition key."""
 
     message: str
     advice: str
@@ -81,7 +81,7 @@ class _Weakness:
     observed: float
     limit: Limit
     lacks: bool = False
-    """Whether records lack the key."""
+    """Whether some records lack the key."""
 
 
 _MOVE = "This helps where queries ask for single values of a dimension: use the one that most of them filter by."
@@ -123,7 +123,9 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
 
 
 def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weakness | None:
-    """A key that is not a dimension of any record; None if there are no records, or columns are not known."""
+    """The problem of a key that is not a dimension of any record; None if there are no records, or columns are not
+    known.
+    """
     if not measurement.columns or not measurement.rows or not measurement.rows.value:
         return None
     return _Weakness(
