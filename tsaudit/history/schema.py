@@ -39,10 +39,12 @@ base_text: Final = Table(
     "base_text",
     metadata,
     Column("target", String(100), primary_key=True),
-    Column("month", Date, primary_key=True, comment="its first day"),
+    Column("month", Date, primary_key=True, comment="first day of the month"),
     Column("data", LargeBinary, nullable=False, comment="compressed"),
-    Column("root", Date, comment="month of the base that this one is a difference from; null: it is stored by itself"),
-    comment="text that a month's snapshots and findings are stored as differences from",
+    Column(
+        "root", Date, comment="month of the base from which this one is stored as a difference; null: stored by itself"
+    ),
+    comment="base texts, from which the snapshots and findings of a month are stored as differences",
 )
 
 snapshot: Final = Table(
@@ -55,12 +57,14 @@ snapshot: Final = Table(
     Column("audited_at", DateTime, nullable=False),
     Column("tsaudit_version", Text, nullable=False),
     Column("verdict", String(10), nullable=False),
-    Column("schema_complete", Integer, nullable=False, comment="1: databases, measurements, keys all measured"),
+    Column(
+        "schema_complete", Integer, nullable=False, comment="1: databases, measurements, and keys were all measured"
+    ),
     Column("report_url", Text),
     Column("profile", LargeBinary, comment=f"{_PACKED}; null when the target could not be audited"),
     Column("result", LargeBinary, nullable=False, comment=_PACKED),
     UniqueConstraint("target", "day"),
-    comment="one audit of one target; the newest of a day replaces the earlier ones",
+    comment="one audit of one target; a later audit of the same day replaces it",
 )
 
 rule_outcome: Final = Table(
@@ -69,9 +73,9 @@ rule_outcome: Final = Table(
     Column("target", String(100), primary_key=True),
     Column("day", Date, primary_key=True),
     Column("evaluated", Text, nullable=False, comment="codes of the rules that passed or found something"),
-    Column("unknown", Text, nullable=False, comment="codes of the rules that lacked something"),
+    Column("unknown", Text, nullable=False, comment="codes of the rules that failed or lacked something"),
     sqlite_with_rowid=False,
-    comment="kept longer than the snapshot, while it shows since when a rule has been unknown",
+    comment="which rules ran; kept longer than the snapshot if it shows since when a rule has been unknown",
 )
 
 figure: Final = Table(
@@ -84,19 +88,29 @@ figure: Final = Table(
     Column("how", String(10), nullable=False),
     Column("standard_error", Float),
     sqlite_with_rowid=False,
-    comment="every number of a snapshot as a row of its own",
+    comment="the numbers of a snapshot, one per row",
 )
 
 value_set: Final = Table(
     "value_set",
     metadata,
     Column("target", String(100), primary_key=True),
-    Column("subject", Text, primary_key=True, comment="Subject.key of a tag; of a measurement: its series"),
+    Column("subject", Text, primary_key=True, comment="Subject.key of a tag, or of a measurement for its series"),
     Column("day", Date, primary_key=True),
-    Column("whole", Integer, nullable=False, comment="1: the set with this day; 0: what this day changed"),
-    Column("checksum", BigInteger, nullable=False, comment="of the set with this day; the next day must follow it"),
+    Column(
+        "whole",
+        Integer,
+        nullable=False,
+        comment="1: data is the full set including this day; 0: only the day's changes",
+    ),
+    Column(
+        "checksum",
+        BigInteger,
+        nullable=False,
+        comment="checksum of the full set including this day, on which the next row builds",
+    ),
     Column("data", LargeBinary, nullable=False, comment="tsaudit.analysis.values.stored_value_sets"),
-    comment="hashes of all values a tag had, and of all series, with the first and last day each was seen",
+    comment="hashes of all values of a tag, or of all series, with the first and the last day each was seen",
 )
 
 incident_day: Final = Table(
@@ -112,7 +126,7 @@ incident_day: Final = Table(
         "state",
         String(12),
         nullable=False,
-        comment="watching, open, resolved; resolved without opened: it never opened",
+        comment="watching, open, or resolved; resolved with opened null: it never opened",
     ),
     Column("severity", String(10), nullable=False),
     Column("owner", Text, nullable=False),
@@ -123,7 +137,7 @@ incident_day: Final = Table(
     Column("resolved", Date),
     Column("finding", LargeBinary, nullable=False, comment=f"the newest finding: {_PACKED}"),
     Index(None, "target", "day"),
-    comment="state of each incident after each audited day; auditing a day again starts from the day before",
+    comment="state of each incident after each audited day; auditing a day again starts from the previous day",
 )
 
 decision: Final = Table(
@@ -135,70 +149,82 @@ decision: Final = Table(
     Column("owner", Text, nullable=False),
     Column("reason", Text, nullable=False),
     Column("made_at", DateTime, nullable=False),
-    Column("until", Date, comment="last day it holds; null for ack (until resolved) and reopen"),
-    Column("severity", String(10), nullable=False, comment="of the incident when it was made; it covers no worse"),
-    Column("opened", Date, comment="when the incident had opened; an ack ends with that opening"),
-    Column("observed", Float, comment="figure of the finding when it was made; null: it had none"),
-    Column("bound", Float, comment="the figure it covers at most, or at least if less is worse; null: any"),
-    Column("unit", Text, comment="of both figures"),
-    Column("reaction_id", Integer, comment="reaction that made it; null: the command line or another program"),
-    comment="what people said of an incident; rows stay, and only the newest counts",
+    Column("until", Date, comment="last day on which it applies; null for ack (until resolved) and reopen"),
+    Column(
+        "severity",
+        String(10),
+        nullable=False,
+        comment="severity of the incident at the decision; anything more severe is not covered",
+    ),
+    Column("opened", Date, comment="day the incident had opened; an ack applies only to that opening"),
+    Column("observed", Float, comment="figure of the finding at the decision; null: it had none"),
+    Column("bound", Float, comment="highest figure covered, or lowest if lower is worse; null: any"),
+    Column("unit", Text, comment="unit of observed and bound"),
+    Column("reaction_id", Integer, comment="reaction that made the decision; null: a command or another program"),
+    comment="decisions of people about incidents; rows are kept, but only the newest of an incident applies",
 )
 
 delivery: Final = Table(
     "delivery",
     metadata,
-    Column("id", String(36), primary_key=True, comment="UUID; travels in the Slack message's metadata"),
+    Column("id", String(36), primary_key=True, comment="UUID, which is also in the metadata of the Slack message"),
     Column("queued_at", DateTime, nullable=False),
     Column("position", Integer, nullable=False, comment="order of sending"),
     Column("kind", String(10), nullable=False, comment="alert, edit, reply, resolve, confirm, digest"),
-    Column("day", Date, nullable=False, comment="the logical day it speaks of"),
-    Column("thread", Text, nullable=False, comment="what the message is about: owner and target; edits share it"),
-    Column("notifier", String(60), nullable=False, comment="where it goes: slack, or a plug-in's"),
-    Column("channel", Text, nullable=False, comment="as configured; empty with a webhook or without Slack"),
-    Column("payload", Text, nullable=False, comment="JSON: text, blocks, and which incidents it is about"),
+    Column("day", Date, nullable=False, comment="the audited day that the message is about"),
+    Column(
+        "thread", Text, nullable=False, comment="owner and target that the message is about; edits have the same thread"
+    ),
+    Column("notifier", String(60), nullable=False, comment="slack, or the name of another notifier"),
+    Column("channel", Text, nullable=False, comment="channel as configured; empty with a webhook or without Slack"),
+    Column("payload", Text, nullable=False, comment="JSON: text, blocks, and the incidents that the message covers"),
     Column("state", String(10), nullable=False, comment="queued, sending, sent, failed, not_sent, superseded"),
-    Column("parent_id", String(36), comment="the delivery that this one edits or replies to"),
-    Column("sent_channel", Text, comment="where it is now; a channel of Slack by its ID"),
-    Column("sent_id", Text, comment="of the message there, if it can be edited and replied to"),
+    Column("parent_id", String(36), comment="the message that this one edits or replies to"),
+    Column("sent_channel", Text, comment="channel that it was sent to; for Slack, the channel's ID"),
+    Column("sent_id", Text, comment="ID of the sent message, if it can be edited and replied to"),
     Column("attempts", Integer, nullable=False, default=0),
     Column("last_error", Text),
-    Column("claimed_at", DateTime, comment="when the newest call for it began; null before the first"),
+    Column("claimed_at", DateTime, comment="when the newest call to send it began; null before the first"),
     Column("done_at", DateTime),
     Index(None, "kind", "thread"),
     Index(None, "parent_id"),
     Index(None, "position"),
     Index(None, "state", "position"),
-    comment="every message, written before it is sent",
+    comment="messages, stored before they are sent",
 )
 
 reaction: Final = Table(
     "reaction",
     metadata,
     Column("id", Integer, primary_key=True),
-    Column("delivery_id", String(36), nullable=False, index=True, comment="the message that it is on"),
+    Column("delivery_id", String(36), nullable=False, index=True, comment="the message with the reaction"),
     Column("kind", String(10), nullable=False, comment="ack, mute"),
-    Column("person", Text, nullable=False, comment="Slack ID of who decided; the others only agree"),
+    Column(
+        "person",
+        Text,
+        nullable=False,
+        comment="Slack ID of the person who decided; others with the same reaction only agree",
+    ),
     Column("seen_at", DateTime, nullable=False),
-    Column("gone_at", DateTime, comment="when it was seen to have been taken back; null: it is there"),
-    comment="reactions on messages that were read, so that each is acted upon once",
+    Column("gone_at", DateTime, comment="when it was found to be removed; null: it is still there"),
+    comment="reactions that were read on messages, so that each is processed only once",
 )
 
 duration: Final = Table(
     "duration",
     metadata,
     Column("target", String(100), primary_key=True),
-    Column("seconds", Float, nullable=False, comment="of the target's last audit, waiting excluded"),
-    comment="by which targets are dealt to runs that take about as long",
+    Column("seconds", Float, nullable=False, comment="duration of the target's last audit without waiting"),
+    comment="used to distribute targets to runs that take about the same time",
 )
 
 lease: Final = Table(
     "lease",
     metadata,
     Column("name", String(32), primary_key=True, comment="history.lease.identity of the database"),
-    Column("holder", String(32), nullable=False, comment="a new one for each audit"),
-    Column("beat", Integer, nullable=False, comment="moves while the holder is alive"),
-    Column("process", String(100), nullable=False, comment="of the holder, unlike any other; empty: not known"),
+    Column("holder", String(32), nullable=False, comment="a new ID for each audit"),
+    Column("beat", Integer, nullable=False, comment="changes while the holder is alive"),
+    Column("process", String(100), nullable=False, comment="unique identity of the holder's process; empty: not known"),
     Column("who", Text, nullable=False, comment="process and machine, for people"),
-    comment="which databases are being audited, so that no two audits ask one at once",
+    comment="databases being audited, so that no two audits query one at the same time",
 )
