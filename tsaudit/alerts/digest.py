@@ -92,8 +92,8 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
         for owner, found in sorted(by_owner.items()):
             for notifier in notifiers_of(settings):
                 edits = notifier == SLACK and settings.slack.token is not None
-                said = _said(connection, owner, {i.target for i in found}, day, notifier)
-                rest = [i for i in found if not _is_said(i, said, day, edits=edits)]
+                reported = _reported_on(connection, owner, {i.target for i in found}, day, notifier)
+                rest = [i for i in found if not _is_reported(i, reported, day, edits=edits)]
                 if not rest:
                     continue
                 message = digest(day, rest, reports, reported=len(found) - len(rest))
@@ -106,7 +106,7 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Said:
+class _Reported:
     """What the day's other messages to an owner report."""
 
     incidents: frozenset[str]
@@ -115,19 +115,19 @@ class _Said:
     """Targets that have no open incident anymore."""
 
 
-def _said(connection: Connection, owner: str, targets: Iterable[str], day: date, notifier: str) -> _Said:
+def _reported_on(connection: Connection, owner: str, targets: Iterable[str], day: date, notifier: str) -> _Reported:
     rows = deliveries.notifications_on(connection, [thread_of(owner, target) for target in targets], day, notifier)
     ended = frozenset(split_thread(row.thread)[1] for row in rows if row.kind is DeliveryKind.RESOLVE)
-    return _Said(frozenset(fingerprint for row in rows for fingerprint in row.payload["about"]), ended)
+    return _Reported(frozenset(fingerprint for row in rows for fingerprint in row.payload["about"]), ended)
 
 
-def _is_said(incident: Incident, said: _Said, day: date, *, edits: bool) -> bool:
+def _is_reported(incident: Incident, reported: _Reported, day: date, *, edits: bool) -> bool:
     """Whether the day's messages already report the incident. `edits`: whether the notifier edits messages; an edited
     alert also shows incidents that ended while others stay open.
     """
     if incident.resolved is not None:
-        return incident.resolved == day and (edits or incident.target in said.ended)
-    return incident.fingerprint in said.incidents
+        return incident.resolved == day and (edits or incident.target in reported.ended)
+    return incident.fingerprint in reported.incidents
 
 
 def digest(day: date, found: Sequence[Incident], reports: dict[str, str], reported: int = 0) -> Message:

@@ -117,7 +117,7 @@ class _Sender:
                     if (
                         not self.stopped
                         and notifier not in self.down
-                        and self._line(notifier, owner) not in self.blocked
+                        and self._queue_key(notifier, owner) not in self.blocked
                     ):
                         self._handle(delivery, owner)
 
@@ -127,7 +127,7 @@ class _Sender:
             **self.counts, waiting=waiting, errors=tuple(self.errors), out_of_time=tuple(self.out_of_time)
         )
 
-    def _line(self, notifier: str, owner: str) -> tuple[str, str]:
+    def _queue_key(self, notifier: str, owner: str) -> tuple[str, str]:
         """The key of the queue that the owner's messages wait in: those of one Slack channel, or of one owner, are sent
         in order.
         """
@@ -202,7 +202,7 @@ class _Sender:
         """Leave the message, and the following ones in its channel, to the next run."""
         self._record_result(delivery, DeliveryState.SENDING if doubt else DeliveryState.QUEUED, str(error))
         self.errors[str(error)] = None
-        self.blocked.add(self._line(delivery.notifier, owner))
+        self.blocked.add(self._queue_key(delivery.notifier, owner))
         if error.everywhere:
             self.down.add(delivery.notifier)
         if isinstance(error, DeadlineError):
@@ -273,12 +273,12 @@ class _Attempt:
                     return None
                 self.as_text = True
             except MessageGoneError as error:
-                if not self._starts_anew(error):
+                if not self._retries_without_parent(error):
                     return None
             except SetupError as error:
                 if not self._has_moved(error):
                     return error
-                if not self._starts_anew(error):
+                if not self._retries_without_parent(error):
                     return None
             except BusyError as error:
                 self.failure = error
@@ -301,8 +301,10 @@ class _Attempt:
         now = channel_of(self.sender.settings, self.owner)
         return not error.everywhere and self.place.message_id is not None and self.delivery.channel != now
 
-    def _starts_anew(self, error: NotifyError) -> bool:
-        """Whether the message's parent is gone. A reply is then sent as a separate message, and an edit is dropped."""
+    def _retries_without_parent(self, error: NotifyError) -> bool:
+        """Go on without the parent message, which is gone. Returns whether to try again: a reply becomes a separate
+        message, and an edit is dropped.
+        """
         if self.delivery.kind is DeliveryKind.EDIT:
             self._record_result(DeliveryState.SUPERSEDED, error=str(error))
             return False
