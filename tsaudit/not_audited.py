@@ -61,8 +61,8 @@ def unseen(profile: Profile) -> str | None:
 def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
     """Measurements that could not be read at all, by database and name, each with the reason.
 
-    The catalog may list a table and its columns to users who may not read a single row. Where an index lists the tags
-    and fields, it lists only those of stored points, so reading it counts.
+    The catalog may list a table and its columns to users who may not read a single row. An index of series, however,
+    lists only the tags and fields of stored points: whoever can read it has read something.
     """
     if ENGINES[profile.engine].has_series_index:
         return {}

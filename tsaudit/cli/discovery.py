@@ -249,7 +249,7 @@ def _as_written(url: str, text: str) -> str:
 
 
 def _native(address: str) -> str:
-    """The engine that listens on the port, if it can be recognized without HTTP."""
+    """What listens on the port, as far as it can be recognized without HTTP; empty if it is not recognized."""
     from tsaudit.net.port_probe import what_listens
 
     parts = urlsplit(address)

@@ -143,8 +143,8 @@ class Figure:
 
 
 def figure_of(finding: Finding) -> Figure:
-    """The figure that a mute of the finding covers. For a cost that grows every day, it is the amount after a year, so
-    that known growth does not end a mute, but faster growth does.
+    """The figure that a mute of the finding covers. For a cost in bytes, it is the amount after a year, so that known
+    growth does not end a mute, but faster growth does.
     """
     impact = finding.impact
     if impact is not None and impact.currency in _AMOUNTS:

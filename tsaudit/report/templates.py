@@ -63,7 +63,7 @@ def render(template: str, view: Mapping[str, Any]) -> str:
 
 
 def sources() -> tuple[str, ...]:
-    """All sources that determine how a page looks, besides its contents."""
+    """The style sheet, the script, and the templates that determine how every page looks."""
     return tuple(_asset(name) for name in ("style.css", "script.js", "base.html.j2", "rule.html.j2", "rules.html.j2"))
 
 

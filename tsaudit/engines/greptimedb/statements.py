@@ -23,7 +23,7 @@ APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""
 CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
-"""Options that a new table does not inherit: a table's engine is not an option of CREATE TABLE, and the format of new
+"""Options that a new table does not inherit: the engine of a table is not set by an option, and the format of new
 files is best left to the server.
 """
 

@@ -244,7 +244,7 @@ def _cannot_read(draft: Draft, series: Series | None) -> str:
 
 def _identifying_tags(draft: Draft, database_series: int | None) -> Series:
     """The series kept from the listing, reduced to the tags that distinguish them. If only the values of one tag were
-    listed, as many of these values as few enough series have.
+    listed, only so many of these values that they have about `ALL_SERIES_UP_TO` series.
     """
     if known := _values_listed(draft):
         values = known.value
