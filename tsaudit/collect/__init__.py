@@ -52,9 +52,9 @@ def collect(
     `previous`: the newest profile of an earlier day; column roles are kept from it, and so are the expensive facts of
     unchanged measurements. `memory`: the value sets of earlier days; each listing is compared with them and added to
     them, unless it was reused, stopped early, or sampled. `wanted`: facts to collect, along with those they need; None
-    for all. `now`: rows from this time on do not count; None for the present. `deadline`: when to stop querying; None
-    for the budget's deadline, starting now. Failures are gaps in the profile, never raised; only ConnectorError is, if
-    another package's engine cannot be used.
+    for all. `now`: rows from this time on are not counted; None for the current time. `deadline`: when to stop
+    querying; None for the budget's deadline, starting now. Failures become gaps in the profile instead of exceptions;
+    only ConnectorError is raised, if another package's engine cannot be used.
     """
     end = now or utc_now()
     measuring_class = measuring_of(ENGINES[target.engine])
@@ -95,10 +95,10 @@ def collect(
 
 
 def _after(runner: QueryRunner, steps: Sequence[MeasuringStep], drafts: list[Draft]) -> list[Draft]:
-    """The drafts after the steps, without the rows that were read for them."""
+    """The drafts after all the steps, without the rows that the steps have read."""
     for step in steps:
         if step.prefetch:
-            # Whatever it stumbles over, the step says with which measurement.
+            # If prefetching fails, the step itself fails too, and leaves a gap that names the measurement.
             with suppress(Exception):
                 step.prefetch(drafts)
         drafts = runner.each(contained(runner, step.fact, step.run), drafts)

@@ -1,6 +1,6 @@
-"""Asks about several measurements with one statement, on engines that can do that (`Engine.batched_facts`).
+"""Queries several measurements with one statement, on engines that support it (`Engine.batched_facts`).
 
-Only what is known to be small is queried together: what is suspicious keeps a statement of its own.
+Only measurements known to be small are queried together; any that may be large gets a statement of its own.
 """
 
 from __future__ import annotations
@@ -14,21 +14,27 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.facts.given import OfMeasurement
 
 SERIES_PER_STATEMENT: Final = 1000
-"""Listing this many series takes InfluxDB about as long as one more statement does."""
+"""Listing this many series takes InfluxDB about as long as the overhead of one more statement."""
 _MOST_MEASUREMENTS: Final = 100
 _MOST_SERIES: Final = 2_000
-"""InfluxDB opens a cursor per series and shard for rows."""
+"""Most series in one statement: InfluxDB opens a cursor per series and shard to read rows."""
 _MOST_TABLES: Final = 100
 _MOST_ROWS: Final = 100_000
-"""Reading this many rows takes longer than the statement itself, wherever the server is."""
+"""Most rows of the tables in one statement: reading more takes longer than the overhead of a statement, wherever the
+server is.
+"""
 _MOST_COLUMNS: Final = 2_000
-"""Of all tables in a statement: servers plan one of many wide tables for seconds."""
+"""Most columns of all tables in one statement: servers take seconds to plan a statement about many wide tables."""
 _MOST_RELATIONS: Final = 200
-"""Tables and their indexes: PostgreSQL locks all of them, and by default has room for 6,400 locks of all sessions."""
+"""Most tables and indexes in one statement: PostgreSQL locks all of them, and by default has room for 6,400 locks
+across all sessions.
+"""
 _MOST_VALUES: Final = 10_000_000
-"""Of a response, at most: a bigger one may be dropped, and the server would have read everything twice."""
+"""Most values in one response: a larger response may be dropped, and the server would have read everything twice."""
 _SPARE: Final = 2
-"""Columns read together that a measurement may lack, beside half as many as it has: each costs a null per row."""
+"""Columns that a measurement may lack among those read together, in addition to half as many as it has: each missing
+one costs a null per row.
+"""
 
 
 def prefetch_database_listing(
@@ -38,9 +44,9 @@ def prefetch_database_listing(
     series: Mapping[str, int],
     unwanted: Mapping[str, int],
 ) -> None:
-    """List all tag sets of a database with one statement, unless there are too many, or most are not wanted.
+    """List all tag sets of a database with one statement, unless there are too many, or most of them are not needed.
 
-    `series`: database to its series count, as far as it is known. `unwanted`: database to the series, at most, of the
+    `series`: database to its series count, where known. `unwanted`: database to an upper bound on the series of the
     measurements that are not listed.
     """
     if "series_listing" not in runner.engine.batched_facts:
@@ -62,7 +68,8 @@ def prefetch_rows(
 ) -> None:
     """Query a fact about the rows of several measurements at once.
 
-    `drafts`: with few series, and known columns. `most_rows`: in the response about each of them.
+    `drafts`: measurements with few series and known columns. `most_rows`: the most rows that the response has for each
+    of them.
     """
     if fact in runner.engine.batched_facts:
         sound = [draft for draft in drafts if not _has_failed(runner, draft)]
@@ -84,13 +91,13 @@ def prefetch_tables(
 ) -> None:
     """Query a fact about the rows of several small tables at once.
 
-    `shape`: equal for tables whose responses have as many columns, of the same types.
+    `shape`: equal for tables whose responses have the same number of columns, of the same types.
     """
     if fact not in runner.engine.batched_facts:
         return
     alike: dict[Hashable, list[Draft]] = defaultdict(list)
     for draft in drafts:
-        # With statistics, it may be too big to read, whatever its estimate says.
+        # If the table has statistics, it may be too big to read, whatever its estimate says.
         is_small = draft.columns and draft.roles_known and draft.statistics is None
         if is_small and not draft.unreadable and not _has_failed(runner, draft):
             alike[draft.database, shape(draft)].append(draft)
@@ -107,8 +114,8 @@ def _has_failed(runner: QueryRunner, draft: Draft) -> bool:
 
 
 def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
-    """Groups of tables with few rows, columns and indexes in all. A table with many rows, or nobody knows how many, is
-    in none.
+    """Groups of tables that together have few rows, columns and indexes. Tables with many rows, or with an unknown
+    number of rows, are in no group.
     """
     group: list[Draft] = []
     sizes = [0, 0, 0]
@@ -157,7 +164,7 @@ def _alike(drafts: Sequence[Draft], most_rows: int) -> Iterator[list[Draft]]:
 
 
 def _columns(draft: Draft) -> dict[str, str]:
-    """Each tag and field with its type. A field with several types has one that no other measurement shares."""
+    """Each tag and field with its type. A field with several types is given a type that no other measurement has."""
     fields = {
         f"field {field.key}": field.types[0] if len(field.types) == 1 else f"several in {draft.name}"
         for field in draft.fields

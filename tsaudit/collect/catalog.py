@@ -52,22 +52,24 @@ class Outline:
     unused_settings: tuple[UnusedSetting, ...]
 
     def series_at_most(self) -> dict[str, int]:
-        """Database to its series count; for a retention policy, that of all policies together. As far as they are
-        known.
+        """Database to its series count; for a retention policy, the count of all policies together. Databases whose
+        count is unknown are left out.
         """
         counts = {database.name: database.series.value for database in self.databases if database.series}
         whole = {database.name: counts.get(database.policy_of or database.name) for database in self.databases}
         return {name: count for name, count in whole.items() if count is not None}
 
     def series_not_listed(self, reused: Sequence[Draft]) -> dict[str, int]:
-        """Database to the series, at most, of the measurements that are not examined. `reused`: not examined again."""
+        """Database to an upper bound on the series of the measurements that are not examined. `reused`: measurements
+        that are not examined again.
+        """
         series, unwanted = self.series_at_most(), defaultdict[str, int](int)
         for draft in reused:
             unwanted[draft.database] += draft.measurement.series.value if draft.measurement.series else 0
         known = Counter(draft.database for draft in self.drafts)
         for listed in self.listed:
             if known[listed.database] < listed.measurements:
-                # Nobody knows how many of the database's series those have that are left out.
+                # How many of the database's series belong to the measurements left out is unknown.
                 unwanted[listed.database] = series.get(listed.database, 0)
         return unwanted
 
@@ -77,9 +79,9 @@ class Databases:
     """The databases to audit, and those that the server lists."""
 
     audited: Mapping[str, Audited]
-    """By name."""
+    """The databases to audit, by name."""
     listed: frozenset[str] | None
-    """None if the server did not list any."""
+    """The databases that the server lists; None if it did not list any."""
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -137,8 +139,8 @@ def outline(
     queried: frozenset[str],
     previous: Mapping[tuple[str, str], Measurement],
 ) -> tuple[Database, list[Draft], list[str] | None]:
-    """One database with its own figures, its measurements as known from the catalog and index, and the names of all its
-    measurements, including those not in scope; None in place of names that were not listed.
+    """One database with its own figures, its measurements as the catalog and the index show them, and the names of all
+    its measurements, including those not in scope; None in place of the names if they could not be listed.
 
     `known`: the result of `databases`. `previous`: (database, name) to the measurements of the previous profile.
     """
@@ -181,7 +183,8 @@ def outline(
         runner.gap_in_all(queried - {"measurements"}, Reason.OVER_BUDGET, detail, name)
     as_of = earlier_days.as_of(runner.window)
     estimates = _estimates(runner, name, chosen) if "row_estimate" in queried else {}
-    # A version that knows more facts measures again: facts missing from the previous profile would look like a pass.
+    # The list of facts is part of the fingerprint, so that a new version with more facts measures again: with a reused
+    # profile, the missing facts would look like a pass.
     settings = [sorted(queried), sorted(FACTS), str(runner.target.window)]
     if "column_statistics" in queried:
         settings.append(str(runner.target.budget.max_scan_rows))
@@ -195,7 +198,7 @@ def outline(
         draft = replace(draft, policies=policies, is_divided=audited.is_divided, previous=before)
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:
-            # A series that is added to another policy does not change anything that is cheap to query.
+            # Adding a series to another policy does not change anything that is cheap to query.
             state = None
         further = [*settings, repr(runner.target.columns.get(measurement))]
         outlined = replace(
@@ -214,7 +217,7 @@ def outline(
 
 
 def _without_columns(runner: QueryRunner) -> str:
-    """Why a listed table is not known to be empty."""
+    """Explains that a table listed without columns is not necessarily empty."""
     package = ENGINES[runner.target.engine].package
     see = "" if package else f": see sql/{runner.target.engine}/grants.md"
     return f"the server lists it without columns; it was never written to, or the user may not read it{see}"
@@ -233,14 +236,16 @@ def _estimates(runner: QueryRunner, database: str, chosen: list[str]) -> dict[st
 
 
 def _state(estimate: Row | None) -> int | str | None:
-    """A value that changes when rows are written; None if nothing shows that."""
+    """A value that changes when rows are written; None if the engine reports no such value."""
     return None if estimate is None else estimate.get("state", estimate["rows"])
 
 
 def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:
-    """The measurement's cheap state in 16 hex digits; empty if nothing cheap shows whether it has changed.
+    """A hash, in 16 hex digits, of what is cheap to query about the measurement; empty if that cannot show whether it
+    has changed.
 
-    `settings`: those that affect its expensive facts; when they change, old figures are not reused.
+    `state`: from `_state`. `settings`: the settings that affect its expensive facts; when they change, old figures are
+    not reused.
     """
     if state is None:
         return ""
@@ -282,8 +287,10 @@ def profile_of(
 def of_target(
     runner: QueryRunner, queried: frozenset[str]
 ) -> tuple[ServerStatus | None, tuple[StoredQuery, ...] | None, Storage | None]:
-    """What is known about the target as a whole; None for what it does not tell, or left a gap."""
-    # What the server itself says is wrong comes before anything that costs something.
+    """The server's status, its stored queries, and the storage of the target as a whole; None for each that the server
+    does not report, or that left a gap.
+    """
+    # First of all, what the server itself reports as wrong, because everything after it costs more.
     status = _server_status(runner, queried)
     stored = _stored_queries(runner) if "scheduled_queries" in queried else None
     return status, stored, _target_storage(runner) if "target_storage" in queried else None
@@ -305,7 +312,7 @@ def _stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
 
 
 def _server_status(runner: QueryRunner, queried: frozenset[str]) -> ServerStatus | None:
-    """The limits and counters of the server; None if it tells the user none, or a gap was left."""
+    """The limits and counters of the server; None if it shows the user none, or a gap was left."""
     fact = next((fact for fact in ("server_status", "server_counters") if fact in queried), None)
     rows = rows_of(runner, fact, OfTarget()) if fact else None
     if not rows:
@@ -353,7 +360,7 @@ def _declared_of(runner: QueryRunner, database: str) -> tuple[DeclaredColumn, ..
 
 
 def _kept_of(runner: QueryRunner, database: str) -> KeptPoints | None:
-    """What is left of the points that the server accepted; None if it is not known."""
+    """How many of the points that the server accepted it still has; None if unknown."""
     rows = rows_of(runner, "kept_points", OfDatabase(database=database))
     if not rows:
         return None
@@ -361,7 +368,9 @@ def _kept_of(runner: QueryRunner, database: str) -> KeptPoints | None:
 
 
 def _series_of(runner: QueryRunner, database: str) -> tuple[Count | None, Count | None]:
-    """The number of series as tag sets, and as tag sets with their fields: an engine counts one or the other."""
+    """The number of series, counted as tag sets, and counted as combinations of tag set and field: an engine counts one
+    or the other, and the other is None.
+    """
     rows = rows_of(runner, "database_series", OfDatabase(database=database))
     if not rows:
         return None, None

@@ -1,4 +1,6 @@
-"""The ways to ask for a fact about rows: all that is wanted, then less and less, for `QueryRunner.first_answered`."""
+"""Ever cheaper ways to query a fact about rows: everything wanted, then less and less, for
+`QueryRunner.first_answered`.
+"""
 
 from __future__ import annotations
 
@@ -10,15 +12,15 @@ from tsaudit.model.facts.given import OfBuckets, OfDocuments, OfMeasurement, OfR
 
 _PARTS: Final = (4, 16, 64, 256)
 _FEWEST_ROWS: Final = 100
-"""Fewer show little."""
+"""Fewest rows to ask for: a smaller sample shows too little."""
 
 About = TypeVar("About", bound=OfMeasurement)
 Limited = TypeVar("Limited", OfRowSample, OfDocuments, OfBuckets)
 
 
 def shorter(given: About) -> Iterator[About]:
-    """The whole window, then the newest parts of it: engines that keep rows by time read less then. Of a table of which
-    only a part may be read, smaller parts.
+    """The whole window, then smaller and smaller newest parts of it: engines that store rows by time then read less.
+    For a table of which only a part may be read, smaller and smaller parts.
     """
     yield given
     part: TablePart | None = getattr(given, "partial_scan", None)
@@ -30,7 +32,7 @@ def shorter(given: About) -> Iterator[About]:
 
 
 def fewer(given: Limited) -> Iterator[Limited]:
-    """As many rows as are wanted, then fewer."""
+    """The number of rows wanted, then fewer."""
     yield given
     for by in _PARTS:
         if given.limit // by >= _FEWEST_ROWS:
@@ -38,10 +40,12 @@ def fewer(given: Limited) -> Iterator[Limited]:
 
 
 def fewer_and_shorter(given: OfRowSample) -> Iterator[OfRowSample]:
-    """Fewer rows, in case they are wide; then those of the newest parts of the window, in case they are many."""
+    """Fewer rows, in case rows are wide; then fewer rows from the newest parts of the window, in case there are many
+    rows.
+    """
     sizes = list(fewer(given))
     yield from sizes
-    # So many ways would take longer than the audit may: of the parts only a few, with as few rows as show enough.
+    # All combinations would take longer than the audit may, so only a few parts are tried, with a small number of rows.
     few = sizes[min(2, len(sizes) - 1)]
     _whole, *parts = shorter(few)
     yield from parts[1::2]

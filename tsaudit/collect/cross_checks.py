@@ -2,8 +2,8 @@
 
 Figures that come from different statements should agree. A difference within a pair's tolerance is expected: statistics
 lag, and rows arrive between two statements. If it is larger, one of the two is wrong and there is no way to tell which:
-both get a gap that names both figures and both queries, and neither counts as exact any more. A profile without any
-rows, or with a table that has no time or tags to distinguish its rows, contradicts itself, too.
+both get a gap that names both figures and both queries, and neither is reported as exact any more. A profile without
+any rows, or with a large table that has neither time nor tags, is also considered contradictory.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class ComparedFigure:
     noun: str
     """What was counted, in the singular."""
     which: str
-    """Which of them; empty for all. The text after `3,005 rows ...`."""
+    """Restricts what was counted: the text after `3,005 rows ...`; empty if everything was."""
     value: float
     fact: str
     """The fact that the figure belongs to; a gap is left in it."""
@@ -53,12 +53,12 @@ class CrossCheck:
 
     database: str
     measurement: str | None
-    """None: about the database as a whole."""
+    """The measurement; None if the figures are about the database as a whole."""
     first: ComparedFigure
     relation: Relation
     second: ComparedFigure
     allowed_ratio: float | None = None
-    """Replaces the pair's tolerance, for an engine with its own."""
+    """Overrides the pair's tolerance; None to use that one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,17 +69,21 @@ class Pair:
     compared: Callable[[Profile, Profile | None], Iterator[CrossCheck]]
     """(profile, previous profile) to the possible comparisons."""
     allowed_ratio: float
-    """Relative to the larger figure."""
+    """The tolerance, relative to the larger figure."""
     allowed: float
-    """The minimum tolerance for small figures. A difference between none and some is never tolerated."""
+    """The minimum tolerance, for small figures. A difference between zero and nonzero is never tolerated."""
     needs: frozenset[str]
-    """Without these facts, missing items were not looked for."""
+    """The pair is only compared if these facts were collected; otherwise, items are missing because nobody looked for
+    them.
+    """
     reason: str
     """Why the two may differ by this much; shown in docs/engines.md."""
 
 
 _BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
-"""Counts of all rows within the window; in InfluxDB, they count the values of one field."""
+"""Prefixes of query names that count all rows within the window. Elsewhere, as in InfluxDB, a count is of the values of
+one field.
+"""
 
 
 def _figure(noun: str, which: str, count: Count, fact: str) -> ComparedFigure:
@@ -98,8 +102,8 @@ def _interval(source: Source) -> str:
 def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
     """Series listed one measurement at a time, compared with the database's own count.
 
-    The database counts a series once, even if it is in several retention policies: then the two figures are bounds of
-    each other.
+    The database counts a series once, even if it is in several retention policies: in that case, each figure is only a
+    bound for the other.
     """
     for database in profile.wholes:
         inside = profile.inside(database)
@@ -144,13 +148,13 @@ def _is_whole(profile: Profile, database: Database) -> bool:
 
 
 def _at_least(counts: Iterable[Count]) -> bool:
-    """Whether one of them covers only a part of its series."""
+    """Whether any of the counts covers only a part of the series."""
     return any(count.source.how is How.SAMPLED for count in counts)
 
 
 def _rows_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
-    """Rows read, if the whole window was read, compared with rows counted; if there were more, the count is a
-    minimum.
+    """Rows read, compared with rows counted if the whole window was read. If more rows were available than were read,
+    the number read is a minimum.
     """
     unread = _places(profile, "row_sample")
     for m in profile.measurements:
@@ -174,7 +178,7 @@ Places = Set[tuple[str | None, str | None]]
 
 
 def _places(profile: Profile, fact: str) -> Places:
-    """The locations where the fact has gaps, computed once for all measurements."""
+    """The places where the fact has gaps: computed once for all measurements."""
     return {(gap.database, gap.measurement) for gap in profile.gaps_for(fact)}
 
 
@@ -187,7 +191,7 @@ def _by_scan(count: Count) -> bool:
 
 
 def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
-    """Series listed from rows: not more than the rows, and at least one if there are rows."""
+    """Series listed from rows: there cannot be more series than rows, and at least one series if there are rows."""
     for m in profile.measurements:
         if m.series is None or m.rows is None or not m.tags or not (_is_exact(m.series) and _is_exact(m.rows)):
             continue
@@ -226,7 +230,7 @@ def _documents_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]
 
 
 _FEWEST_ASKED_FOR: Final = 100
-"""Regardless of the budget: if fewer documents were read, there were no more."""
+"""The fewest documents that are ever requested, whatever the budget: if fewer were read, the collection has no more."""
 
 
 def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
@@ -339,7 +343,7 @@ PAIRS: Final = (
 T = TypeVar("T")
 
 _STANDARD_ERRORS: Final = 3.0
-"""An estimate may be off by this many of its standard errors."""
+"""An estimate may differ from the true value by this many standard errors."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -376,7 +380,7 @@ def disagreements(
 
 
 def cross_checked(profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None) -> Profile:
-    """The profile with a gap for each contradicted figure, none of which is exact any more. Parameters as for
+    """The profile with a gap for each contradicted figure; those figures become estimates. Parameters as for
     `disagreements`.
     """
     found = list(disagreements(profile, previous, queried))
@@ -399,7 +403,9 @@ def cross_checked(profile: Profile, previous: Profile | None = None, queried: fr
 
 
 def inexact(value: T, query: str, words: str) -> T:
-    """The dataclass, with all exact figures from this query turned into estimates, at any depth."""
+    """The dataclass, with all exact figures from this query turned into estimates, at any depth. `words`: the reason,
+    added to their scope.
+    """
     if isinstance(value, Source):
         if value.query != query or value.how is not How.EXACT:
             return value
@@ -415,7 +421,7 @@ def inexact(value: T, query: str, words: str) -> T:
 
 
 def marked(subject: T, found: Iterable[Disagreement]) -> T:
-    """The subject of which no contradicted figure is exact, each with what contradicts it."""
+    """The subject, with each contradicted figure turned into an estimate that names the contradicting figure."""
     for one in found:
         first, second = one.compared.first, one.compared.second
         subject = inexact(subject, first.query, f"{CONTRADICTED} {second}")
@@ -435,7 +441,7 @@ def _agree(pair: Pair, compared: CrossCheck) -> bool:
 
 
 MANY_ROWS: Final = 1000
-"""From this many rows on, a table without time and tags is not a list of settings."""
+"""A table without time and tags that has at least this many rows is not a list of settings."""
 _OF_ROWS: Final = frozenset({"null_counts", "row_sample", "row_count", "measure_name_counts"})
 _OF_SERIES: Final = frozenset({"series_listing"})
 
@@ -446,7 +452,9 @@ def without_unusable_figures(profile: Profile, queried: frozenset[str]) -> Profi
 
 
 def _without_time(profile: Profile, queried: frozenset[str]) -> Profile:
-    """Replaces the series count of a table with many rows but neither time nor tags: it may be one series or many."""
+    """Replaces the series count of a table with many rows but neither time nor tags: it may contain one series or many.
+    Adds gaps.
+    """
     found = {(m.database, m.name): _no_time(m) for m in profile.measurements if _is_shapeless(m)}
     facts = sorted(queried & (_OF_SERIES | {"null_counts"}))
     gaps = {Gap(fact, Reason.UNSUPPORTED, text, *where) for where, text in found.items() for fact in facts}
@@ -479,7 +487,9 @@ def _no_time(m: Measurement) -> str:
 
 
 def _without_rows(profile: Profile, queried: frozenset[str]) -> Profile:
-    """Adds a gap if no row was seen on a server that has rows: then nothing was measured, whatever its indexes show."""
+    """Adds gaps if no row was seen on a server that evidently has rows: then nothing was measured, whatever its indexes
+    show.
+    """
     looked = [m for m in profile.measurements if m.time_column is not None]
     if not looked or any(_saw_rows(m, queried) for m in looked):
         return profile
@@ -491,7 +501,7 @@ def _without_rows(profile: Profile, queried: frozenset[str]) -> Profile:
         f"no measurement has a row from {span(window.start, window.end)}, although "
         f"{evidence}: check the clocks of this machine and of the writers, or set a longer `window`"
     )
-    # An index lists series whatever the time of their rows; a listing from rows found none.
+    # An index lists series whatever the time of their rows, so its listing is still valid; a listing from rows is not.
     by_rows = "columns" in profile.facts
     facts = queried & (_OF_ROWS | _OF_SERIES if by_rows else _OF_ROWS)
     return dataclasses.replace(
@@ -516,7 +526,7 @@ def _evidence(profile: Profile, m: Measurement) -> str:
     """The evidence that the measurement has rows; empty if there is none."""
     name = f"{m.database}/{m.name}"
     if ENGINES[profile.engine].infers_roles or m.rows_total is not None:
-        # Rows outside the window were looked for, and rows found there left a gap.
+        # If the sample was empty, rows outside the window were already looked for, and any found there left a gap.
         inconsistent = any(gap.reason is Reason.INCONSISTENT for gap in profile.gaps_for("row_sample", m))
         return f"{name} has some outside it" if inconsistent else ""
     if m.series is not None and m.series.value:

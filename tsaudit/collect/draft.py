@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 LONGEST: Final = 1000
-"""Characters read per string: enough to find out what it is, even if a column contains documents."""
+"""Most characters read of each string: enough to recognize what it contains, even if the column contains documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,12 +26,13 @@ class PartialScan:
     """The rows of a big table that may be read."""
 
     newest: bool
-    """The newest rows, from an index; otherwise those on pages selected at random, the same pages each time."""
+    """True: the newest rows, from an index. False: rows on pages selected at random, the same pages each time."""
     rows: int | None
-    """Within the window, according to the planner; None if it has no statistics of the time."""
+    """Number of rows within the window, as estimated by the planner; None if it has no statistics of the time column.
+    """
     rows_all: int
     most: int
-    """Rows that one statement may read."""
+    """Most rows that one statement may read."""
 
     def of(self, rows: int) -> TablePart:
         """The parameters for reading this many rows within the window."""
@@ -50,15 +51,15 @@ class ColumnStatistics:
 
     distinct: int | None
     at_least: bool
-    """`distinct` covers only a part of the rows."""
+    """True if `distinct` is only a lower bound, because it covers a part of the rows."""
     null_ratio: float | None
     common_values: tuple[str, ...]
     sampled_rows: int
     """The number of rows they were computed from, unless the table has fewer."""
     analysed_at: datetime | None
-    """When; None if never, or if the engine has forgotten."""
+    """When they were computed; None if never, or if the engine no longer knows."""
     changed_ratio: float | None
-    """Rows written since, as a share of all rows; None if not counted."""
+    """Rows written since then, as a share of all rows (0-1); None if not counted."""
 
 
 class About(TypedDict):
@@ -80,11 +81,11 @@ class Draft:
     """One measurement as far as it is known. Steps take one and return one with more information."""
 
     measurement: Measurement
-    """What goes into the profile. Everything else here is only for the steps."""
+    """The part that goes into the profile. Everything else in this class is only for the steps."""
     is_indexed: bool = False
     """Whether its tags and tag sets come from an index, which has no window."""
     columns: tuple[Column, ...] = ()
-    """As in the catalog; empty for an engine that declares tags and fields itself."""
+    """Its columns as in the catalog; empty for an engine that declares tags and fields itself."""
     referred_to: bool = False
     """Whether foreign keys of other tables refer to it."""
     never_source: Mapping[str, str] = field(default_factory=dict)
@@ -92,33 +93,40 @@ class Draft:
     time: TimeColumn | None = None
     """The time column, and how it stores times; see `with_time`."""
     roles_known: bool = True
-    """False if the roles of its columns could not be determined: nothing more can be queried then."""
+    """False if the roles of its columns could not be determined: then nothing more is queried about it."""
     policies: tuple[str, ...] = ()
     """Retention policies of its database (InfluxDB)."""
     is_divided: bool = False
-    """Its database is one of several retention policies, and its tag keys are those of all of them."""
+    """Whether its database is one of several retention policies; its tag keys are then those of all policies together.
+    """
     previous: Measurement | None = None
     """The same measurement in the previous profile."""
     reused: bool = False
-    """Its expensive facts were reused from the previous profile."""
+    """Whether its expensive facts were reused from the previous profile."""
     statistics: Mapping[str, ColumnStatistics] | None = None
     """Column to the engine's statistics about it; None if the whole table may be read without checking."""
     partial_scan: PartialScan | None = None
-    """Which of its rows may be read; None: all within the window."""
+    """Which of its rows may be read; None: all rows within the window."""
     unreadable: Gap | None = None
-    """Why none of its rows are read: the user may not, its columns are not known, or the cost of reading is not."""
+    """Why none of its rows are read: the user may not read them, or the columns or the cost of reading are unknown.
+    None if rows may be read.
+    """
     listing_window: Window | None = None
     """The period that the listing of its tag sets covers; None before there is one."""
     some_series: Sequence[Mapping[str, str | None]] = ()
-    """A few of its tag sets, evenly selected from the listing, even if it was stopped; or see `read_by`."""
+    """A few of its tag sets, selected evenly from the listing, even from a listing that was stopped early; or values of
+    one tag, see `read_by`.
+    """
     read_by: str = ""
-    """The tag of which `some_series` has values, because whole tag sets are not known; empty if they are."""
+    """The tag whose values are in `some_series`, because whole tag sets are not known; empty if they are."""
     sample: ReadRows | None = None
-    """The newest rows; see `read`."""
+    """The newest rows; see `read`. None if none were read."""
     sample_limit: int = 0
-    """How many rows were asked for at most."""
+    """The number of rows requested for the sample."""
     sampled_since: datetime | None = None
-    """The start of the rows read, if later than the window's start; None for the whole window."""
+    """The start of the period that the sample covers, if later than the window's start; None if it covers the whole
+    window.
+    """
     sampled_series: int = 0
     """The number of series whose rows were read; 0 for all."""
 
@@ -149,11 +157,11 @@ class Draft:
 
     @property
     def estimated_rows(self) -> int | None:
-        """The rows of any time, according to the engine."""
+        """The number of all rows, whatever their time, according to the engine; None if unknown."""
         return self.measurement.rows_total.value if self.measurement.rows_total else None
 
     def about(self, window: Window) -> About:
-        """The parameters of every query about it. `window`: applies unless it has one of its own."""
+        """The parameters that all queries about it have. `window`: the period, unless the measurement has its own."""
         window = self.measurement.own_window or window
         return {
             "database": self.database,
@@ -190,7 +198,7 @@ class Draft:
 
     @property
     def is_read_whole(self) -> bool:
-        """Whether the sample has all rows within the window, of the series it was taken from."""
+        """Whether the sample contains all rows within the window, for the series it was taken from."""
         if self.sample is None:
             return self.partial_scan is None
         in_order = self.partial_scan is None or (self.partial_scan.newest and self.sample.num_rows > 0)
@@ -198,13 +206,13 @@ class Draft:
 
     @property
     def is_too_big(self) -> bool:
-        """Whether only a part of its rows may be read: not if the newest ones turned out to be all of the window,
-        whatever the planner expected.
+        """Whether only a part of its rows may be read: False also if the newest rows turned out to be all rows within
+        the window, contrary to the planner's estimate.
         """
         return self.partial_scan is not None and not self.is_read_whole
 
     def with_time(self, time: TimeColumn | None) -> Draft:
-        """The draft with this time column; None: it has none."""
+        """The draft with this time column; None if it has none."""
         return replace(
             self,
             time=time,

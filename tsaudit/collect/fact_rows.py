@@ -25,7 +25,7 @@ _NAMED_BY: Final = {
     "storage": ("measurement",),
     "activity": ("measurement",),
 }
-"""Lists in which each thing has one row, and the columns that name it."""
+"""Facts that are lists in which each item has one row, with the columns that identify the item."""
 
 
 def each_of(runner: QueryRunner, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
@@ -65,7 +65,8 @@ def rows_of(runner: QueryRunner, fact: str, given: Given, measurement: str | Non
     """The rows of a fact about the target or a database; None if a gap was left. `measurement`: the queried
     measurement, if each is queried separately.
 
-    If a list names something twice, the first row counts, and a gap says so: nobody knows which of them is right.
+    If a list contains an item twice, the first row is used, and a gap says so, because there is no way to know which
+    one is right.
     """
     rows: list[Row] = []
 
@@ -99,7 +100,7 @@ def _about(runner: QueryRunner, database: str, names: list[str]) -> OfMeasuremen
 
 
 def single_value(column: pa.Array) -> Any:
-    """The single value of a column; times to the microsecond, as Python keeps them."""
+    """The only value of a column. Times are cut to microseconds, the precision of Python's datetime."""
     import pyarrow as pa
 
     if pa.types.is_timestamp(column.type):

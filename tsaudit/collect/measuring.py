@@ -1,7 +1,7 @@
 """How the measurements of an engine are measured.
 
-`Measuring` is the way of tables with columns, as in SQL databases. An engine that differs has a subclass in its own
-package (`Engine.measuring`), which overrides what is different.
+`Measuring` is for tables with columns, as in SQL databases. An engine that differs has a subclass in its own package
+(`Engine.measuring`) that overrides the differences.
 """
 
 from __future__ import annotations
@@ -34,31 +34,37 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringStep:
-    """A step for each measurement; it is completed for all of them before the next one, unless it `keeps_rows`."""
+    """A step that is run for each measurement. It is completed for all measurements before the next step begins, unless
+    it `keeps_rows`.
+    """
 
     fact: str
     """The fact in which a failure of the step leaves a gap."""
     run: Callable[[Draft], Draft]
     prefetch: Callable[[Sequence[Draft]], None] | None = None
-    """What to query about several measurements at once, before the step is run for each of them."""
+    """Queries several measurements at once, before the step is run for each of them; None if there is nothing to
+    prefetch.
+    """
     keeps_rows: bool = False
-    """Whether rows are kept for the next step: then both are completed for one part of many measurements before the
-    next part, so that not all rows are in memory.
+    """Whether rows are kept for the next step. Consecutive steps that keep rows are all completed for one group of
+    measurements before the next group, so that not all rows are in memory at once.
     """
 
 
 @dataclass(frozen=True, slots=True)
 class MeasuringContext:
-    """What the steps of one audit know beside the measurement."""
+    """What the steps of one audit know in addition to the measurement."""
 
     queried: frozenset[str]
     """The query files to run."""
     database_series: Mapping[str, int]
-    """Database to its series count, if the engine counts them; for a retention policy, that of all of them."""
+    """Database to its series count, if the engine counts series; for a retention policy, the count of all policies
+    together.
+    """
     unlisted_series: Mapping[str, int]
-    """Database to the series, at most, of the measurements that are not examined, or not again."""
+    """Database to an upper bound on the series of the measurements that are not examined, or not examined again."""
     comparison: Comparison | None
-    """What complete listings are compared with; None for nothing."""
+    """Compares complete listings with those of earlier days; None if there are none to compare with."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +77,9 @@ class Audited:
     policy_of: str = ""
     """See `profile.Database`."""
     is_divided: bool = False
-    """Other retention policies of the database are audited, too."""
+    """Whether other retention policies of the database are audited, too."""
     unknown: Gap | None = None
-    """Why its contents are unknown, so that nothing can be queried."""
+    """Why its contents are unknown, so that nothing can be queried; None if they are known."""
 
     @property
     def path(self) -> tuple[str, ...]:
@@ -89,10 +95,10 @@ class RowSlice:
     tags: Mapping[str, pa.ChunkedArray]
     source: Source
     whole: bool
-    """Whether it has all rows of each time."""
+    """Whether the slice contains all rows of each of its times."""
     statement: str
     within: str = ""
-    """The tag of which only rows of one value were read; empty for all rows."""
+    """The tag by one value of which the rows were selected; empty for all rows."""
 
 
 def contained(runner: QueryRunner, fact: str, step: Callable[[Draft], Draft]) -> Callable[[Draft], Draft]:
@@ -127,7 +133,7 @@ class Measuring:
     """
 
     lists_columns: ClassVar[bool] = True
-    """Whether the catalog lists columns, whatever their role: a table without any is then a gap."""
+    """Whether the catalog lists columns, whatever their role: if so, a table without columns leaves a gap."""
     uses_column_settings: ClassVar[bool] = True
     """Whether `columns` in tsaudit.yaml has an effect."""
     decided: ClassVar[frozenset[str]] = frozenset({"series_listing", "null_counts", "row_sample"})
@@ -154,19 +160,22 @@ class Measuring:
         return {name: Audited(name) for name in wanted}
 
     def listed(self, database: str, name: str) -> Draft:
-        """A measurement of which only the name is known, and what is the same for all of the engine's."""
+        """A measurement of which only the name is known, with the properties that all the engine's
+        measurements share.
+        """
         return Draft.new(database, name)
 
     def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
         """Measurements with their columns, tags, and fields from the catalog or the index; None if a gap was left.
 
-        Those that are not in it get `listed`.
+        `listed` creates the measurements that are missing in the result.
         """
         described = each_of(self.runner, "columns", database, names)
         if described is None:
             return None
         columns = {name: tuple(map(_column, rows)) for name, rows in described.items() if rows is not None}
-        # A row that refers to another one of its own table, such as the state before, makes no thing of it.
+        # A row that refers to another row of its own table, such as the state before it, does not make that row an
+        # entity.
         referred = {c.refers_to for name, own in columns.items() for c in own if c.refers_to != name}
         drafts: dict[str, Draft] = {}
         for name, rows in described.items():
@@ -183,10 +192,10 @@ class Measuring:
         return True
 
     def with_catalog(self, database: str, drafts: list[Draft], queried: Set[str]) -> list[Draft]:
-        """The measurements of one database with the other information in the catalog."""
+        """The measurements of one database, with the rest of the catalog's information about them."""
         runner, measured = self.runner, [draft.name for draft in drafts if self.is_measured(draft)]
         answers = {f: rows_about(runner, f, database, measured) for f in STORAGE_FACTS if f in queried}
-        # Uses are counted up to now, whatever day is audited.
+        # Index uses are counted up to now, whatever day is audited.
         today = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
         for fact, rows in answers.items():
             with runner.understanding(fact, database):
@@ -239,12 +248,12 @@ class Measuring:
             yield MeasuringStep("row_sample", outside, keeps_rows=True)
 
     def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
-        """Lists the tag sets, and compares them with those of earlier days."""
+        """Returns a function that lists the tag sets of a measurement and compares them with those of earlier days."""
         then = context.comparison.compare if context.comparison else None
         return functools.partial(list_tag_sets, self.runner, then=then)
 
     def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
-        """The databases, with what follows from their measurements."""
+        """The databases, with figures that are derived from their measurements."""
         yield from databases
 
     def with_rows(self, draft: Draft, database_series: int | None) -> Draft:
@@ -255,15 +264,18 @@ class Measuring:
         return draft
 
     def row_slice(self, draft: Draft, gone: Collection[str]) -> RowSlice | None:
-        """Rows of all series, if rows of a few were read; None if that is too expensive, or none was read.
+        """Rows of all series, for use when only rows of a few series were read; None if that is too expensive, or if no
+        rows were read.
 
-        `gone`: tags to drop: rows are not chosen by one of them.
+        `gone`: tags that are to be dropped, so rows are not selected by their values.
         """
         return None
 
 
 def measuring_of(engine: Engine) -> type[Measuring]:
-    """How the engine's measurements are measured. ConnectorError if another package's way cannot be used."""
+    """The class that measures the engine's measurements. Raises ConnectorError if the class of another package cannot
+    be used.
+    """
     if not engine.measuring:
         return Measuring
     with of_package(engine.name):
@@ -274,7 +286,9 @@ def measuring_of(engine: Engine) -> type[Measuring]:
 
 
 def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | None:
-    """Why the engine would refuse to read the measurement's rows, if its catalog says so; None if it does not."""
+    """Why the engine would refuse to read the measurement's rows, according to its catalog; None if the catalog does
+    not say so.
+    """
     why = next((row["unreadable"] for row in rows or () if row.get("unreadable")), None)
     return Gap("columns", Reason.DENIED, why, database, measurement) if why else None
 

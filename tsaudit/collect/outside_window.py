@@ -1,4 +1,4 @@
-"""Looks outside the window if it contains no rows: a table that is full according to another clock was not measured."""
+"""Looks for rows outside the window if it contains none: the clocks may differ, and then the table was not measured."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tsaudit.text import instant as instant_description
 from tsaudit.text import many, number, span
 
 _FIRST: Final = datetime(1700, 1, 1, tzinfo=UTC)
-"""Nanoseconds since 1970 begin no earlier."""
+"""The earliest time that fits into nanoseconds since 1970."""
 _PEEKED: Final = 200
 _OF_ROWS: Final = ("null_counts", "row_estimate", "row_sample", "series_listing")
 
@@ -28,18 +28,19 @@ class _Outside:
     """The result of a query without the window."""
 
     newest: datetime | None
-    """None: no row has a time."""
+    """The time of the newest row; None if no row has a time."""
     read: int
-    """Rows read from anywhere; 0 if that was not needed. If they have times, these are later than a past day, or the
-    table is too big to read and has a gap that says so.
+    """Number of rows read regardless of their time; 0 if that was not needed. If these rows have times, either they are
+    later than the past day audited, or the table is too big to read and a gap says so.
     """
 
 
 def look_outside_window(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Draft:
-    """Leave gaps if the window contains no rows but the table does, and take back conclusions from the empty window.
+    """Leave gaps if the window contains no rows but the table does, and discard conclusions from the empty window.
 
-    If all rows of a table are older, its figures stay, as estimates: they describe its window. If rows have no times,
-    nothing is known. Those that lie ahead were measured in a window of their own.
+    If all rows of a table are older than the window, its figures are kept as estimates, because they are correct for
+    the window. If rows have no times, nothing is known. Tables whose rows are later than the window were already
+    measured in a window of their own.
     """
     if draft.time is None or _saw_rows(draft) or not _may_have_rows(runner, draft):
         return draft
@@ -74,10 +75,12 @@ def _may_have_rows(runner: QueryRunner, draft: Draft) -> bool:
 
 
 def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
-    """None for a table without rows, or without rows before the window's end, and if a gap was left."""
+    """What is outside the window; None for a table without rows, or without rows before the window's end, and if a gap
+    was left.
+    """
     assert draft.time is not None
     if not draft.partial_scan:
-        # Rows later than a past day did not exist then.
+        # If a past day is audited, rows after its window did not exist then.
         end = runner.window.end if utc_now() - runner.window.end > SAME_DAY else LATEST
         if not partial_scan.may_look_up_newest(runner, draft, Window(_FIRST, end)):
             return None

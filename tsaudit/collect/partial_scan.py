@@ -1,4 +1,4 @@
-"""Tables too big to read: which rows are read instead, and what the engine's statistics say about all rows.
+"""Tables too big to read completely: which rows are read instead, and what the engine's statistics show about all rows.
 
 A table is read completely, within the window, if the planner estimates at most `budget.max_scan_rows` rows. For a
 bigger table, only the newest rows are read if an index provides them, otherwise pages selected at random. The rest
@@ -26,15 +26,17 @@ if TYPE_CHECKING:
 
 
 LISTED_ROWS: Final = 100_000
-"""Rows of a big table whose tag sets are listed: their distinct values fit into the server's memory."""
+"""Rows of a big table whose tag sets are listed: few enough that their distinct values fit into the server's memory."""
 HARMLESS_SERIES: Final = 1_000
-"""Up to this many series a big table is not listed: listing costs more than it is worth."""
+"""A big table with at most this many series is not listed: listing costs more than it is worth."""
 _STALE_SHARE: Final = 0.1
-"""From this share of rows written since then, autovacuum would have analyzed the table again."""
+"""If at least this share of the rows was written since the statistics were computed, they are stale: autovacuum would
+have analyzed the table again.
+"""
 
 
 def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, ColumnStatistics]]:
-    """Measurement to column to the statistics in the rows of `column_statistics`."""
+    """The rows of `column_statistics` as measurement to column to statistics."""
     found: dict[str, dict[str, ColumnStatistics]] = {}
     for row in rows:
         found.setdefault(row["measurement"], {})[row["column"]] = _statistics(row)
@@ -44,7 +46,7 @@ def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Col
 def measure_extent(runner: QueryRunner, draft: Draft) -> Draft:
     """Decide whether the rows within the window may be read; if not, `draft.partial_scan` says which may.
 
-    If there is no response, nothing is read: `draft.unreadable` says why.
+    If the query fails, nothing is read, and `draft.unreadable` says why.
     """
     most = runner.target.budget.max_scan_rows
     if draft.statistics is None or not most:
@@ -91,7 +93,7 @@ def may_look_up_newest(runner: QueryRunner, draft: Draft, window: Window) -> boo
 
 
 def _extent(runner: QueryRunner, draft: Draft, window: Window, limit: int) -> tuple[str | None, Mapping[str, Any]]:
-    """The statement, and the columns of `scan_estimate`; None and an empty mapping if a gap was left."""
+    """The statement and the row of `scan_estimate`; None and an empty mapping if a gap was left."""
     found: list[Mapping[str, Any]] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -102,7 +104,7 @@ def _extent(runner: QueryRunner, draft: Draft, window: Window, limit: int) -> tu
 
 
 def rows_by_planner(runner: QueryRunner, draft: Draft) -> Count | None:
-    """The rows within the window; None if the planner has no statistics of the time."""
+    """The number of rows within the window; None if the planner has no statistics of the time column."""
     assert draft.partial_scan is not None
     if draft.partial_scan.rows is None:
         return None
@@ -110,7 +112,7 @@ def rows_by_planner(runner: QueryRunner, draft: Draft) -> Count | None:
 
 
 def null_ratio(runner: QueryRunner, draft: Draft, column: str) -> Ratio | None:
-    """The share of nulls among all rows of the table, from statistics; None without."""
+    """The share of nulls (0-1) among all rows of the table, from statistics; None without statistics."""
     known = (draft.statistics or {}).get(column)
     if known is None or known.null_ratio is None:
         return None
@@ -119,7 +121,7 @@ def null_ratio(runner: QueryRunner, draft: Draft, column: str) -> Ratio | None:
 
 
 def distinct_values(runner: QueryRunner, draft: Draft, column: str) -> Count | None:
-    """The distinct values among all rows of the table, from statistics; None without."""
+    """The number of distinct values in all rows of the table, from statistics; None without statistics."""
     known = (draft.statistics or {}).get(column)
     if known is None or known.distinct is None:
         return None
@@ -129,7 +131,8 @@ def distinct_values(runner: QueryRunner, draft: Draft, column: str) -> Count | N
 def series_bound(runner: QueryRunner, draft: Draft) -> Count | None:
     """The maximum number of series, if it is so small that listing them is not worthwhile; otherwise None.
 
-    A table that was listed the day before is listed again: a change of method would look like growth.
+    A table whose series were listed in the previous profile is listed again, because a change of method would look like
+    growth.
     """
     before = draft.previous.series if draft.previous else None
     if before and before.source.query == runner.source("series_listing").query:
@@ -159,7 +162,7 @@ def too_many(runner: QueryRunner, draft: Draft) -> str:
 
 
 def _source(runner: QueryRunner, known: ColumnStatistics, how_many: str = "") -> Source:
-    """States the age of the statistics, and how much has been written since."""
+    """The source of a figure from statistics, with their age and how much has been written since."""
     as_of = known.analysed_at or runner.now
     age = f"of {instant(as_of)}" if known.analysed_at else "of unknown age"
     words = f"{how_many}; " if how_many else ""
@@ -171,8 +174,8 @@ def _source(runner: QueryRunner, known: ColumnStatistics, how_many: str = "") ->
 
 
 def _is_stale(runner: QueryRunner, known: ColumnStatistics) -> bool:
-    """Whether much was written since the statistics were made; if writes are not counted, whether the statistics are
-    old.
+    """Whether much was written since the statistics were computed or, if writes are not counted, whether the statistics
+    are old.
     """
     if known.changed_ratio is not None:
         return known.changed_ratio >= _STALE_SHARE

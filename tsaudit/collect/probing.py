@@ -1,4 +1,4 @@
-"""What an audit would find, from a first look: tries each fact in the cheapest way."""
+"""A quick look at what an audit would find: tries each fact in the cheapest way."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Probed:
-    """What an audit would find, from a first look."""
+    """What an audit would find, according to a quick look."""
 
     profile: Profile
     """Contains the gaps that an audit would have, and what exists; its figures are meaningless."""
     tables: tuple[Measurement, ...] = ()
-    """The kind and the column roles that an audit would find for the biggest tables, by database and name."""
+    """The biggest tables, with the kind and the column roles that an audit would find, ordered by database and name."""
     others: int = 0
-    """Tables with rows beside these."""
+    """Number of further tables with rows."""
     untried: int = 0
-    """Tables that were not read, although only reading a table shows whether the user may."""
+    """Number of tables that were not tried, although only reading a table shows whether the user has permission."""
 
 
 _MOST_TRIED: Final = 200
@@ -56,10 +56,10 @@ def probe(
     previous: Profile | None = None,
 ) -> Probed:
     """Try each fact of the engine in the cheapest way, on one measurement of each database, or on each measurement if
-    nothing else shows whether the user may read it.
+    only that shows whether the user may read it.
 
-    On engines that infer roles, also read what the `most_tables` biggest tables are. `previous`, `now`, and `deadline`
-    are as for `collect`.
+    On engines that infer roles, also determine what the `most_tables` biggest tables contain. `previous`, `now`, and
+    `deadline` are as for `collect`.
     """
     end = now or utc_now()
     engine, files = ENGINES[target.engine], frozenset(query_files(target.engine))
@@ -104,7 +104,7 @@ def database_names(target: Target, connection: Connection, *, deadline: Deadline
 
 
 def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Draft:
-    """Query one row of each fact; the draft with the statements that were answered. Failures leave a gap."""
+    """Query one row of each fact. Returns the draft with the statements that succeeded; failures leave gaps."""
     if why := draft.unreadable:
         for fact in sorted(fact for fact in queried if FACTS[fact].scope is Scope.MEASUREMENT):
             runner.gap(fact, why.reason, why.detail, draft.database, draft.name)
@@ -129,7 +129,7 @@ def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Dra
         documents = OfDocuments(**about, total=None, limit=1)
         draft = _noted(draft, "documents", runner.query("documents", _ignore, documents))
     if draft.tags and not series and draft.is_indexed:
-        return draft  # The listing's gap covers this: rows of all series are too expensive for a probe.
+        return draft  # The listing has left a gap: reading rows of all series are too expensive for a probe.
     sample = sampled(draft, runner.window, [c.name for c in draft.columns], 1, part)
     given: dict[str, Given] = {"row_sample": replace(sample, series=series)}
     if not part:

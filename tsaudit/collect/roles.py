@@ -1,6 +1,7 @@
 """Finds the role of each column of a SQL table, from the catalog and a sample of its rows.
 
-Columns of label sets: their labels become tags where the engine can read single ones; otherwise they are a gap.
+The labels in a column of label sets become tags if the engine can read single labels; otherwise the column leaves a
+gap.
 """
 
 from __future__ import annotations
@@ -40,15 +41,18 @@ if TYPE_CHECKING:
 
 
 _SPREAD_ROWS: Final = 10_000
-"""About this many rows show the oldest and newest times of a bigger table, if the engine can read single pages."""
+"""About this many rows are read to find the oldest and newest times of a bigger table, if the engine can read single
+pages.
+"""
 EARLIEST: Final = datetime(1970, 1, 1, tzinfo=UTC)
-"""What is older is a mistake, not a time."""
+"""Earlier values are considered mistakes, not times."""
 LATEST: Final = datetime(2200, 1, 1, tzinfo=UTC)
-"""Nanoseconds since 1970 go no further."""
+"""Later values are considered mistakes: nanoseconds since 1970 end soon after."""
 _END: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
-"""SQLite knows no later one."""
+"""SQLite supports no later time."""
 _MARGIN: Final = timedelta(seconds=1)
-"""Times that are stored as text compare as text, in which `10:00` comes before `10:00:00.0`."""
+"""Added to the ends of a window: times stored as text are compared as text, in which `10:00` comes before `10:00:00.0`.
+"""
 _ROLE_ROWS: Final = 1000
 """Enough rows to distinguish names from prose and numbers."""
 
@@ -85,7 +89,7 @@ def prefetch_time(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
 
 
 def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draft:
-    """Determine the kind of the table, and its tags and fields; keep the rows read for that. After `find_time`."""
+    """Determine the kind of the table, and its tags and fields; keep the rows read for that. Call after `find_time`."""
     if not draft.columns:
         return draft
     most = _rows_read(runner, sample_wanted)
@@ -127,7 +131,7 @@ def _rows_read(runner: QueryRunner, sample_wanted: bool) -> int:
 
 
 def roles_without_rows(runner: QueryRunner, draft: Draft) -> Draft:
-    """The same from the catalog alone, reading nothing."""
+    """The same as `assign_roles`, from the catalog alone, without reading rows."""
     if not draft.columns:
         return draft
     typed = runner.engine.enforces_types
@@ -136,7 +140,7 @@ def roles_without_rows(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _with_roles(runner: QueryRunner, draft: Draft, values: dict[str, roles.Values]) -> Draft:
-    """The draft with the roles of its columns other than the time. `values`: those read, by column."""
+    """The draft with the roles of its columns other than the time. `values`: the sampled values of each column."""
     chosen = runner.target.columns.get(draft.name)
     table = roles.Table(draft.name, draft.measurement.kind, draft.never_source)
     assigned = roles.assign(draft.columns, draft.time, values, table=table, chosen=chosen, previous=draft.previous)
@@ -172,8 +176,8 @@ def _is_big(draft: Draft) -> bool:
 
 
 def _extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> dict[str, Extent]:
-    """What the columns that may be the time contain: in pages from all parts of a big table, unless it is wanted of the
-    whole one.
+    """What the columns that may be the time contain. For a big table, pages from all parts of it are read, unless
+    `whole` is set.
     """
     found: list[object] = []
 
@@ -204,18 +208,19 @@ def _within(draft: Draft, window: Window) -> Draft:
 
 
 def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
-    """All of a table that is small enough, otherwise its newest part, as long as the audit's window.
+    """The period in which to measure a table that has no rows within the audit's window; None: the audit's window. A
+    small enough table is measured as a whole, otherwise its newest part is, which is as long as the audit's window.
 
-    Of tables whose newest rows lie ahead, as in a schedule, and of those that were old when they were first seen: where
-    writers stopped, the figures of the days before are not followed by those of another period. Of a past day, rows
-    that lie ahead may not have been there. None: the audit's window.
+    Only tables whose newest rows are in the future, as in a schedule, and tables that were already old at their first
+    audit have their own period. If writers stopped later, figures of another period must not follow those of earlier
+    days. If a past day is audited, rows in its future may not have existed then.
     """
     before, time, now = draft.previous, draft.time, utc_now()
     if time is None or draft.partial_scan:
         return None
     is_past, most = now - runner.window.end > SAME_DAY, runner.target.budget.max_scan_rows
     if "time_extents" not in query_files(runner.target.engine) or (most and (draft.estimated_rows or 0) > most):
-        # Only rows that lie ahead are cheap to look up.
+        # Only future rows are cheap to look up.
         ahead = Window(max(now, runner.window.end), LATEST)
         if is_past or not may_look_up_newest(runner, draft, ahead):
             return None
@@ -238,7 +243,7 @@ def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
 
 
 def times_of(runner: QueryRunner, given: OfRowSample) -> list[object] | None:
-    """The only column of some rows; None if a gap was left."""
+    """The values of the only column of some rows; None if a gap was left."""
     values: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -248,7 +253,7 @@ def times_of(runner: QueryRunner, given: OfRowSample) -> list[object] | None:
 
 
 def newest_of(draft: Draft, values: list[object]) -> datetime | None:
-    """The newest of these times; None if none is a time."""
+    """The newest of these times; None if no value is a time."""
     kind = draft.time.kind if draft.time else None
     return max((time for value in values if (time := instant_of(value, kind))), default=None)
 
@@ -262,14 +267,14 @@ def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: Ta
 
 
 def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
-    """Keep the newest rows, at most `limit`, from `draft.sampled_since` on; fewer if that is too much."""
+    """Keep the newest rows, at most `limit`, from `draft.sampled_since` on; fewer if reading that many fails."""
     batches: list[pa.RecordBatch] = []
     queries = fewer_and_shorter(_sample_of(runner, draft, limit))
     answer = runner.first_answered("row_sample", queries, keeping(batches))
     if answer is None:
         return draft
     if answer.failed and not any(batch.num_rows for batch in batches):
-        # That the newest part has no rows says nothing of the others.
+        # An empty newest part does not show that the other parts are empty.
         runner.gap("row_sample", answer.failed.reason, answer.failed.detail, draft.database, draft.name)
         return draft
     draft = replace(draft.sent("row_sample", answer.statement), sample_limit=answer.given.limit)
@@ -315,16 +320,16 @@ def _repetition(draft: Draft, name: str) -> roles.Values:
 
 
 _ROWS: Final = 10_000
-"""Enough rows to see whether whole sets repeat."""
+"""Most rows examined for label sets: enough to see whether whole sets repeat."""
 _KEYS_NAMED: Final = 3
 _INCOMPARABLE: Final = frozenset({"json"})
-"""PostgreSQL cannot compare values of this type for equality, unlike jsonb: they cannot be a tag."""
+"""Types that cannot be a tag: unlike jsonb, PostgreSQL cannot compare their values for equality."""
 
 
 def open_labels(runner: QueryRunner, draft: Draft) -> Draft:
     """Turn the labels in columns of label sets into tags.
 
-    Only in tables that may contain series, and only where tsaudit infers the roles.
+    Only for tables that may contain series, and only on engines whose roles tsaudit infers.
     """
     if draft.sample is None or not runner.engine.infers_roles:
         return draft
@@ -359,9 +364,9 @@ def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -
 def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
     """Leave a gap if a column contains label sets that did not become tags: the series are then a lower bound.
 
-    Only for tables whose roles are inferred here: an engine that declares its tags counts by these. The rows alone do
-    not show whether a column of sets that never repeat contains labels: it is assumed to if not all rows were read and
-    the table also contains numeric measurements.
+    Only on engines whose roles tsaudit infers: an engine that declares its tags counts series by them. If label sets
+    never repeat in the rows read, the rows alone do not show whether they are labels: the column is assumed to contain
+    labels if not all rows were read and the table also contains numeric measurements.
     """
     if draft.sample is None or draft.measurement.series is None or not runner.engine.infers_roles:
         return draft

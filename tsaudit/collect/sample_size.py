@@ -1,4 +1,4 @@
-"""How many rows are read of each measurement: those of a whole target are limited."""
+"""How many rows are read of each measurement, so that the samples of a whole target stay within a limit."""
 
 from __future__ import annotations
 
@@ -8,19 +8,21 @@ from typing import Final
 from tsaudit.collect.draft import Draft
 
 SAMPLED_ROWS: Final = 500_000
-"""Rows of all samples of a target together: reading and describing them takes several times as long as all else."""
+"""Most rows in all samples of a target together: reading and describing them takes several times as long as everything
+else.
+"""
 FEWEST_ROWS: Final = 1_000
-"""Rows of a sample however many measurements there are: rules about rows need about as many to decide."""
+"""Smallest limit of a sample, however many measurements there are: rules about rows need about this many to decide."""
 
 _AT_A_TIME: Final = 200_000
-"""Rows of samples in memory: of a dozen columns, they take about as much as the program itself."""
+"""Most sampled rows in memory at once: with a dozen columns, they take about as much memory as the program itself."""
 
 
 def rows_each(rows: Sequence[int | None], most: int) -> int:
-    """How many rows to read at most of each measurement, so that all samples together are within SAMPLED_ROWS.
+    """The most rows to read of each measurement, so that all samples together stay within SAMPLED_ROWS.
 
-    `rows`: those of each measurement; None if unknown. `most`: rows of a sample. What small measurements leave over
-    goes to the others.
+    `rows`: the number of rows of each measurement; None if unknown. `most`: the upper limit of a sample. Rows that
+    small measurements do not need are given to the others.
     """
     left, needed = SAMPLED_ROWS, sorted(most if one is None else min(one, most) for one in rows)
     for place, need in enumerate(needed):
@@ -32,7 +34,9 @@ def rows_each(rows: Sequence[int | None], most: int) -> int:
 
 
 def in_parts(drafts: Sequence[Draft], each: int) -> Iterator[list[Draft]]:
-    """The drafts in parts whose samples have few enough rows to be in memory together. `each`: rows of a sample."""
+    """The drafts in parts whose samples have few enough rows to be in memory together. `each`: the most rows of one
+    sample.
+    """
     part: list[Draft] = []
     rows = 0
     for draft in drafts:

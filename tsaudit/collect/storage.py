@@ -47,7 +47,7 @@ def describe_storage(
 ) -> list[Draft]:
     """The drafts of one database with their storage from the catalog.
 
-    `answers`: each queried fact to its rows, None for a gap. `now`: the day on which they were queried.
+    `answers`: each queried fact to its rows; None if it left a gap. `now`: the day on which they were queried.
     """
     described = list(drafts)
     for fact, rows in answers.items():
@@ -61,7 +61,7 @@ def describe_storage(
 
 
 def _uses_observed(draft: Draft, now: datetime) -> Measurement:
-    """Since when the audits have seen the same number of uses of each index."""
+    """The measurement with `scans_since` set for each index: since when audits have seen the same number of uses."""
     before = {(i.name, i.columns): i for i in draft.previous.indexes or ()} if draft.previous else {}
 
     def observed(index: Index) -> Index:
@@ -132,7 +132,8 @@ def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
         return m
     parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
-    # A few rows that match no other partition matter, however many there are; so does when the last range ends.
+    # Besides the biggest partitions, keep those for rows that match no other partition, however few rows they have, and
+    # the one with the last range, which shows when the ranges end.
     ends = [(ends[1], part) for part in parts if (ends := range_of(part.bounds))]
     last = max(ends, key=lambda pair: pair[0])[1] if ends else None
     rest = [

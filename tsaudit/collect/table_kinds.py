@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from tsaudit.collect.read_rows import ReadColumn, ReadRows
 
 NOT_CLASSIFIED: Final = "could not classify this table, so no rule about tags or series evaluates it; set `kind`"
-"""The reason of a kind that the rows read do not show."""
+"""The reason if the rows read do not show what kind the table is."""
 _LOOKED_AT: Final = 2_000
-"""Rows of which times, labels, and fractions are examined."""
+"""Most rows whose times, labels, and fractions are examined."""
 _EXAMINED: Final = 200
-"""Distinct texts of a column whose kind is determined, one by one."""
+"""Most distinct texts of a column that are examined one by one, to recognize what they contain."""
 _CATEGORIES: Final = 10
-"""Whole numbers with at most this many values are categories."""
+"""A whole-number column with at most this many distinct values contains categories, not measured values."""
 _UNIQUE: Final = 0.9
 _MIXED: Final = 0.5
 _PROSE: Final = frozenset({"log_text", "sql", "url"})
@@ -42,7 +42,7 @@ _PROSE: Final = frozenset({"log_text", "sql", "url"})
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What the table's rows are, and which columns cannot name the source of a row, with the reason."""
+    """What the table's rows are, and why; and the columns that cannot name the source of a row, with the reason."""
 
     kind: TableKind | None
     reason: str
@@ -50,7 +50,7 @@ class Kind:
 
 
 def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> Kind:
-    """Requires the columns, and uses the rows read, if any."""
+    """The kind of the table. The draft must have its columns; rows read are used if there are any."""
     chosen = runner.target.columns.get(draft.name)
     evidence = _evidence(draft, time)
     never = never_source(evidence)
@@ -100,7 +100,9 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
 
 
 def _all_times(sample: ReadRows, draft: Draft, time: TimeColumn) -> dict[str, npt.NDArray[np.float64] | None]:
-    """Each column that contains times, with those of the first rows read."""
+    """Each column that contains times, with the times of the first rows read, as from `_times`; None for the other
+    columns.
+    """
     found: dict[str, npt.NDArray[np.float64] | None] = {time.name: _times(sample, time.name, time.kind, _LOOKED_AT)}
     for column in draft.columns:
         if column.name != time.name:
@@ -110,7 +112,7 @@ def _all_times(sample: ReadRows, draft: Draft, time: TimeColumn) -> dict[str, np
 
 
 def _time_kind(values: pa.ChunkedArray, column: Column) -> TimeKind | None:
-    """How the column stores times; None if it does not."""
+    """How the column stores times; None if it does not contain times."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -130,7 +132,9 @@ def _time_kind(values: pa.ChunkedArray, column: Column) -> TimeKind | None:
 
 
 def _times(sample: ReadRows, name: str, kind: TimeKind, rows: int | None = None) -> npt.NDArray[np.float64]:
-    """Microseconds since 1970; NaN where there is none. `rows`: how many of the first; None for all."""
+    """Microseconds since 1970; NaN where a row has no time. `rows`: use only this many rows at the beginning; None for
+    all.
+    """
     import numpy as np
     import pyarrow as pa
 
@@ -142,7 +146,7 @@ def _times(sample: ReadRows, name: str, kind: TimeKind, rows: int | None = None)
 def _sources(
     sample: ReadRows, draft: Draft, time: TimeColumn, seen: Mapping[str, Seen], times: set[str]
 ) -> tuple[frozenset[str], Sources]:
-    """The columns of the key that only number rows, and how the sources write."""
+    """The key columns that only number rows, and how the sources write."""
     key = [c.name for c in draft.columns if c.key_position is not None]
     able = {c.name: sample.column(c.name).codes for c in draft.columns if c.name in key}
     integers = {
@@ -176,7 +180,9 @@ def _may_name_source(column: Column, seen: Seen) -> bool:
 
 
 def _seen(values: ReadColumn, column: Column, whole: bool) -> Seen:
-    """`whole`: whether all rows were read, so that values that occur once prove something."""
+    """What the values of a column look like. `whole`: whether all rows were read, so that values without repetition are
+    evidence.
+    """
     rows = values.filled
     if column_types.is_integer(column.data_type):
         distinct = len(values.distinct)
@@ -194,7 +200,7 @@ def _seen(values: ReadColumn, column: Column, whole: bool) -> Seen:
 
 
 def _has_fractions(known: pa.ChunkedArray) -> bool:
-    """Whether numbers are no IDs, whatever their name."""
+    """Whether some numbers have a fraction, so that they are no IDs, whatever the column's name."""
     import pyarrow.compute as pc
 
     some = known.slice(0, _LOOKED_AT).cast("float64", safe=False)
@@ -210,7 +216,7 @@ def _seen_text(values: ReadColumn, column: Column, rows: int, whole: bool) -> Se
         return Seen(is_label_set=True)
     distinct = len(values.distinct)
     if _is_structure(column.data_type):
-        # What is the same in all rows is said of none of them.
+        # A structure that is the same in all rows is no document that describes one row.
         return Seen(is_document=distinct > 1 or rows < ALIKE)
     is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
     is_named = roles.names_code(column.name) or roles.names_source(column.name) or values.are_names

@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Columns, Target
 
 _MOST_COMPARED: Final = 2_000
-"""Most names to search for a similar one; each takes a few microseconds, and there may be many patterns."""
+"""Most names to search for a similar one: comparing takes a few microseconds per name, and there may be many patterns.
+"""
 _NAMES_SHOWN: Final = 3
 
 
@@ -33,10 +34,10 @@ def listed(target: Target, database: str, names: Sequence[str]) -> Listed:
 
 
 def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str | None:
-    """Why there is nothing to audit although the server listed all its contents; None if there is something.
+    """Why there is nothing to audit although the server listed all its contents; None if there is something to audit.
 
-    `names`: database to its measurements. An empty server is bad news: the target is configured because it should
-    contain data, and a wrong port, an unmounted volume, or a user without permissions look like that.
+    `names`: database to its measurements. An empty server is a problem: the target is configured because it should
+    contain data, and a wrong port, an unmounted volume, or a user without permissions has the same symptom.
     """
     every = [name for found in names.values() for name in found]
     if any(takes(target, name) for name in every):
@@ -76,8 +77,8 @@ def find(target: Target, names: Mapping[str, Sequence[str]], drafts: Iterable[Dr
 
 
 def no_such_database(target: Target, name: str, there: Iterable[str] | None) -> str:
-    """The message about a configured database in which nothing was found. `there`: the listed databases; None if none
-    were listed.
+    """The message about a configured database in which nothing was found. `there`: the databases that the server lists;
+    None if it does not list any.
     """
     noun = _database(target.engine)
     hint = "; on this engine, `databases` lists schemas" if ENGINES[target.engine].has_one_database else ""
@@ -107,7 +108,7 @@ def _no_match(patterns: Sequence[str], names: Sequence[str], noun: str) -> str:
 
 
 def _near(patterns: Sequence[str], names: Iterable[str]) -> str:
-    """`, did you mean x?`, or else a few of the names."""
+    """Suggests the most similar name, `, did you mean x?`, or lists a few of the names; empty without names."""
     some = sorted(set(names))[:_MOST_COMPARED]
     for pattern in patterns:
         if found := nearest(re.sub(r"[*?\[\]]+", "", pattern), [name[:80] for name in some]):
