@@ -11,11 +11,11 @@ Result = TypeVar("Result")
 
 _THREADS: Final = 2
 _WORTH_A_THREAD: Final = 20_000
-"""Rows below which starting a thread takes longer than what it would do."""
+"""With fewer rows, starting a thread takes longer than the work itself."""
 
 
 def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], rows: int) -> list[Result]:
-    """The results for all parts, in their order. `rows`: the number of rows that each part deals with."""
+    """The results for all parts, in order. `rows`: the number of rows that each part processes."""
     if rows < _WORTH_A_THREAD:
         return [work(part) for part in parts]
     with ThreadPoolExecutor(_THREADS) as threads:

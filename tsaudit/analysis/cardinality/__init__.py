@@ -1,1 +1,1 @@
-"""Series cardinality, and the tags that cause it."""
+"""Measures series cardinality, and finds the tags that cause it."""

@@ -1,6 +1,6 @@
-"""What is new in a listing compared with earlier listings: the new values of each tag, of which some are old ones in
-another spelling, and the new series with what they have in common: tags they lack, tags in which they differ from older
-series, and values on which they gather.
+"""What is new in a listing compared with earlier listings: the new values of each tag, some of which may be old values
+in another spelling; and the new series, and what they have in common: tags they lack, tags in which they differ from
+older series, and values that most of them carry.
 """
 
 from __future__ import annotations
@@ -29,23 +29,25 @@ _EXAMPLES: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class SeenTag:
-    """One tag of a listing, and when its values were first seen."""
+    """One tag of a listing, with the days on which its values were first seen."""
 
     tag: HashedTag
     first: Days
-    """Per value, as `date.toordinal`; 0 if that is not stored."""
+    """The day on which each value was first seen, as `date.toordinal`; 0 if it is not stored."""
     exact: bool
 
     @property
     def of_series(self) -> Days:
-        """The same per series; 0 also if it lacks the tag."""
+        """The day on which each series' value was first seen; 0 if that is not stored, or if the series
+        lacks the tag.
+        """
         return np.concatenate((np.zeros(1, np.int32), self.first)).take(self.tag.codes)
 
 
 def new_series(
     before: ValueSet, after: ValueSet, hashes: npt.NDArray[np.uint64], tags: Iterable[SeenTag] = ()
 ) -> Arrivals:
-    """The series of a listing by age.
+    """The series of a listing, by the day on which they were first seen.
 
     `hashes`: one per listed series. `after`: the set `before` plus these hashes. `tags`: all tags of the listing.
     """
@@ -74,9 +76,9 @@ def new_series(
 def new_values(
     before: ValueSet, after: ValueSet, seen: SeenTag, began: date, listing_days: int | None
 ) -> ValuesOverTime:
-    """The values of one tag of a listing by age.
+    """The values of one tag of a listing, by the day on which they were first seen.
 
-    `began`: the first day of listings. `listing_days`: see `index`.
+    `began`: the first day of listings. `listing_days`: see `value_growth.index`.
     """
     index, observed = value_growth.index(after, listing_days), date_of(after.days[-1])
     first, tag = seen.first, seen.tag
@@ -117,10 +119,11 @@ def by_day(
     *,
     with_values: bool = False,
 ) -> tuple[SeriesSince, ...]:
-    """The numbers of series by day.
+    """The number of series first seen on each day.
 
-    `first`: days as `date.toordinal`; 0 is left out, and what is older than `REACH` counts on the oldest day.
-    `series`: how many series are behind each; None for one. `with_values`: whether each is a value, to be counted, too.
+    `first`: days as `date.toordinal`; entries of 0 are left out, and days before `REACH` are counted on the oldest day.
+    `series`: the number of series of each entry; None if each entry is one series. `with_values`: whether the entries
+    are values, so that their number is given, too.
     """
     oldest = max(began, observed - REACH).toordinal()
     held = first > 0
@@ -138,17 +141,17 @@ def by_day(
 
 
 def date_of(ordinal: int | np.int32 | np.int64) -> date:
-    """The day of a `date.toordinal`."""
+    """The date of an ordinal as from `date.toordinal`."""
     return date.fromordinal(int(ordinal))
 
 
 _SAMPLED: Final = 1_000
 _MOST: Final = 0.8
-"""Share of the new values that must be old ones in another spelling."""
+"""Share of the new values that must be old ones in another spelling for all of them to count as such."""
 
 
 def respelled(new: pa.StringArray, old: pa.StringArray) -> Respelled:
-    """What distinguishes most of the new values from old ones; empty if these are really new."""
+    """How most of the new values differ in spelling from old ones; empty if they are really new."""
     if not len(new) or not len(old):
         return ""
     some = pa.array(sample(new, _SAMPLED), pa.string())
@@ -172,13 +175,13 @@ def _lower(values: pa.StringArray) -> pa.StringArray:
 
 
 _COMBINED: Final = 0.1
-"""Share of the new series that must be new combinations of old values for these to be examined."""
+"""New combinations of old values are only examined if they make up more than this share of the new series."""
 _RECENT_DAYS: Final = 7
 _FEWEST_RECENT: Final = 20
 _GATHERED: Final = 0.8
-"""Share of the recent series that carry the same value, for them to gather on it."""
+"""Minimum share of the recent series that must carry the same value for it to be reported."""
 _SPREAD: Final = 0.5
-"""Most of the older series that may carry it, too."""
+"""A value carried by more than this share of the older series is not reported."""
 
 
 def with_ages(
@@ -190,7 +193,7 @@ def with_ages(
 ) -> dict[str, ValuesOverTime]:
     """Each tag's values over time, plus what the ages of the listed series show about the tag.
 
-    `digests`, `hashes`: one per listed series, the first in 64 bits. `after`: the set with these hashes.
+    `digests`, `hashes`: one per listed series; the digests have 64 bits. `after`: the set with these hashes.
     """
     first = after.first_days(hashes)
     combined = after.exact and _are_combined(arrivals)
@@ -215,7 +218,7 @@ def _are_combined(arrivals: Arrivals) -> bool:
 def _without(
     key: str, seen: SeenTag, digests: npt.NDArray[np.uint64], first: Days, arrivals: Arrivals
 ) -> tuple[SeriesSince, ...]:
-    """The series by the day the oldest one was first seen that equals them except for the tag."""
+    """The series, by the day on which the oldest series that equals them except for the tag was first seen."""
     own = np.zeros(len(digests), np.uint64)
     seen.tag.add_to(own, key)
     rest = digests - own
@@ -228,7 +231,7 @@ def _without(
 
 
 def _gathered(seen: SeenTag, first: Days, began: date) -> str | None:
-    """The value that most of the recent series carry, unlike those before."""
+    """The value that most of the recent series carry but most of the older ones do not; None if there is none."""
     since = max(began.toordinal() + 1, int(first.max(initial=0)) - _RECENT_DAYS + 1)
     recent, older = seen.tag.codes[first >= since], seen.tag.codes[(first > 0) & (first < since)]
     if len(recent) < _FEWEST_RECENT or not len(older):

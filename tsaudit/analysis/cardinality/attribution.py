@@ -1,15 +1,15 @@
-"""Attributes the growth of a measurement to the tags whose values became more.
+"""Attributes the growth of a measurement to the tags that gained values.
 
-The series that are listed now and were in no listing before a given day are counted exactly, and of these, the ones
-that carry a value of a tag that was in no listing before that day either. That count is gross: a tag whose values are
-replaced every day has many new values and adds no series. So it is multiplied by the share of the new values that did
-not just take the place of others, and compared with the growth. Tags are ordered by how much more they grow than they
-did before, so that one whose values always grew at the same pace does not hide what changed.
+The series that are listed now and were in no listing before a given day are counted exactly, and so are those of them
+that carry a new value of a tag, one that was in no listing before that day either. That count is gross: a tag whose
+values are replaced every day has many new values and adds no series. So it is multiplied by the share of the new values
+that did not just replace others, and compared with the growth. Tags are ordered by how much faster they grow than
+before, so that a tag that has always grown at the same pace does not hide what changed.
 
-A tag determined by another one gets new values only together with it, so only the other tag is named.
+A tag that is determined by another one gets new values only together with it, so only the other tag is named.
 
-Growth may have other causes than new values of a tag: a key that was added, renamed, or dropped, a parent that brought
-its children, new combinations of old values, or that less is deleted.
+Growth may have other causes than new values of a tag: a key was added, renamed, or dropped; a parent brought its
+children; old values occur in new combinations; or fewer series are deleted.
 """
 
 from __future__ import annotations
@@ -26,31 +26,32 @@ from tsaudit.model.profile import Arrivals, Dependency, Measurement, SeriesSince
 
 _WEEK: Final = timedelta(days=7)
 _LEAST_SHARE: Final = 0.02
-"""Of the growth; what explains less is fluctuation."""
+"""Share of the growth below which what a tag explains is considered fluctuation."""
 _LEAST_LOGARITHM: Final = 0.1
-"""Part of the logarithm of the growth that the numbers of values have to explain, if nothing else is known."""
+"""If only numbers of values are known: the share of the logarithm of the growth that they have to explain."""
 _LASTING: Final = 1.1
-"""New values for each additional one; with more, many have left again."""
+"""Most new values per additional value; if there are more, many of them have disappeared again."""
 _AS_MUCH: Final = 0.9
-"""Share of the largest excess from which on another tag may be the cause as well."""
+"""Another tag may also be the cause if its excess is at least this share of the largest excess."""
 _CHANGED: Final = 0.25
-"""Share of the growth that must exceed the pace before for the pace of the tags to be compared, too."""
+"""Tags are also compared by pace if at least this share of the growth exceeds the pace before it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """Numbers of a measurement from before its growth."""
+    """What a measurement was like before its growth."""
 
     day: date
     series: float
-    """On that day."""
+    """Number of series on that day."""
     values: Mapping[str, float]
-    """Tag to its number of values on that day; 0 for one that did not exist. Tags whose number is not known are
-    missing."""
+    """Tag to its number of values on that day; 0 for a tag that did not exist. Tags whose number is not known are
+    missing.
+    """
     series_per_day: float = 0.0
-    """By which the series grew in the weeks before that day; 0 also if it is not known."""
+    """Number of series gained per day in the weeks before that day; 0 also if it is not known."""
     values_per_day: Mapping[str, float] | None = None
-    """The same for the values of each tag; None, or a missing tag, counts as 0."""
+    """Tag to its number of values gained per day in those weeks; None, or a missing tag, counts as 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Contributor:
 
     tag: str
     together_with: tuple[str, ...]
-    """Tags that determine it and are determined by it; they explain the same share."""
+    """Tags that determine this tag and are determined by it; they explain the same share."""
     share: float
     """Share of the growth, from 0 to 1; without a `Past`, share of the new series that carry a new value."""
     standard_error: float
@@ -69,20 +70,22 @@ class Contributor:
     carrying: float = 1.0
     """Share of the new series that carry a new value of the tag, whether it is an additional one or not."""
     new_values: int | None = None
-    """The listed values that are new; None in profiles of version 0.1."""
+    """Number of its listed values that are new; None in profiles of version 0.1."""
     more_values: float | None = None
-    """By how many their number has grown; None without a `Past`."""
+    """By how much its number of values has grown; None without a `Past`."""
     excess: float = 0.0
-    """As `share`, for what exceeds the pace before the growth."""
+    """As `share`, but only for the growth that exceeds the pace before."""
 
     @property
     def lasts(self) -> bool:
-        """Whether new values stay, so that the days on which the listed ones were first seen date the growth."""
+        """Whether new values stay, so that the growth can be dated by the days on which the listed values were first
+        seen.
+        """
         return self.more_values is None or not self.new_values or self.new_values <= _LASTING * self.more_values
 
     @property
     def additional(self) -> float:
-        """By how many the values became more; the new ones without a `Past`."""
+        """By how much the number of values has grown; without a `Past`, the number of new values."""
         return float(self.new_values or 0) if self.more_values is None else self.more_values
 
 
@@ -94,15 +97,18 @@ class Attribution:
     """Series first seen on this day or later count as new."""
     new_series: int
     growth: float
-    """By how many the series became more; equals `new_series` without a `Past`."""
+    """By how much the number of series has grown; equals `new_series` without a `Past`."""
     contributors: tuple[Contributor, ...]
-    """The main contributor first. In a sample, tags with too few new values to be significant are left out."""
+    """The tags that cause the growth, the main contributor first. In a sample, tags with too few new values to be
+    significant are left out.
+    """
 
 
 def attribute(measurement: Measurement, since: date, past: Past | None = None) -> Attribution | None:
-    """The series that are new since that day, or since the second listing if that is later.
+    """Attributes the growth since that day, or since the second listing if that is later.
 
-    None if there are no earlier listings, or if no series is new. `past`: None to count arrivals only.
+    None if there are no earlier listings, or if no series is new. `past`: the measurement before its growth; None to
+    count only arrivals.
     """
     arrivals = measurement.arrivals
     if arrivals is None or arrivals.before is None:
@@ -128,7 +134,8 @@ def attribute(measurement: Measurement, since: date, past: Past | None = None) -
     most = max((contributor.excess for contributor in contributors), default=0.0)
 
     def order(contributor: Contributor) -> tuple[bool, float, float, str]:
-        # One new value and a thousand others may explain the same series: it is the thousand that multiply them.
+        # If one tag has one new value and another has a thousand, both may explain the same series, but the thousand
+        # values are what multiplies them.
         is_first = contributor.excess >= _AS_MUCH * most
         return (
             not is_first,
@@ -152,8 +159,8 @@ def shares_of_logarithms(
     """The fallback if only numbers of values are known: tag to its share of the growth, from 0 to 1.
 
     Series counts multiply, so the shares are computed from logarithms. Only tags that grew and are not determined by
-    another growing tag are included. `series`: how many times as many series there are as before; if the tags explain
-    next to nothing of it, none is.
+    another growing tag are included. `series`: the factor by which the series have grown; if the tags explain next to
+    nothing of it, the result is empty.
     """
     grown = {tag for tag in before if now[tag] > before[tag]}
     logs = {tag: math.log(now[tag] / before[tag]) for tag in _free(grown, dependencies)}
@@ -164,12 +171,12 @@ def shares_of_logarithms(
 
 
 def added(series: Iterable[SeriesSince], since: date) -> int:
-    """The series of that day and later ones."""
+    """The number of series first seen on that day or later."""
     return sum(s.series for s in series if s.day >= since)
 
 
 def added_values(values: ValuesOverTime, since: date) -> int | None:
-    """The listed values first seen on that day or later; None in profiles of version 0.1."""
+    """The number of listed values first seen on that day or later; None in profiles of version 0.1."""
     counts = [s.values for s in values.series if s.day >= since]
     return None if None in counts else sum(count or 0 for count in counts)
 
@@ -211,19 +218,19 @@ def _has_changed(arrivals: Arrivals, found: Attribution, past: Past) -> bool:
 
 
 def _part(more: float, new: int) -> float:
-    """The share of the new values that did not take the place of others."""
+    """The share of the new values that did not replace others, 0 to 1."""
     return min(1.0, max(0.0, more / new))
 
 
 def _causes(grown: Iterable[str], dependencies: Sequence[Dependency]) -> dict[str, tuple[str, ...]]:
-    """The tags that no other one of them determines, each with its interchangeable tags."""
+    """The tags that are determined by no other of these tags, each with the tags that are interchangeable with it."""
     free, known = _free(grown, dependencies), {(d.determinant, d.dependent) for d in dependencies}
     same = {key: tuple(o for o in free if (key, o) in known and (o, key) in known) for key in free}
     return {key: others for key, others in same.items() if not others or key < others[0]}
 
 
 def _free(tags: Iterable[str], dependencies: Iterable[Dependency]) -> list[str]:
-    """The tags that no other one of them determines, except mutually."""
+    """The tags that are determined by no other of these tags, or only mutually."""
     keys, known = sorted(tags), {(d.determinant, d.dependent) for d in dependencies}
     return [key for key in keys if not any((by, key) in known and (key, by) not in known for by in keys)]
 
@@ -252,22 +259,26 @@ def _began(series: tuple[SeriesSince, ...], since: date, first_listing: date) ->
 
 _NEARLY_ALL: Final = 0.9
 _CHILDREN: Final = 10
-"""New values of a child for each new value of its parent; with fewer, the child is what grows."""
+"""Minimum number of a child's new values for each new value of its parent; with fewer, the child itself is
+what grows.
+"""
 _LIKE_OTHERS: Final = 3
-"""How many times the usual number of children a new parent may bring; with more, the children are what grows."""
+"""How many times the usual number of children a new parent may bring; with more, the children themselves are what
+grows.
+"""
 _ALIKE: Final = (0.8, 1.25)
-"""Ratio of the numbers of values of a key and the one that replaces it."""
+"""Lowest and highest ratio of the number of values of a new key to that of the key that it replaces."""
 _DIFFERS: Final = 0.5
-"""Share of the new combinations that equal an older series except for the tag."""
+"""Minimum share of the new series that equal an older series except for a tag, for the tag to be named."""
 _USUAL: Final = timedelta(days=28)
 _AS_MANY: Final = 1.25
-"""How many times the usual series may arrive a day and still count as the usual number."""
+"""Arrivals count as unchanged if at most this many times the usual number of series arrive per day."""
 _EXPLAINED: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
 class Parent:
-    """A tag whose new values brought those of another one, which determines it."""
+    """A tag that determines another tag, and whose new values brought the new values of that tag."""
 
     tag: str
     new_values: int
@@ -275,7 +286,7 @@ class Parent:
 
 @dataclass(frozen=True, slots=True)
 class KeyChange:
-    """Keys with which series have been written since a day, unlike before; at least one is given."""
+    """The keys that new series have or lack, unlike older series; at least one of them is given."""
 
     added: str | None
     dropped: str | None
@@ -283,17 +294,19 @@ class KeyChange:
 
 @dataclass(frozen=True, slots=True)
 class Kept:
-    """Fewer series leave than before, while no more arrive."""
+    """Fewer series leave than before, while arrivals have not increased."""
 
     left_before: float
-    """Series a day that left the listing before."""
+    """Number of series per day that left the listing before the growth."""
     left_now: float
     arriving: float
-    """Series a day."""
+    """Number of series per day that arrive now."""
 
 
 def parent_of(measurement: Measurement, contributor: Contributor, found: Attribution, past: Past) -> Parent | None:
-    """The tag whose new values, about as large as the old ones, brought the new values of the blamed one."""
+    """The tag whose new values brought those of the contributor's tag, with about as many each as the old ones have;
+    None if there is none.
+    """
     if contributor.additional < 1 or measurement.tag_sets is None:
         return None
     parents = []
@@ -308,7 +321,7 @@ def parent_of(measurement: Measurement, contributor: Contributor, found: Attribu
         share = added(tag.over_time.series, found.since) * min(1.0, more / new) / found.growth
         if share >= _NEARLY_ALL * contributor.share and _CHILDREN <= brought <= _LIKE_OTHERS * usual:
             parents.append(Parent(key, round(more)))
-    # A parent may have a parent itself: the one with the fewest new values is the most telling.
+    # A parent may have a parent itself: the one with the fewest new values explains the most.
     return min(parents, key=lambda parent: (parent.new_values, parent.tag), default=None)
 
 
@@ -342,13 +355,13 @@ def key_change(measurement: Measurement, since: date) -> KeyChange | None:
         return KeyChange(None, dropped[0].key)
     over_time = appeared[0].over_time
     values = added_values(over_time, since) if over_time else None
-    # A key that has a value of its own in nearly each series is no label: its values are what grows.
+    # A key with a different value in nearly every series is no label: its new values are what grows.
     few = values is not None and values * _CHILDREN <= new
     return KeyChange(appeared[0].key, None) if few else None
 
 
 def combined_tags(measurement: Measurement, found: Attribution) -> tuple[str, ...]:
-    """The tags whose old values occur in new combinations, if most new series are such; otherwise none."""
+    """The tags whose old values occur in new combinations, if most new series are new combinations; otherwise empty."""
     arrivals = measurement.arrivals
     if arrivals is None or arrivals.newest_value is None:
         return ()
@@ -367,7 +380,9 @@ def combined_tags(measurement: Measurement, found: Attribution) -> tuple[str, ..
 
 
 def kept_longer(measurement: Measurement, found: Attribution) -> Kept | None:
-    """Whether the growth is what no longer leaves: as many series arrive as before, and fewer leave."""
+    """Whether the growth comes from series that no longer leave: no more series arrive than before, and fewer leave.
+    None if it does not.
+    """
     arrivals = measurement.arrivals
     if arrivals is None or arrivals.before is None:
         return None

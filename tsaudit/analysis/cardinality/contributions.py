@@ -1,5 +1,6 @@
-"""What each tag adds to the series of a measurement: the main contributor, which rules, messages, and the report name;
-tags that add none because another determines them; and the series that would not be there without some tags.
+"""What each tag contributes to the series of a measurement: the main contributor, which is named in rules, messages,
+and the report; tags that add no series because another tag determines them; and the number of series that removing some
+tags would save.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from tsaudit.model.subject import Subject
 
 def main_contribution(sets: TagSets) -> Contribution | None:
     """The tag whose removal leaves the fewest series; None if no removal reduces them."""
-    # A tag that others determine can only be dropped together with them: those are the cause.
+    # A tag that other tags determine can only be dropped together with them: those tags are the cause.
     alone = [c for c in sets.contributions if not c.together_with]
     candidates = (*sets.drop_curve[:1], *alone, *sets.contributions)
     return next((c for c in candidates if c.series_left < sets.series), None)
@@ -30,10 +31,11 @@ def share_of(contribution: Contribution, sets: TagSets) -> float:
 
 
 def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
-    """The same for one tag and the tags that determine it.
+    """The share of series removed with the tag and the tags that determine it, from 0 to 1; a lower bound if only a
+    sample was examined.
 
-    None if the tag sets are not known, or if others together stand for the same series: then its own share says
-    nothing about it.
+    None if the tag sets are not known, or if removing it saves nothing because other tags together distinguish the same
+    series: then its share shows nothing about it.
     """
     if sets is None:
         return None
@@ -41,7 +43,7 @@ def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
 
 
 def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[MakeField, ...]:
-    """The change that turns the tags into fields, along with the tags that are interchangeable with one of them.
+    """The changes that turn the tags into fields, together with the tags that are interchangeable with any of them.
 
     Dropping only one of two interchangeable tags would leave all series in place. `to`: see `MakeField`, for the first
     tag.
@@ -54,10 +56,11 @@ def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[Mak
 
 
 def determined_tags(measurement: Measurement) -> dict[str, tuple[str, ...]]:
-    """Tags to those that they determine, without those that have a single value; empty if the tag sets are not known.
+    """Each tag to the tags that it determines, without tags that have a single value; empty if the tag sets are not
+    known.
 
-    A tag that several determine is named with the closest one, which has the fewest values. Of tags that determine each
-    other, the first by name stands for the others.
+    A tag that several tags determine is listed under the closest one, which is the one with the fewest values. Of tags
+    that determine each other, the first by name represents the others.
     """
     sets = measurement.tag_sets
     values = {tag.key: tag.values.value if tag.values else 0 for tag in measurement.tags}
@@ -73,7 +76,7 @@ def determined_tags(measurement: Measurement) -> dict[str, tuple[str, ...]]:
     for tag, others in by.items():
         first = leader(tag)
         closest = sorted(others, key=lambda other: (values.get(other, 0), other))
-        # The first of them has no one but the others, or a tag that they all follow from.
+        # The first of a group of interchangeable tags is listed under a tag outside the group, if one determines it.
         one = first if first != tag else next((leader(other) for other in closest if leader(other) != tag), None)
         if one is not None:
             found.setdefault(one, []).append(tag)
@@ -81,10 +84,10 @@ def determined_tags(measurement: Measurement) -> dict[str, tuple[str, ...]]:
 
 
 def avoidable_series(measurement: Measurement, tags: Iterable[str]) -> int:
-    """The series that would be gone if the tags became fields together, with those interchangeable with one of them.
+    """The number of series saved if the tags, and the tags that are interchangeable with any of them, became fields.
 
-    A lower bound where not all combinations were examined, or the tag sets are not known: then each value of the tag
-    with the most values has a series of its own.
+    A lower bound if not all combinations were examined. If the tag sets are not known, the bound is computed from the
+    tag with the most values, of which each value has at least one series.
     """
     names = tuple(tags)
     if measurement.tag_sets is not None:
@@ -98,7 +101,7 @@ def _series_left(sets: TagSets, gone: frozenset[str]) -> int:
     alone = [one.series_left for one in sets.contributions if {one.tag, *one.together_with} <= gone]
     left = [sets.series, *alone]
     dropped: set[str] = set()
-    # Each step of the curve is without the tags of the steps before.
+    # Each step of the curve is without the tags of the steps before it.
     for step in sets.drop_curve:
         dropped |= {step.tag, *step.together_with}
         if not dropped <= gone:

@@ -1,8 +1,8 @@
-"""Finds tags that others determine: always, only jointly with a second tag, or with few exceptions.
+"""Finds tags that are determined by other tags: always, only jointly with a second tag, or with few exceptions.
 
 A table has one column of codes per tag, numbered from 0 and as narrow as possible, all of the same length. A tag x
 determines a tag y if each value of x occurs with only one value of y. Nothing is estimated: the sample that is read
-first only serves to refute dependencies, and what a sample refutes is refuted for all rows.
+first only serves to refute dependencies, and a dependency refuted by a sample is refuted for all rows.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ import numpy.typing as npt
 from tsaudit.analysis.cardinality.row_counts import Codes, numbered
 
 _REFUTE_ON: Final = 1 << 16
-"""Rows on which a dependency is tested before all rows are read."""
+"""Number of rows on which a dependency is tested before all rows are read."""
 _CHUNK: Final = 1 << 15
-"""Rows processed in one batch: few enough to fit in the CPU cache."""
+"""Number of rows processed in one batch: few enough to fit in the CPU cache."""
 _FIRST_CHUNK: Final = 1 << 10
-"""Rows checked first: most tags are unrelated, and a few rows show that."""
+"""Number of rows in the first batch: most tags are unrelated, and a few rows show that."""
 _GROWTH: Final = 16
-"""Growth factor of the sample as long as it is inconclusive."""
+"""Factor by which the sample grows as long as it is inconclusive."""
 _WORD: Final = 64
 """Width in bits of the largest number that holds a combination of codes."""
 _SMALL_SHARE: Final = 0.05
@@ -43,7 +43,8 @@ class TagPair:
     second: int
     dependent: int
     repeats: int
-    """Rows that repeat an earlier combination and so could have refuted it; if there are few, it may be a coincidence.
+    """Number of rows that repeat an earlier combination and so could have refuted the dependency; if there are few, it
+    may be a coincidence.
     """
 
 
@@ -54,9 +55,11 @@ class Almost:
     determinant: int
     dependent: int
     broken: int
-    """Values of the determining tag that occur with several values of the dependent tag; at least 1."""
+    """Number of values of the determining tag that occur with several values of the dependent tag; at least 1."""
     share: float
-    """`broken` divided by the number of values that occur in several rows: only those could have been exceptions."""
+    """`broken` divided by the number of values of the determining tag that occur in several rows: only those could have
+    been exceptions.
+    """
     examples: tuple[int, ...]
     """Codes of up to three of the exceptional values, lowest first."""
 
@@ -64,7 +67,7 @@ class Almost:
 def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Determines:
     """For each pair of tags, whether one determines the other; always false for a constant y and for y = x.
 
-    `levels`: distinct codes per column. `series`: number of distinct rows.
+    `levels`: number of distinct codes per column. `series`: number of distinct rows.
     """
     count = len(columns)
     holds = np.zeros((count, count), np.bool_)
@@ -78,7 +81,7 @@ def single(columns: Sequence[Codes], levels: Sequence[int], series: int) -> Dete
             holds[x, others] = True
             continue
         others = [y for y in others if _agree(samples[x], [samples[y]])]
-        # Everything that y determines, x determines as well.
+        # x also determines everything that y determines.
         leading = [y for at, y in enumerate(others) if not holds[others[:at], y].any()]
         if leading and _agree(columns[x], [columns[y] for y in leading]):
             holds[x, others] = True
@@ -166,7 +169,9 @@ def _chunks(rows: int) -> Iterator[slice]:
 
 
 def _rows_of_some_values(column: Codes, levels: int) -> npt.NDArray[np.int64] | None:
-    """Enough whole values to make up about one sample of rows; None if the table is not larger than that."""
+    """Rows that make up about one sample, selected by their value, so that values repeat; None if the table is not
+    larger than a sample.
+    """
     if len(column) <= _REFUTE_ON:
         return None
     random = np.random.default_rng(0)
@@ -191,7 +196,7 @@ def _together(
 
 
 def _combined(x: Codes, y: Codes) -> tuple[Codes, int]:
-    """A number for each combination that occurs, and the number of combinations."""
+    """A code for each combination of codes, per row, and the number of combinations."""
     width = int(y.max(initial=0)) + 1
     keys = x.astype(np.int64) * width + y
     known, numbers = np.unique(keys, return_inverse=True)

@@ -20,13 +20,13 @@ from tsaudit.analysis.cardinality.dependencies import Almost, TagPair
 from tsaudit.analysis.cardinality.series_table import SeriesTable
 
 MOST_TAGS: Final = 24
-"""Most tags among which pairs are tested: the number of tests grows with the cube of this."""
+"""Pairs are tested among at most this many tags: the number of tests grows with the cube of this number."""
 MOST_ROWS: Final = 250_000_000
 """Most rows of pairs to read: two million series with 16 tags. Most pairs are refuted by a few rows; if none is, this
 many rows take a minute.
 """
 _LUCK: Final = 0.01
-"""Probability, per measurement and kind of dependency, of reporting a coincidence."""
+"""Highest probability, per measurement and kind of dependency, of reporting a coincidence."""
 
 _Codes = npt.NDArray[Any]
 
@@ -37,7 +37,7 @@ class Near:
 
     found: Almost
     values: int
-    """Values of the determining tag that occur in several rows."""
+    """Number of values of the determining tag that occur in several rows."""
     exceptions: int
     """The smallest number of rows to remove for the dependency to hold without exceptions."""
 
@@ -55,7 +55,7 @@ def single(table: SeriesTable, unique: Sequence[bool]) -> list[tuple[int, int]]:
 
 
 def too_much(table: SeriesTable) -> str:
-    """Why the search for pairs is skipped; empty if it is not."""
+    """Why the search for pairs is skipped; empty if it is not skipped."""
     if len(table.columns) > MOST_TAGS:
         return f"the search for pairs of tags that determine a third is limited to {MOST_TAGS} tags"
     most = MOST_ROWS // max(math.comb(len(table.columns), 2), 1)
@@ -93,7 +93,7 @@ def _sameness(codes: _Codes) -> float:
 
 
 def _is_no_luck(repeats: int, exceptions: int, sameness: float, tried: int) -> bool:
-    """Whether unrelated tags would hardly ever have so few exceptions among the rows that could have been one.
+    """Whether unrelated tags would hardly ever have so few exceptions among the rows that could have been exceptions.
 
     Uses Chernoff's bound on a binomial tail: n times the relative entropy of the observed share to the expected share.
     """
@@ -131,8 +131,8 @@ def _leads(table: SeriesTable, x: int, y: int) -> bool:
 
 
 def _exceptions(x: _Codes, y: _Codes) -> int:
-    """Rows to remove so that x determines y: all except those with the most common y of each x (g3 of Kivinen and
-    Mannila, 1995).
+    """Number of rows to remove so that x determines y: all except those with the most common y of each x (g3 of Kivinen
+    and Mannila, 1995).
     """
     one = np.zeros(int(x.max(initial=0)) + 1, y.dtype)
     one[x] = y

@@ -1,4 +1,4 @@
-"""Tells tags that name sources, such as the meters of a grid or pods, from tags with an ID for each event, and from
+"""Distinguishes tags that name sources, such as meters or pods, from tags with an ID for each event, and from
 attributes of the sources.
 """
 
@@ -22,72 +22,86 @@ _DEVICE: Final = re.compile(
 _ENDS: Final = re.compile(
     r"(^|_)(pod|container|docker|process|proc|pid|worker|executor|replica|runner)s?(_?(id|uid|uuid|name|hash))?$"
 )
-"""Names of what runs until it ends, often within minutes."""
+"""Names of tags for things that run until they end, often within minutes."""
 _MACHINE: Final = re.compile(r"(^|_)(vm|node|host|host_?name|server|instance)s?(_?(id|uid|uuid|name))?$")
 _CALLS: Final = (
     "uri|url|href|route|endpoint|request|req|trace|span|correlation|transaction|txn|order|invoice|payment|cart|checkout|"
     "message|msg|event|query|statement|session|token|ticket"
 )
 _CALL: Final = re.compile(rf"(^|_)({_CALLS})s?(_?(id|uid|uuid|key|no|nr|number|name|hash|path|ref))?$")
-"""Names of what is done, or asked for: each is a new one."""
+"""Names of tags for calls and requests, each of which gets a new value."""
 _PATH: Final = re.compile(r"/[^/\s]+/")
 _OF_CONTAINER: Final = re.compile(r"(?i)docker|containerd?|kube|pods?/|lxc|\.(slice|scope)|overlay|/proc/")
 _RECURRING: Final = 0.8
-"""Share of the values that occur again later: those of events do not, devices may fail."""
+"""Minimum share of the values that occur again later for the tag to recur: values of events do not, and some devices
+fail.
+"""
 _REPORTS: Final = 2
 _PARTS: Final = 3
-"""In which the rows of a source are cut; see `Turnover`."""
+"""Number of parts into which the rows of each source are divided; see `Turnover`."""
 
 _LASTING: Final = 0.5
-"""Share of the values that report for an hour or more: of what is used once, none does."""
+"""Minimum share of the values that report for an hour or more for the tag to last: values that are used once do not."""
 _SHORTEST_H: Final = 6
-"""Of rows that show that values recur: sessions and containers often live for hours."""
+"""Minimum time covered by the rows, in hours, to show that values recur: sessions and containers often live
+for hours.
+"""
 _DOUBLING_H: Final = 30 * 24
-"""Of what doubles in a month, the values grow; a fleet does not."""
+"""Values that would double within this many hours (a month) are growing in number; a fleet does not."""
 _BY_CHANCE: Final = 2
-"""Times the values that are not seen again: so many of the new ones may only be rare."""
+"""New values do not count as growth up to this many times the number of values that are not seen again: they may only
+be rare.
+"""
 _FEW_NEW: Final = 0.2
-"""Values that begin in the last third of the rows read, as a share of those in the first: fewer are leveling off."""
+"""A tag is leveling off if the values that begin in the last third of the rows read are at most this share of those in
+the first third.
+"""
 _MANY_NEW: Final = 0.5
 _FEW_AGAIN: Final = 0.2
 _FEWEST_NEW: Final = 10
-"""New values that are no coincidence."""
+"""Fewer new values than this may be a coincidence."""
 _MANY_GOING_ON: Final = 0.25
-"""Share of the new values that are of sources that changed more than once: of values that come at random as often as
-`_MANY_NEW` says, it is about a half; of a step, such as a version that is rolled out, nothing.
+"""Minimum share of the new values that must come from sources that changed more than once. For values that appear at
+random, as often as `_MANY_NEW` requires, it is about half; for a step, such as the rollout of a version, it is 0.
 """
 
 _CHANGING: Final = 0.1
-"""Share of the sources: fewer are corrections, or machines that moved."""
+"""Minimum share of the sources that must change for the tag to be an attribute: if fewer do, these are corrections, or
+machines that moved.
+"""
 _RARE: Final = 0.3
-"""Changes seen, divided by those expected by chance: an attribute keeps its value for a long time; a level or status
-changes at random, near 1.
+"""Maximum number of changes, divided by the number expected by chance: an attribute keeps its value for a long time,
+whereas a level or status changes at random, with a ratio near 1.
 """
 _FEWEST_BY_CHANCE: Final = 10
-"""Changes to be expected: with fewer, their absence may be a coincidence."""
+"""Minimum number of changes expected by chance: if fewer are expected, their absence may be a coincidence."""
 _LATE: Final = 0.01
-"""Share of the instants with several values: an attribute has one at a time, except for late rows."""
+"""Maximum share of the instants at which a source has several values: an attribute has one at a time, except for late
+rows.
+"""
 _SHARED: Final = 0.5
-"""Share of the values: one used mostly by one source identifies it, like a part or a process that was replaced."""
+"""Minimum share of the values that several sources must share: a value used mostly by one source identifies it, like a
+part or a process that was replaced.
+"""
 
 
 def names_device(key: str) -> bool:
-    """Whether the name of a column is that of a device that somebody owns, not of an event."""
+    """Whether the column's name is that of a device that somebody owns, not of an event."""
     return bool(_DEVICE.search(snake_case(key)))
 
 
 def is_fleet(tag: Tag) -> bool:
-    """Whether the tag's values name things that stay, however many they are and however seldom they report.
+    """Whether the tag's values name things that stay, however many there are and however seldom they report.
 
-    Listings of earlier days decide if there are enough, then whether the values read occur again. If neither is known,
-    the name does.
+    This is decided by the listings of earlier days if there are enough of them, otherwise by whether the values read
+    occur again. If neither is known, the tag's name decides.
     """
     if tag.over_time is not None and tag.over_time.kind != "unknown":
         return tag.over_time.kind == "bounded"
     if recurs(tag):
         return True
     seen, read = tag.turnover, tag.reports
-    # What is read once cannot be seen again.
+    # A value that is read only once gives no evidence of whether it recurs.
     shows = seen and seen.hours >= _SHORTEST_H and read and read.per_value >= _REPORTS
     return not shows and names_device(tag.key)
 
@@ -95,8 +109,8 @@ def is_fleet(tag: Tag) -> bool:
 def is_churn(tag: Tag) -> bool:
     """Whether the tag's values name sources that report for a while until others take their place, such as pods.
 
-    How many there are at a time says what a server is there for. What names a call, such as a request or an address, is
-    no source, however long it is repeated; and what runs is one, however soon it ends.
+    A value that names a call, such as a request or an address, is not a source, however long it is repeated; a value
+    that names something that runs, such as a process, is one, however soon it ends.
     """
     if (tag.turnover is None and tag.reports is None) or is_fleet(tag):
         return False
@@ -104,19 +118,23 @@ def is_churn(tag: Tag) -> bool:
 
 
 def lasts(tag: Tag) -> bool:
-    """Whether its values report for an hour or more; False also if none was read."""
-    # Of a value that many sources share, the rows of whole sources show how long each of them had it.
+    """Whether the tag's values report for an hour or more; False also if no values were read."""
+    # If many sources share a value, `turnover`, which looks at whole sources, shows how long each source had it.
     seen = tag.turnover or tag.reports
     return seen is not None and seen.lasting_ratio >= _LASTING
 
 
 def names_what_ends(tag: Tag) -> bool:
-    """Whether the tag names what runs until it ends, such as a process or a pod, by its name or its values."""
+    """Whether the tag, by its name or its values, names something that runs until it ends, such as a
+    process or a pod.
+    """
     return bool(_ENDS.search(snake_case(tag.key))) or shapes.classify(tag.sample).kind == "pod"
 
 
 def names_call(tag: Tag) -> bool:
-    """Whether the tag names what is done or asked for, such as a request, an order, or the path of a page."""
+    """Whether the tag names something that is called or requested, such as a request, an order, or the path
+    of a page.
+    """
     if _CALL.search(snake_case(tag.key)):
         return True
     paths = sum(bool(_PATH.search(value)) and not _OF_CONTAINER.search(value) for value in tag.sample)
@@ -124,8 +142,9 @@ def names_call(tag: Tag) -> bool:
 
 
 def adds_up(tag: Tag) -> bool:
-    """Whether new values are added to those that go on, which would double in a month, as in a registry that repeats
-    whatever it has seen. False for what somebody installs, or machines run: there is no room for more and more.
+    """Whether new values keep being added while old ones continue, so fast that they would double in a month, as in a
+    registry that repeats everything it has ever seen. False for tags that name devices, machines, or what runs on them:
+    these cannot grow without bound.
     """
     seen = tag.turnover
     if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:
@@ -137,9 +156,9 @@ def adds_up(tag: Tag) -> bool:
 
 
 def recurs(tag: Tag) -> bool:
-    """Whether sources have its values again, and hardly a new one: there will be no more series.
+    """Whether sources have the tag's old values again, and hardly any new ones, so that no more series will be added.
 
-    False also if they were read for too short a time, or not at all.
+    False also if the rows read cover too short a time, or if no values were read.
     """
     seen = tag.turnover
     if seen is None or seen.hours < _SHORTEST_H:
@@ -148,40 +167,42 @@ def recurs(tag: Tag) -> bool:
 
 
 def levels_off(tag: Tag) -> bool:
-    """Whether sources have hardly a new value in the end, however few times they had each.
+    """Whether sources have hardly any new values at the end of the rows read, however seldom each value occurred.
 
-    False also if none was read.
+    False also if no values were read.
     """
     seen = tag.turnover
     if seen is None or seen.new > _FEW_NEW * seen.first:
         return False
-    # A small share of what came in many days may still be many a day.
+    # A share that is small compared with the values of many days may still be many values per day.
     return not adds_up(tag)
 
 
 def keeps_coming(tag: Tag) -> bool:
-    """Whether sources go on to new values in the end, and have few of the first ones again.
+    """Whether sources still get new values at the end of the rows read, and have few of their first values again.
 
-    False also if none was read, and if each of them changed once.
+    False also if no values were read, or if each source changed only once.
     """
     seen = tag.turnover
     if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:
         return False
-    # Of a few series, rows miss much of what occurs again.
+    # If only rows of a few series were read, values may recur more often than the rows show.
     most = _FEW_AGAIN if seen.by is None else 1 - _MANY_NEW
     return seen.new >= _MANY_NEW * seen.first and seen.again <= most * seen.first
 
 
 def ongoing(tag: Tag) -> float | None:
-    """The part of the growth that goes on at the end of the rows read, 0 to 1: nothing of a step, such as a failover or
-    racks that were renamed. None if that is not known: no rows were read, or none was added in less than a few hours.
+    """The share of the growth that still continues at the end of the rows read, 0 to 1: 0 for a step, such as a
+    failover or renamed racks. None if it is not known: no rows were read, or the rows cover less than a few hours in
+    which no value was added.
     """
     seen = tag.turnover
     if seen is None:
         return None
     if seen.by is None:
         return 0.0 if levels_off(tag) else 1.0
-    # What each source had at first is not added, and of many values at a time, that is more than one.
+    # The values that each source had at first were not added; if there were several at a time, that is more than one
+    # per source.
     added = seen.pairs - max(seen.sources, seen.first)
     if added > 0:
         return min(_PARTS * seen.going_on / added, 1.0)
@@ -189,12 +210,12 @@ def ongoing(tag: Tag) -> float | None:
 
 
 def is_source(tag: Tag) -> bool:
-    """Whether the tag's values name what reports again, whether it stays or not."""
+    """Whether the tag's values name sources that report repeatedly, whether they stay or not."""
     return is_fleet(tag) or is_churn(tag)
 
 
 def is_attribute(seen: TagChanges) -> bool:
-    """Whether the tag says something of a source that changes now and then, such as its color or firmware."""
+    """Whether the tag describes a property of a source that changes now and then, such as its color or firmware."""
     return bool(
         seen.by
         and seen.changing

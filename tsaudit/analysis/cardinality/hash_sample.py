@@ -24,7 +24,7 @@ import pyarrow as pa
 from tsaudit.analysis.values.value_sample import hashes, mixed
 
 MOST_VALUES: Final = 1 << 16
-"""Distinct values of a tag that are counted exactly while the series are sampled; above that, the error is at most
+"""Most distinct values of a tag that are counted exactly while the series are sampled; above that, the error is at most
 0.6%.
 """
 
@@ -38,7 +38,7 @@ class Counted:
 
     value: int
     standard_error: float | None = None
-    """Standard error; None: exact."""
+    """Standard error; None if the number is exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,13 +63,13 @@ class HashThreshold:
         return threshold
 
     def counted(self, kept: int) -> Counted:
-        """The estimated total if this many are kept."""
+        """The estimated total if this many hashes are kept."""
         if not self.halvings:
             return Counted(kept)
         return Counted(round(kept / self.share), math.sqrt(max(kept, 1) * (1 - self.share)) / self.share)
 
     def unseen(self, seen_once: int) -> float:
-        """Maximum number of groups without a kept member if this many groups have one.
+        """An upper bound on the number of groups without a kept member, if `seen_once` groups have exactly one.
 
         The expected number of missed groups is at most (1 - p) / p times the number of groups with exactly one kept
         member, whatever the sizes of the groups.
@@ -126,7 +126,7 @@ def series_hashes(columns: Mapping[str, tuple[Hashes, Codes]], rows: int) -> Has
 
 
 class Thinning:
-    """Passes an even sample of the streamed series on, and counts the values of each tag in all of them."""
+    """Passes on an even sample of the streamed series, and counts the values of each tag in all of them."""
 
     def __init__(self) -> None:
         self.threshold = HashThreshold()
@@ -137,7 +137,7 @@ class Thinning:
         self._values.setdefault(tag, Distinct()).add(values)
 
     def values(self, tag: str) -> Counted:
-        """Distinct values of the tag in all series so far, not counting absence."""
+        """Number of distinct values of the tag in all series so far, not counting absence."""
         return self._values[tag].counted if tag in self._values else Counted(0)
 
     def thinned(self, batch: pa.RecordBatch) -> pa.RecordBatch:
@@ -152,7 +152,7 @@ class Thinning:
 
 
 _AT_ONCE: Final = 1 << 16
-"""Values hashed in one batch: Python bytes take many times the memory of Arrow's."""
+"""Number of values hashed in one batch: Python bytes take many times the memory of Arrow's."""
 
 
 def bucket_numbers(values: pa.StringArray, counts: Iterable[int]) -> Iterator[npt.NDArray[np.int64]]:

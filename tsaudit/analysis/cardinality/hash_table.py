@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 _AT_ONCE: Final = 1 << 15
-"""Hashes looked up in one batch: few enough to fit in the CPU cache."""
+"""Number of hashes looked up in one batch: few enough to fit in the CPU cache."""
 _ROOM: Final = 4
 """Minimum number of slots per hash: with fewer slots, there are too many collisions."""
 

@@ -21,7 +21,7 @@ from tsaudit.analysis.values import value_hashes
 from tsaudit.analysis.values.value_sample import mixed
 
 _AT_ONCE: Final = 1 << 16
-"""Values hashed, and series summed, in one batch: Python strings take many times the memory of Arrow's."""
+"""Number of values hashed, or series summed, in one batch: Python strings take many times the memory of Arrow's."""
 
 _Hashes = npt.NDArray[np.uint64]
 
@@ -39,7 +39,7 @@ class HashedTag:
 
     @classmethod
     def of(cls, values: pa.StringArray, codes: npt.NDArray[Any]) -> HashedTag:
-        """The values, hashed in batches."""
+        """A tag with these values, which are hashed in batches."""
         digests = np.empty(len(values), np.uint64)
         for at in range(0, len(values), _AT_ONCE):
             digests[at : at + _AT_ONCE] = value_hashes.digests(values.slice(at, _AT_ONCE).to_pylist())

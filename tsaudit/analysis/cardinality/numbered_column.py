@@ -23,9 +23,9 @@ from tsaudit.analysis.values.value_sample import hashes
 ABSENT: Final = 0
 """The number for "this series lacks the tag"; values are numbered from 1."""
 _MANY: Final = 1 << 16
-"""From this many values on, the dictionary no longer fits in the CPU cache."""
+"""With more values than this, the dictionary no longer fits in the CPU cache."""
 _TRY_ON: Final = 1 << 16
-"""Series of a new column that show whether most of its values are new."""
+"""Number of series of a new column that are examined to see whether most of its values are new."""
 
 Codes = npt.NDArray[Any]
 _Hashes = npt.NDArray[np.uint64]
@@ -55,8 +55,8 @@ class NumberedColumn:
         if self._waiting_rows >= length(self._values):
             self._number()
         elif pieces:
-            # Waiting until the backlog is as large as what is known keeps the work linear. The copy releases the rest
-            # of the batch.
+            # Waiting until the backlog is as large as the part already numbered keeps the work linear. The copy
+            # releases the rest of the batch.
             self._waiting[-len(pieces) :] = [pa.concat_arrays(pieces)]
             self._waiting_hashes.append(hashes(self._waiting[-1].drop_null()))
 
@@ -94,7 +94,7 @@ class NumberedColumn:
         return found
 
     def keep(self, rows: npt.NDArray[np.int64]) -> None:
-        """Drop the other series, but not their values."""
+        """Keep only these series, but keep all values."""
         self._parts = [self.codes[rows]]
         self._absent_rows = len(rows) - int(np.count_nonzero(self._parts[0]))
 
@@ -189,7 +189,7 @@ class NumberedColumn:
 
 
 def _first_of_same_text(texts: pa.StringArray, origin: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """The position of the first occurrence of the same string, most likely at `origin`."""
+    """The position of the first occurrence of each string, which most likely is `origin`."""
     if are_same([texts], texts, origin):
         return origin
     same: npt.NDArray[np.int32] = texts.dictionary_encode().indices.to_numpy()
@@ -197,6 +197,8 @@ def _first_of_same_text(texts: pa.StringArray, origin: npt.NDArray[np.int64]) ->
 
 
 def _is_first(numbers: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
-    """`[i]`: whether the number at i occurs for the first time, given that each new number is the highest so far."""
+    """`[i]`: whether the number at i occurs there for the first time, given that each new number is the
+    highest so far.
+    """
     is_first: npt.NDArray[np.bool_] = np.diff(np.maximum.accumulate(numbers), prepend=-1) > 0
     return is_first

@@ -18,17 +18,17 @@ import numpy.typing as npt
 from tsaudit.analysis.threads import in_threads
 
 _CHUNK: Final = 1 << 14
-"""Rows summed in one batch: few enough to fit in the CPU cache."""
+"""Number of rows summed in one batch: few enough to fit in the CPU cache."""
 _ROOM: Final = 2
-"""Combinations that may be marked, per row."""
+"""Maximum number of possible combinations, per row, for which the ones that occur are marked."""
 _TRY_ON: Final = 1 << 16
-"""Rows on which to test whether separating unique rows pays off."""
+"""Number of rows on which to test whether separating unique rows pays off."""
 _MOST_EQUALS: Final = 1.0
 """Separating pays off if a row has at most this many duplicates on average."""
 
 Codes = npt.NDArray[Any]
 Choice = frozenset[int]
-"""Column positions."""
+"""A selection of columns, as positions."""
 _Hashes = npt.NDArray[np.uint64]
 _Rows = npt.NDArray[np.int64]
 
@@ -70,7 +70,7 @@ class RowCounter:
         return int(np.count_nonzero(new)) - 1, int(np.count_nonzero(new[1:] & new[:-1]))
 
     def first_rows(self, choice: Choice) -> _Rows:
-        """The rows, ascending, where a combination of these columns occurs for the first time."""
+        """The rows, ascending, in which a combination of these columns occurs for the first time."""
         self._draw_words(choice)
         hashes = self._sum(dict(enumerate(self._columns)), choice, _zeros(self._rows))
         again, origin = alike(hashes.copy())
@@ -106,7 +106,9 @@ class RowCounter:
     def _divided(
         self, columns: Mapping[int, Codes], sums: _Hashes, summed: Choice, choices: Sequence[Choice], alone: int
     ) -> Iterator[tuple[Choice, int]]:
-        """The count for each selection. `sums`: of the columns `summed`. `alone`: rows separated earlier."""
+        """The count for each selection. `sums`: the sums over the columns `summed`, per row. `alone`: number of unique
+        rows separated earlier.
+        """
         if not choices:
             return
         common = choices[0].intersection(*choices)
@@ -118,7 +120,7 @@ class RowCounter:
             again = _maybe_repeated(sums)
             alone += len(sums) - len(again)
             columns = {c: columns[c][again] for c in frozenset().union(*choices)}
-            # Summing a few rows again takes less time and memory than keeping the sums of all.
+            # Recomputing the sums of a few rows takes less time and memory than keeping the sums of all rows.
             sums = self._sum(columns, common, _zeros(len(again)))
         for half in _halves(choices):
             yield from self._divided(columns, sums, common, half, alone)
@@ -134,7 +136,9 @@ class RowCounter:
 
 
 def numbered(columns: Sequence[Codes], widths: Sequence[int], dtype: npt.DTypeLike) -> Codes:
-    """A number per row for its combination of codes, each below its width; `dtype` must hold their product."""
+    """A number per row for its combination of codes, each less than its width; `dtype` must hold the product of the
+    widths.
+    """
     numbers = columns[0].astype(dtype)
     for column, width in zip(columns[1:], widths[1:], strict=True):
         numbers *= numbers.dtype.type(width)
@@ -159,7 +163,7 @@ def _distinct(hashes: _Hashes) -> int:
 
 
 def _most_are_alone(hashes: _Hashes) -> bool:
-    """Whether so few rows seem to be duplicates that finding the others pays off."""
+    """Whether so few rows seem to be duplicates that separating the unique rows pays off."""
     rows = len(hashes)
     if rows <= _TRY_ON:
         return True

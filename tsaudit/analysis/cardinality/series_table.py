@@ -1,4 +1,6 @@
-"""The series of a measurement as rows of codes: which tags identify them, and how many are left without some tags."""
+"""The series of a measurement as rows of codes: which tags identify the series, and how many series are left without
+some tags.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +19,7 @@ from tsaudit.model.profile import Contribution
 
 @dataclass(frozen=True, slots=True)
 class Drop:
-    """Tags that are removed together, by position, and the number of series left."""
+    """Tags that are removed together, as column positions, and the number of series left."""
 
     tag: int
     together_with: tuple[int, ...]
@@ -30,7 +32,7 @@ class Drop:
 class SeriesTable:
     """Rows of codes, one column per tag; a series may have several rows.
 
-    `levels`: distinct codes per column. `determines`: skips the search if it is already known.
+    `levels`: number of distinct codes per column. `determines`: if already known, skips the search.
     """
 
     def __init__(
@@ -78,7 +80,7 @@ class SeriesTable:
 
     @cached_property
     def _spares(self) -> npt.NDArray[np.bool_]:
-        """`[x, y]`: whether y is redundant beside x; of tags that determine each other, the first is kept."""
+        """`[x, y]`: whether y is redundant next to x; of tags that determine each other, the first is kept."""
         mutual = self.determines & self.determines.T
         return self.determines & ~np.tril(mutual)
 
@@ -89,7 +91,9 @@ class SeriesTable:
         return [self._known[choice] for choice in choices]
 
     def _distinguishing(self, tags: Choice) -> Choice:
-        """The tags that distinguish as many series as all tags do: the others are constant or determined by these."""
+        """A subset of the tags that distinguishes as many series as all of them: the others are constant or determined
+        by these.
+        """
         varying = [tag for tag in tags if self.levels[tag] > 1]
         spared = np.flatnonzero(self._spares[varying].any(axis=0))
         return frozenset(varying).difference(spared.tolist())
@@ -107,7 +111,7 @@ class SeriesTable:
         return sorted(kept)
 
     def contributions(self) -> list[Drop]:
-        """The effect of dropping each tag, in their order."""
+        """The effect of dropping each tag, in the order of the columns."""
         return self.drops(range(len(self.columns)))
 
     def drops(self, tags: Iterable[int]) -> list[Drop]:
@@ -117,17 +121,17 @@ class SeriesTable:
         return [Drop(tag, tuple(sorted(by)), left) for (tag, by), left in zip(together.items(), lefts, strict=True)]
 
     def is_free(self, tag: int) -> bool:
-        """Whether the tag varies and is determined only by tags that it determines, too, none of them before it."""
+        """Whether the tag varies and is determined only by tags that it also determines, all of which come later."""
         by = np.flatnonzero(self.determines[:, tag])
         return self.levels[tag] > 1 and bool(self.determines[tag, by].all() and (by > tag).all())
 
     def after(self, drop: Drop, tags: Sequence[int]) -> tuple[SeriesTable, list[int]]:
-        """The table without the dropped tags, and which of `tags` its columns are."""
+        """The table without the dropped tags, and the entries of `tags` that remain, one per column."""
         dropped = {drop.tag, *drop.together_with}
         kept = [i for i in range(len(self.columns)) if i not in dropped]
         columns, levels = [self.columns[i] for i in kept], [self.levels[i] for i in kept]
         rows, determines = self.rows, self.determines[np.ix_(kept, kept)]
-        # Finding the first row of each series takes time: it only pays off if the rest becomes much faster.
+        # Finding the first row of each series takes time: it only pays off if the following steps become much faster.
         if drop.series_left <= self.rows / 2:
             firsts = self.first_rows(dropped)
             columns, rows = [c[firsts] for c in columns], len(firsts)

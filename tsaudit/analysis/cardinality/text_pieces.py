@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 _AT_ONCE: Final = 1 << 15
-"""Strings compared in one batch: few enough to fit in the CPU cache."""
+"""Number of strings compared in one batch: few enough to fit in the CPU cache."""
 
 Texts = list[pa.StringArray]
 
@@ -22,12 +22,12 @@ def length(pieces: Texts) -> int:
 
 
 def joined(pieces: Texts) -> pa.StringArray:
-    """A copy in one array, whatever the number of pieces."""
+    """One array with a copy of all strings, whatever the number of pieces."""
     return pa.concat_arrays([pa.array([], pa.string()), *pieces])
 
 
 def chosen(pieces: Texts, mask: npt.NDArray[np.bool_]) -> Texts:
-    """The strings selected by a mask over all of them."""
+    """The strings selected by a mask over the strings of all pieces."""
     return [piece.filter(pa.array(mask[part])) for piece, part in with_parts(pieces) if mask[part].any()]
 
 
@@ -42,7 +42,7 @@ def taken(pieces: Texts, positions: npt.NDArray[np.int64]) -> pa.StringArray:
 
 
 def are_same(pieces: Texts, values: pa.StringArray, positions: npt.NDArray[Any]) -> bool:
-    """Whether each string equals the value at its position; none is null."""
+    """Whether each string equals the value at its position. There must be no nulls."""
     known = _bytes_of_each(values)
     for piece, part in with_parts(pieces):
         texts, at = _bytes_of_each(piece), positions[part]
@@ -57,7 +57,7 @@ def are_same(pieces: Texts, values: pa.StringArray, positions: npt.NDArray[Any])
 
 
 def with_parts(pieces: Texts) -> Iterator[tuple[pa.StringArray, slice]]:
-    """Each piece, and its range among all strings."""
+    """Each piece with the range of its strings among all strings."""
     at = 0
     for piece in pieces:
         yield piece, slice(at, at + len(piece))

@@ -1,4 +1,4 @@
-"""What a measurement would look like with other tags: its series, and the points that would collide."""
+"""What a measurement would look like with other tags: the number of its series, and the points that would collide."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _ABSENT: Final = -1
 
 @dataclass(frozen=True, slots=True)
 class TagReduction:
-    """Tags that go, or get fewer values."""
+    """Tags to remove, or to reduce to fewer values."""
 
     dropped: frozenset[str] = frozenset()
     """Tags to drop or turn into fields."""
@@ -28,35 +28,38 @@ class TagReduction:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """The series of a measurement before and after a change."""
+    """The number of series of a measurement before and after a change."""
 
     now: int
     after: int
-    """An upper bound if a snapshot kept only a sample of the series."""
+    """An upper bound if a profile contains only a sample of the series."""
     bound: int | None = None
-    """The most that may be left after bucketing, however values fall into the buckets; None without buckets."""
+    """The most series that can be left after bucketing, however values fall into the buckets; None without buckets."""
     determined_by: tuple[str, ...] = ()
     """Tags that each determine the dropped one, so that dropping it alone saves nothing."""
     together: int | None = None
-    """Series left if those tags are dropped, too; None if there are none, or if it was not computed."""
+    """Number of series left if those tags are dropped, too; None if there are none, or if it was not computed."""
     now_error: float | None = None
-    """Standard error of `now`; None if it is exact or, from a snapshot, the same as that of the measurement's series.
+    """Standard error of `now`; None if it is exact or, when computed from a snapshot, the same as that of the
+    measurement's series.
     """
     after_error: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Collisions:
-    """Rows that repeat the tags and the time of another one, and overwrite it where these identify a row."""
+    """Rows with the same tags and time as another row, which they overwrite on engines where these identify a row."""
 
     rows: int
-    """The rows compared."""
+    """Number of rows compared."""
     now: int
     after: int
 
 
 def from_tag_sets(tag_sets: TagSets, tag: str) -> Left | None:
-    """What dropping one tag leaves, computed from stored figures; None if they do not cover the tag."""
+    """The number of series left after dropping one tag, computed from stored figures; None if they do not cover the
+    tag.
+    """
     found = next((c for c in tag_sets.contributions if c.tag == tag), None)
     if found is None:
         return None
@@ -70,7 +73,7 @@ class LeftCounter:
     """Counts the series of a listing before and after a change, batch by batch."""
 
     def __init__(self, tags: Sequence[str], change: TagReduction, ceiling: int | None = None) -> None:
-        """`ceiling`: of how many series each count is exact; of more it is an estimate. None: always exact."""
+        """`ceiling`: counts up to this many series are exact, higher ones are estimates. None: always exact."""
         self._change = change
         self._buckets = dict(change.buckets or {})
         self._kept = [tag for tag in tags if tag not in change.dropped]
@@ -91,7 +94,7 @@ class LeftCounter:
 
     @property
     def left(self) -> Left:
-        """The series so far."""
+        """The number of series so far, before and after the change."""
         now = self._now.series
         after = self._after.series if self._kept else Counted(min(now.value, 1))
         left = Left(now.value, after.value, now_error=now.standard_error, after_error=after.standard_error)
@@ -104,7 +107,7 @@ class LeftCounter:
 
 
 def changed(columns: Mapping[str, pa.Array], change: TagReduction) -> dict[str, pa.Array]:
-    """The tags as they would be, from a column for each as it is."""
+    """The tags as they would be after the change, from one column for each current tag."""
     buckets = change.buckets or {}
     return {
         tag: bucketed(column, buckets[tag]) if tag in buckets else column
@@ -114,7 +117,7 @@ def changed(columns: Mapping[str, pa.Array], change: TagReduction) -> dict[str, 
 
 
 def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: TagReduction) -> Collisions:
-    """How many rows repeat the tags and the time of another one, before and after the change.
+    """How many rows have the same tags and time as an earlier row, before and after the change.
 
     `tags` and `time`: one column each, for the same rows. Rows without a time are left out.
     """

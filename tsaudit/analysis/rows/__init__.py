@@ -1,1 +1,1 @@
-"""Rows: which columns are filled together, and how often rows arrive."""
+"""What the rows read show: which columns are filled together, and how often rows arrive."""

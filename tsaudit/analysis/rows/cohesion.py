@@ -16,14 +16,16 @@ from tsaudit.analysis.codes import Codes, combined, count_distinct, order_by
 
 Mask = npt.NDArray[np.bool_]
 Pattern = tuple[frozenset[str], int]
-"""Columns that are filled together, and the number of rows that fill exactly these."""
+"""The columns that some rows fill, and the number of rows that fill exactly these."""
 
 _RARE: Final = 0.01
-"""Share of rows below which a pattern is an outlier that does not join two groups of columns."""
+"""Share of the rows below which a pattern is an outlier, which does not merge two groups of columns."""
 
 
 def patterns(filled: Mapping[str, Mask]) -> list[Pattern]:
-    """The sets of columns that rows fill, most common first. `filled`: per column, which rows have a value in it."""
+    """The sets of columns that rows fill, most common first. `filled`: column name to a mask of the rows that have a
+    value in it.
+    """
     names = list(filled)
     if not names or not len(filled[names[0]]):
         return []
@@ -34,11 +36,11 @@ def patterns(filled: Mapping[str, Mask]) -> list[Pattern]:
 
 
 def complementary(series: npt.NDArray[np.int64], times: npt.NDArray[Any], filled: Sequence[Mask]) -> tuple[int, int]:
-    """The number of consecutive pairs of rows of a series, and of those in which each row fills only what the other
-    lacks.
+    """The number of pairs of consecutive rows in the same series, and of the pairs whose two rows have no filled field
+    in common.
 
-    `series`: a number per row, the same for rows of one source. `times`: the time of each row. `filled`: per field,
-    which rows have a value in it. Rows without any field are ignored.
+    `series`: a number per row, the same for rows of one source. `times`: the time of each row. `filled`: for each
+    field, a mask of the rows that have a value in it. Rows without any field are ignored.
     """
     if not filled:
         return 0, 0
@@ -53,12 +55,12 @@ def complementary(series: npt.NDArray[np.int64], times: npt.NDArray[Any], filled
 
 @dataclass(frozen=True, slots=True)
 class FieldGroup:
-    """Columns that are filled together, and never together with those of another group."""
+    """Columns that rows fill together, and that no row fills together with columns of another group."""
 
     columns: tuple[str, ...]
     """Most frequently filled first."""
     rows: int
-    """Rows that fill some of them."""
+    """Number of rows that fill at least one of the columns."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +76,17 @@ class Groups:
 
     @property
     def coverage(self) -> float:
-        """Share of the rows that fill columns of a group; 1 if each row is of one of the kinds."""
+        """Share of the rows that fill columns of a group, 0 to 1; 1 if each row is of one of the kinds."""
         return sum(g.rows for g in self.groups) / self.rows if self.rows else 0.0
 
 
 def groups(found: Iterable[Pattern], rows: int) -> Groups:
-    """Divides the columns into those that all rows fill, and groups of which each row fills at most one.
+    """Divides the columns into those that all rows fill, and groups such that each row fills columns of at most one
+    group.
 
-    Two columns are in one group if some row fills both, or if each is in one group with a third. Patterns with fewer
-    than one row in a hundred are ignored. `rows`: number of all rows; larger than the sum over the patterns if not all
-    patterns are known.
+    Two columns are in the same group if some row fills both, or if both are in the same group as a third column.
+    Patterns with fewer than one row in a hundred are ignored. `rows`: the number of all rows; more than the patterns'
+    total if not all patterns are known.
     """
     usual = [(columns, count) for columns, count in found if count >= _RARE * rows]
     if not usual:
@@ -110,9 +113,9 @@ def groups(found: Iterable[Pattern], rows: int) -> Groups:
 
 
 _ROWS_EACH: Final = 10
-"""Rows for each combination from which on they repeat: this often is no coincidence."""
+"""Combinations repeat if there are at least this many rows for each: that many are no coincidence."""
 _ALIKE: Final = 2
-"""Up to how many times its values a column has combinations with another one that depends on it."""
+"""A column depends on another one if the two have at most this many times as many combinations as either has values."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,20 +125,21 @@ class Together:
     names: tuple[str, ...]
     combinations: int
     keys: tuple[str, ...]
-    """Those that have a value of their own for each combination."""
+    """The columns that have a different value for each combination."""
 
 
 def repeated_together(columns: Mapping[str, Codes], rows: int) -> Iterator[Together]:
-    """Groups of columns that depend on each other: a row of a table of their own for each combination.
+    """Groups of columns that depend on each other, and could be moved to a table with one row per combination.
 
-    `columns`: a number per row and value, 0 or more, in the order in which columns begin a group.
+    `columns`: a code per row, 0 or more, the same for equal values. A group begins with the first column that is in no
+    group yet.
     """
     values = {name: count_distinct(codes) for name, codes in columns.items()}
     left = [name for name, count in values.items() if count * _ROWS_EACH <= rows]
     while left:
         first = left.pop(0)
         members, joint, combinations = [first], columns[first], values[first]
-        # What is the same everywhere depends on nothing.
+        # A column with a single value does not depend on any other.
         for name in [name for name in left if min(values[name], values[first]) > 1]:
             both = combined([joint, columns[name]], len(joint))
             found = int(both.max(initial=-1)) + 1

@@ -1,4 +1,4 @@
-"""Finds measurements that contain points of the same sources at the same times, from a few points of each.
+"""Finds measurements that contain points of the same sources at the same times, by comparing a few points of each.
 
 From each measurement, the points with the lowest hash of (tag set, time) are kept: a bottom-k sketch (Cohen and Kaplan,
 "Summarizing data using bottom-k sketches", PODC 2007). Two measurements with the same points keep the same ones, so the
@@ -19,7 +19,9 @@ import numpy.typing as npt
 from tsaudit.analysis.values.value_sample import mixed
 
 SIZE: Final = 64
-"""Number of points kept. Two measurements that share half of their points appear to share 90% in one of 10^11 pairs."""
+"""Number of points kept per measurement: two measurements that share half of their points appear to share 90% in only
+one of 10^11 pairs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,9 +33,9 @@ class Signature:
     complete: bool
     """Whether these are all points from `start` to `end`."""
     start: int
-    """From this time on, all points were read; in seconds since 1970, inclusive."""
+    """Start of the period from which all points were read, in seconds since 1970, inclusive."""
     end: int
-    """End of that period, exclusive."""
+    """End of that period, in seconds since 1970, exclusive."""
 
 
 def signature(
@@ -45,10 +47,10 @@ def signature(
     start: int,
     end: int,
 ) -> Signature:
-    """The signature of points.
+    """The signature of the given points.
 
-    `tags`: the values of each tag, and for each of the `sources` the place of its value among them, -1 without any.
-    `series`: the source of each point. `times`: in microseconds since 1970.
+    `tags`: the values of each tag, and for each of the `sources` the position of its value among them, -1 if it has no
+    value. `series`: the source of each point. `times`: in microseconds since 1970.
     """
     hashed = _hashes(tags, sources)
     hashes = mixed(hashed[series] ^ mixed(times.astype(np.uint64))) >> np.uint64(32)
@@ -60,7 +62,9 @@ def signature(
 
 
 def _hashes(tags: Mapping[str, tuple[Sequence[str], Sequence[int]]], sources: int) -> npt.NDArray[np.uint64]:
-    """64-bit hashes of the tag sets, the same in every run and version. No value can be mistaken for a separator."""
+    """64-bit hashes of the tag sets, the same in every run and version. Lengths are hashed, too, so no value can be
+    mistaken for a separator.
+    """
     parts = []
     for key, (values, places) in sorted(tags.items()):
         written = [*(f"{len(key)}:{key}{len(value)}:{value}" for value in values), ""]
@@ -75,15 +79,15 @@ class Overlap:
     """The overlap of two measurements, as far as they can be compared."""
 
     points: int
-    """Points of at least one of them."""
+    """Number of compared points that are in at least one of the measurements."""
     common: int
-    """Points of both."""
+    """Number of compared points that are in both."""
     instants: int
-    """Distinct seconds among the points of both."""
+    """Number of distinct seconds among the points that are in both."""
 
     @property
     def share(self) -> float:
-        """From 0 to 1; 0 if nothing can be compared."""
+        """Share of the points that are in both, from 0 to 1; 0 if nothing can be compared."""
         return self.common / self.points if self.points else 0.0
 
 
@@ -105,15 +109,15 @@ class ColumnGroup:
     members: tuple[str, ...]
     """Sorted."""
     share: float
-    """Smallest share of points that the first one has in common with any other."""
+    """Smallest share of points that the first member has in common with any other, 0 to 1."""
     points: int
-    """Fewest points compared."""
+    """Fewest points compared between the first member and any other."""
     instants: int
-    """Fewest times in common."""
+    """Fewest distinct times that the first member has in common with any other."""
 
 
 def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instants: float) -> tuple[ColumnGroup, ...]:
-    """Groups of at least two measurements that share their points with the first one by name; sorted."""
+    """Groups of at least two measurements; each shares its points with the first member by name. Sorted."""
     members: dict[str, list[str]] = {}
     overlaps: dict[str, list[Overlap]] = defaultdict(list)
     known: dict[int, list[str]] = defaultdict(list)
@@ -141,6 +145,6 @@ def groups(signatures: Mapping[str, Signature], *, min_share: float, min_instant
 
 
 def _likely(points: Iterable[int], known: Mapping[int, list[str]]) -> list[str]:
-    """Measurements with points in common, most first: others need no comparison."""
+    """The measurements that have points in common with these, most in common first: the others need not be compared."""
     shared = Counter(name for point in points for name in known.get(point, ()))
     return sorted(shared, key=lambda name: (-shared[name], name))

@@ -1,4 +1,4 @@
-"""Finds columns that contain the same thing under two names."""
+"""Finds columns that contain the same data under two names."""
 
 from __future__ import annotations
 
@@ -11,35 +11,37 @@ from statistics import median
 from typing import Final
 
 _ALIKE: Final = 0.5
-"""Similarity from which two columns may well contain the same thing."""
+"""Minimum similarity of two columns that may contain the same data."""
 _CLOSE: Final = 0.8
-"""Similarity of the spelling from which one word is taken for another spelling of the other."""
+"""Minimum similarity of the spelling of two words for one to be another spelling of the other."""
 _GENERIC: Final = frozenset({"name", "value", "val"})
-"""Words that a name can have or lack without meaning something else."""
+"""Words that can be added to a name without changing its meaning."""
 _SAME_SPREAD: Final = 3.0
-"""Factor within which two columns vary alike."""
+"""Two columns vary alike if their relative ranges differ by at most this factor."""
 _FEWEST_NUMBERS: Final = 3
-"""Numbers without which nothing is known about how they vary."""
+"""Minimum number of values that show how numbers vary."""
 _STEADY: Final = 0.05
-"""Relative spread below which values count as steady: how steady is chance."""
+"""Values with a relative range below this count as steady; how steady is a coincidence."""
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedTag:
-    """What is known about a column, to find out whether two contain the same thing."""
+    """What is known about a column, for comparing it with another one."""
 
     name: str
-    """A path with dots if it is nested in another."""
+    """The column's name; a path with dots if it is nested."""
     role: str
     """Only columns with the same role are compared."""
     sample: tuple[str, ...]
     kind: str = ""
-    """What its type stores, such as `number` or `text`: only columns of one kind are compared. Empty: not known."""
+    """What its type stores, such as `number` or `text`: only columns of the same kind are compared. Empty
+    if not known.
+    """
 
 
 @dataclass(frozen=True, slots=True)
 class Renaming:
-    """Two columns, in two groups, that may contain the same thing under two names."""
+    """Two columns, one from each group, that may contain the same data under two names."""
 
     kept: str
     other: str
@@ -66,7 +68,7 @@ def renamings(first: Iterable[DescribedTag], second: Iterable[DescribedTag]) -> 
 
 
 def _likeness(a: DescribedTag, b: DescribedTag) -> float:
-    """Similarity from 0 to 1."""
+    """Similarity of two columns, from 0 to 1."""
     if a.role != b.role or (a.kind and b.kind and a.kind != b.kind):
         return 0.0
     if not _is_same_place(a.name, b.name):
@@ -76,7 +78,7 @@ def _likeness(a: DescribedTag, b: DescribedTag) -> float:
 
 
 def _is_same_place(a: str, b: str) -> bool:
-    """Whether both are fields of the same document: a field of another part of it means something else."""
+    """Whether both are fields of the same document: a field of another part of it has another meaning."""
     return a.rpartition(".")[0] == b.rpartition(".")[0]
 
 
@@ -86,7 +88,7 @@ def _names_alike(a: str, b: str) -> float:
         return 1.0
     plain_a, plain_b = ([w for w in words if w not in _GENERIC] or words for words in (words_a, words_b))
     if len(plain_a) != len(plain_b):
-        # One more word means something else: `user` and `user_agent`.
+        # An additional word changes the meaning: `user` and `user_agent`.
         return 0.0
     return min(_word_alike(one, other) for one, other in zip(plain_a, plain_b, strict=True))
 
@@ -109,7 +111,7 @@ def _word_alike(a: str, b: str) -> float:
 
 
 def _is_abbreviation(short: str, long: str) -> bool:
-    """Whether it is the beginning of the word, or some of its consonants."""
+    """Whether the short word is the beginning of the long one, or consists of some of its consonants."""
     if len(short) >= 3 and long.startswith(short):
         return True
     letters = iter(long)
@@ -117,18 +119,20 @@ def _is_abbreviation(short: str, long: str) -> bool:
 
 
 def _may_be_the_same(a: DescribedTag, b: DescribedTag) -> bool:
-    """Whether values with similar names could be of the same thing. A tag may name the same source in another way."""
+    """Whether the values of columns with similar names could be the same data. Tags always could: a tag may name the
+    same source in another way.
+    """
     if a.role == "tag" or not a.sample or not b.sample:
         return True
     numbers_a, numbers_b = _numbers(a.sample), _numbers(b.sample)
     if numbers_a and numbers_b:
-        # A factor of ten is another unit, or another quantity.
+        # A factor of ten means another unit, or another quantity.
         return (apart := _magnitudes_apart(numbers_a, numbers_b)) is None or apart < 1
     return bool(numbers_a) == bool(numbers_b) and _is_prose(a.sample) == _is_prose(b.sample)
 
 
 def _values_alike(a: DescribedTag, b: DescribedTag) -> float:
-    """Similarity of columns whose names do not resemble each other."""
+    """Similarity of the values, 0 to 1, for columns whose names do not resemble each other."""
     if not a.sample or not b.sample:
         return 0.0
     numbers_a, numbers_b = _numbers(a.sample), _numbers(b.sample)
@@ -140,23 +144,25 @@ def _values_alike(a: DescribedTag, b: DescribedTag) -> float:
             or not _vary_alike(numbers_a, numbers_b)
         ):
             return 0.0
-        # A factor of ten means another quantity; numbers that are close say less than strings of the same form.
+        # A factor of ten means another quantity; similar numbers are weaker evidence than strings of the same form.
         return max(0.0, 0.7 - apart)
     if numbers_a or numbers_b or a.role != "tag":
-        # Texts of the same form are seldom the same field: a time of creation and one of shipping, a title and a name.
+        # Texts of the same form are seldom the same field: compare creation and shipping times, or titles and names.
         return 0.0
     forms_a, forms_b = {_form(value) for value in a.sample}, {_form(value) for value in b.sample}
     return len(forms_a & forms_b) / len(forms_a | forms_b)
 
 
 def _magnitudes_apart(a: Sequence[float], b: Sequence[float]) -> float | None:
-    """Powers of ten between the medians; None if one of them is zero."""
+    """How many powers of ten the medians are apart; None if one of them is zero."""
     size_a, size_b = median(map(abs, a)), median(map(abs, b))
     return abs(math.log10(size_a / size_b)) if size_a and size_b else None
 
 
 def _vary_alike(a: Sequence[float], b: Sequence[float]) -> bool:
-    """Whether both are whole numbers or both are not, and their range is as wide in relation to their size."""
+    """Whether both or neither contain only whole numbers, and their ranges are about equally wide relative to their
+    size.
+    """
     if all(v.is_integer() for v in a) != all(v.is_integer() for v in b):
         return False
     low, high = sorted((max(values) - min(values)) / max(map(abs, values)) for values in (a, b))
@@ -164,7 +170,7 @@ def _vary_alike(a: Sequence[float], b: Sequence[float]) -> bool:
 
 
 def _is_prose(values: Sequence[str]) -> bool:
-    """Whether most values are several words."""
+    """Whether most values consist of several words."""
     return sum(len(value.split()) > 2 for value in values) * 2 > len(values)
 
 

@@ -1,4 +1,4 @@
-"""Measures how regularly points arrive, to tell metrics collected at fixed intervals from events.
+"""Measures how regularly points arrive, to distinguish metrics collected at fixed intervals from events.
 
 The measure is the median absolute deviation of the intervals from their median, divided by that median: 0 for a clock;
 about 0.69 if every instant is equally likely (exponential intervals have the median ln 2 and the deviation 0.481). Up
@@ -22,33 +22,35 @@ Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
 MIN_INTERVALS: Final = 8
-"""With fewer intervals, one stream of random times in a hundred would pass for a clock; with eight, one in a thousand
-does.
+"""Minimum number of intervals. With fewer, one stream of random times in a hundred would pass for a clock; with eight,
+one in a thousand does.
 """
 EVEN: Final = 0.1
-"""Up to this ratio, the intervals are those of a clock with jitter."""
+"""Highest ratio for which the intervals are those of a clock with jitter."""
 UNEVEN: Final = 0.4
-"""From this ratio on, they are those of events; values in between are classified as neither."""
+"""Lowest ratio for which the intervals are those of events; ratios in between are classified as neither."""
 _ON_BEAT: Final = 0.05
-"""Share of the clock's interval by which a point may be early or late and still be one that the clock left out."""
+"""Share of the clock's interval by which a point may be early or late and still be on a beat of the clock."""
 _ALL_BUT_A_FEW: Final = 0.9
 _SECOND: Final = 1_000_000
 _TICKS: Final = 5
-"""Fewest seconds of a clock's interval if timestamps are whole seconds. Below it, events are on the beat as well."""
+"""Shortest interval of a clock, in seconds, if timestamps are whole seconds: with a shorter one, events are always on a
+beat, too.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Spacing:
-    """The intervals between points, per series; entries at the same position belong together."""
+    """The intervals between points, per series; entries at the same position belong to the same series."""
 
     series: Integers
     """The numbers of the series, ascending."""
     intervals: Integers
-    """Number of intervals. Points at the same time count as one."""
+    """Number of intervals. Points at the same time count as one point."""
     median: npt.NDArray[np.float64]
-    """Median interval in the unit of the times; NaN without intervals."""
+    """Median interval, in the unit of the times; NaN for a series without intervals."""
     unevenness: npt.NDArray[np.float64]
-    """Median absolute deviation divided by the median; NaN without intervals."""
+    """Median absolute deviation divided by the median interval; NaN for a series without intervals."""
 
     @property
     def regular(self) -> Mask:
@@ -90,11 +92,11 @@ class Rhythm:
     """How regularly the values of one field arrive."""
 
     regular: Integers
-    """The series in which they arrive at regular intervals."""
+    """The series in which the values arrive at regular intervals."""
     irregular: Integers
-    """The series in which they arrive irregularly, mostly in rows of their own."""
+    """The series in which the values arrive irregularly, mostly in rows of their own."""
     interval: float | None
-    """The median interval of the regular series, in the unit of the times; None without any."""
+    """The median interval of the regular series, in the unit of the times; None if no series is regular."""
 
 
 def rhythms(series: Integers, times: Integers, filled: Mapping[str, Mask]) -> dict[str, Rhythm]:
@@ -102,8 +104,8 @@ def rhythms(series: Integers, times: Integers, filled: Mapping[str, Mask]) -> di
 
     `times`: in microseconds since 1970. `filled`: which rows have a value in the field. A value that occurs now and
     then, but in the rows of a regular stream, is an optional part of a metric and not an event: a stream is irregular
-    only if most of its rows do not belong to a regular one. Neither is a series an event if it only skips beats of the
-    others' clock: a collector that reports every ten seconds writes nothing for a status that did not occur.
+    only if most of its rows do not belong to a regular one. A series is not an event either if it only skips beats of
+    the other series' clock: a collector that reports every ten seconds writes nothing for a status that did not occur.
     """
     if not filled:
         return {}
@@ -113,7 +115,7 @@ def rhythms(series: Integers, times: Integers, filled: Mapping[str, Mask]) -> di
         if mask.tobytes() not in spacings:
             found = spacings[mask.tobytes()] = spacing(series[mask], times[mask])
             clocked[mask] |= np.isin(series[mask], found.series[found.regular])
-    # No single field is regular, but the rows together are: fields that alternate at random.
+    # Detects rows that are regular together although no single field is: fields that alternate at random.
     whole = spacing(series, times)
     clocked |= np.isin(series, np.setdiff1d(whole.series[whole.regular], series[clocked]))
     beat = _beat(times, (*spacings.values(), whole))
@@ -126,14 +128,16 @@ def rhythms(series: Integers, times: Integers, filled: Mapping[str, Mask]) -> di
 
 
 def _beat(times: Integers, spacings: Iterable[Spacing]) -> float:
-    """The interval of the fastest clock; infinite if there is none, or if any timestamp would be on its beat."""
+    """The interval of the fastest clock, in the unit of the times; infinite if there is none, or if every timestamp
+    would be on one of its beats.
+    """
     beat = min((float(np.min(found.median[found.regular], initial=np.inf)) for found in spacings), default=np.inf)
     in_seconds = not (times % _SECOND).any()
     return np.inf if in_seconds and beat < _TICKS * _SECOND else beat
 
 
 def _on_beat(series: Integers, times: Integers, beat: float) -> Mask:
-    """Which points belong to a series whose intervals are all multiples of the clock's."""
+    """Which points belong to a series in which nearly all intervals are multiples of the clock's."""
     if not np.isfinite(beat):
         return np.zeros(len(series), np.bool_)
     numbers = distinct(series)
@@ -160,7 +164,7 @@ def _rhythm(found: Spacing, series: Integers, clocked: Mask) -> Rhythm:
 
 
 def chance_of(found: int, of: int, share: float) -> float:
-    """The probability to find so many or more among `of` series if each is one of them with the probability `share`."""
+    """The probability of finding at least `found` among `of` series if each is one with the probability `share`."""
     if found <= 0 or share >= 1:
         return 1.0
     if share <= 0:
