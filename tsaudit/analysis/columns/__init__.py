@@ -1,1 +1,1 @@
-"""What catalogs and names say of columns: their types, their roles, and the kind of table they make."""
+"""What catalogs and names show about columns: their types, their roles, and the kind of table that they form."""

@@ -19,7 +19,7 @@ class TimeKind(enum.StrEnum):
     """The engine's own type without a time zone; assumed to be UTC."""
     ZONED = "zoned"
     TEXT = "text"
-    """ISO 8601."""
+    """ISO 8601 text."""
     SECONDS = "s"
     MILLISECONDS = "ms"
     MICROSECONDS = "us"
@@ -32,7 +32,7 @@ UNITS: Final = {
     TimeKind.MICROSECONDS: 1_000_000,
     TimeKind.NANOSECONDS: 1_000_000_000,
 }
-"""Kinds of numbers since 1970, with their count per second."""
+"""Kinds of numbers since 1970, with the number of units per second."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class Column:
     role: Role | None = None
     """The role that the engine itself declares; None if it does not."""
     reason: str = ""
-    """Why it declares that; empty if it has a keyword for such columns."""
+    """Why the engine declares that role; empty if it has a keyword for such columns."""
     is_unique: bool = False
     """Whether a key or unique index on this column alone ensures a different value in every row."""
     is_generated: bool = False
@@ -54,7 +54,7 @@ class Column:
     refers_to: str | None = None
     """The table that a foreign key on this column refers to; None if there is no such key."""
     metrics: tuple[str, ...] = ()
-    """In a table that holds the rows of several metrics: those with this column; empty if all have it."""
+    """In a table with the rows of several metrics: the metrics that use this column; empty if all of them do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class TimeColumn:
     name: str
     kind: TimeKind
     reason: str = ""
-    """Why this one, and what counts against the others."""
+    """Why this column was chosen, and what counts against the others."""
 
 
 def native(column: Column) -> TimeKind | None:

@@ -1,4 +1,6 @@
-"""The words in the name of a column, those that tell which time it is, and those that tell the kind of a table."""
+"""The words in the names of columns, including words that show which time a column contains and words that show the
+kind of its table.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +32,7 @@ OTHER: Final = frozenset(
         "revoked",
     )
 )
-"""Words for other times in the life of a thing, often null or in the future."""
+"""Words for other times in the life of an entity, often null or in the future."""
 HINT: Final = EVENT | WRITTEN | CHANGED | OTHER | {"ms", "us", "ns", "sec", "seconds", "millis", "micros", "nanos"}
 _SPAN: Final = re.compile(r"(?i)(run|life|up|down|over|response|request|wait|idle|elapsed|total|cpu)_?time$")
 _ENDS_LIKE_TIME: Final = re.compile(r"(?i)(time|stamp|clock)$")
@@ -48,7 +50,7 @@ def snake_case(name: str) -> str:
 
 @functools.cache
 def words_of(name: str) -> frozenset[str]:
-    """The words in a name, in lower case; `time` is one of `eventtime`, and none of `uptime`."""
+    """The words in a name, in lower case; `time` is a word of `eventtime` but not of `uptime`."""
     found = {word.lower() for word in _WORDS.findall(name)}
     if _SPAN.search(name):
         return frozenset(found - {"time"})
@@ -62,14 +64,14 @@ MONEY: Final = frozenset(
         *("debit", "credit", "paid", "payment", "refund", "salary", "fare", "revenue", "quantity", "qty"),
     )
 )
-"""Words for what a single transaction is about."""
+"""Words for the details of a single transaction."""
 HAPPENED: Final = frozenset(
     (
         *("event", "action", "message", "msg", "actor", "payload", "body", "comment", "reason", "error", "exception"),
         *("referrer", "referer", "useragent", "agent", "ip", "trace", "span", "correlation", "request", "note"),
     )
 )
-"""Words for what is said about a single event."""
+"""Words for the details of a single event."""
 STATE: Final = frozenset(["status", "state", "stage", "phase"])
 ATTEMPTS: Final = frozenset(
     ["attempt", "attempts", "retry", "retries", "retrycount", "retrylimit", "tries", "failures", "redelivered"]

@@ -1,5 +1,5 @@
-"""Which columns of a SQL table are tags, and which are fields; which of these were measured or counted, and which are
-digits that name something: codes, phone numbers, versions. Runs no queries.
+"""Determines which columns of a SQL table are tags and which are fields, and whether digits are quantities or names
+such as codes, phone numbers, or versions. Runs no queries.
 
 Engines that declare the roles, such as InfluxDB, do not need this.
 """
@@ -24,16 +24,18 @@ if TYPE_CHECKING:
 
 
 LONG_TEXT: Final = 64
-"""Strings longer than this on average are prose, not names."""
+"""Strings longer than this on average are prose, not names; in characters."""
 NUMBERS_SHARE: Final = 0.95
-"""From this share of number-like values on, a text column contains numbers."""
+"""A text column contains numbers if at least this share of its values are numbers."""
 
 MIN_VALUES: Final = 20
 MIN_TIMES: Final = 2.0
-"""Numbers with the name of an ID identify a source if there are at least this many, each this often on average."""
+"""Numbers in a column named like an ID identify a source if there are at least `MIN_VALUES`, and each occurs at least
+this many times on average.
+"""
 
 NOT_EVALUATED: Final = "without values to look at"
-"""The end of the reason if the role of a column is a guess."""
+"""The end of the reason if the role of a column was guessed without values."""
 
 _ID_NAME: Final = re.compile(
     r"(^|_)(id|uuid|guid|key|pk|fk|code|serial|no|nr|number|zip)$"
@@ -46,7 +48,7 @@ _CODE_NAME: Final = re.compile(
     r"|mobile|tel|fax|msisdn|imei|imsi|iccid|mmsi|imo|ean|gtin|isbn|upc|sku|barcode|iban|ssn|plz|lot|batch|ref"
     r"|reference|oid|asn|pin|extension)$"
 )
-"""Those, and names of categories that are written in digits."""
+"""The same names, and names of categories that are written in digits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +60,11 @@ class Values:
     mean_length: float
     """Mean length of the values as strings, in characters."""
     number_share: float
-    """Share of the values that are one or several numbers."""
+    """Share of the values that consist of one or several numbers, 0 to 1."""
     distinct: int | None = None
-    """Number of distinct values; None if that does not matter."""
+    """Number of distinct values; None if it is not needed."""
     are_names: bool = False
-    """Whether numbers stored as text name things: they come again and again, and all have the same length."""
+    """Whether numbers stored as text are names: they recur, and all have the same length."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,10 +97,10 @@ def assign(
 ) -> list[Assigned]:
     """The role of every column, in the order of the table.
 
-    In this order: the configuration, the engine's declaration, the table's kind (one without series has no tags), the
-    table's keys, the role in the previous profile (if the type is unchanged), the type, the values. `values`: what a
-    sample shows about text columns, which count as tags if they are missing here, and about integer columns, which
-    count as fields unless it confirms that they identify a source.
+    Decided, in this order, by: the configuration, the engine's declaration, the table's kind (a table without series
+    has no tags), the table's keys, the role in the previous profile (if the type is unchanged), the type, the values.
+    `values`: what a sample shows about text columns, which count as tags if they are missing here, and about integer
+    columns, which count as fields unless it confirms that they identify a source.
     """
     name = time.name if time else None
     before, whole = _roles_before(previous), table or Table()
@@ -138,7 +140,7 @@ def names_id(name: str) -> bool:
 
 
 def names_code(name: str) -> bool:
-    """Whether digits under this name are a code, such as a status: nobody computes with them."""
+    """Whether digits under this name are a code, such as a status, with which nobody computes."""
     return bool(_ID_NAME.search(snake_case(name)) or _CODE_NAME.search(snake_case(name)))
 
 
@@ -154,7 +156,9 @@ _SOURCE_NAME: Final = re.compile(
 
 
 def names_source(name: str) -> bool:
-    """Whether the name is that of what reports, or of where it stands: texts under it are no measured numbers."""
+    """Whether the name is that of something that reports, or of its location: texts under it are not
+    measured numbers.
+    """
     return bool(_SOURCE_NAME.search(snake_case(name)))
 
 
@@ -176,13 +180,13 @@ _LABEL_IN: Final = "a label in "
 
 
 def label_in(column: str) -> str:
-    """The reason of a tag that is a label in a column of label sets."""
+    """The reason for a tag that is a label in a column of label sets."""
     return f"{_LABEL_IN}{column}"
 
 
 def is_guess(reason: str) -> bool:
-    """Whether a tag with this reason was guessed from names and values: neither the engine, nor the table's key, nor a
-    dimension of a hypertable, nor a column of labels, nor the configuration says that it is one.
+    """Whether a tag with this reason was guessed from names and values: no engine declaration, key of the table,
+    dimension of a hypertable, column of labels, or configuration makes it a tag.
     """
     return reason.endswith(_GUESSED)
 
@@ -203,8 +207,8 @@ def _by_engine(column: Column) -> tuple[Role, str] | None:
 
 
 def _key_members(columns: Sequence[Column], time: str | None, table: Table) -> frozenset[str]:
-    """Columns that, with the time, form the table's key; empty for a surrogate key and without a key. What only numbers
-    the rows names no source.
+    """Columns that, with the time, form the table's key; empty for a surrogate key and without a key. A column that
+    only numbers the rows is not included, because it does not name a source.
     """
     key = {c.name for c in columns if c.key_position is not None}
     if time not in key:
@@ -213,8 +217,8 @@ def _key_members(columns: Sequence[Column], time: str | None, table: Table) -> f
 
 
 def _sole_key(columns: Sequence[Column], time: str | None) -> str | None:
-    """The column that forms the table's key alone; None if there is none, or if the key has several columns or the
-    time.
+    """The column that alone forms the table's key; None if there is none, if the key has several columns, or if it is
+    the time.
     """
     key = [c.name for c in columns if c.key_position is not None]
     return key[0] if len(key) == 1 and key[0] != time else None
@@ -231,7 +235,7 @@ def _by_key(column: Column, key: frozenset[str], alone: str | None) -> tuple[Rol
 
 
 def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[Role, str]]:
-    # A table whose rows were of another kind, or not yet many enough to show one, had no tags at all.
+    # A table that contained rows of another kind, or too few rows to show the kind, had no tags at all.
     if previous is None or (previous.kind is not None and not previous.kind.has_series):
         return {}
     tags = {(t.key, t.data_type): (Role.TAG, t.role_reason) for t in previous.tags}
@@ -264,7 +268,7 @@ def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, st
 
 
 def _times(values: Values | None) -> float:
-    """How often each value occurs on average; 0 if too few were seen."""
+    """How often each value occurs on average; 0 if too few values were read."""
     if values is None or not values.distinct or values.count < MIN_VALUES:
         return 0.0
     return values.count / values.distinct
@@ -272,20 +276,24 @@ def _times(values: Values | None) -> float:
 
 _NUMBER: Final = re.compile(r"-?(\d+)([.,]\d+)?([eE][-+]?\d+)?")
 _MIN_FRACTIONS: Final = 20
-"""Distinct values with a fraction: fewer may be versions, or bounds of a histogram."""
+"""Fewest distinct values for numbers with a fraction to be quantities: fewer may be versions, or bounds of
+a histogram.
+"""
 _MIN_WHOLE: Final = 100
-"""Distinct whole numbers: fewer may be codes."""
+"""Fewest distinct values for whole numbers to be quantities: fewer may be codes."""
 _MOST_DENSE: Final = 0.5
-"""Share of the numbers between the least and the greatest that occur: those of things are given out one by one."""
+"""Largest share of the numbers between the lowest and the highest that may occur for them to be quantities: IDs are
+assigned one after the other.
+"""
 _LONGEST: Final = 15
-"""Digits: no measured number has more, and a float would lose them."""
+"""Most digits of a quantity: measured numbers do not have more, and a float could not represent them."""
 
 
 def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
-    """Whether the texts are numbers of which queries want sums and ranges: most have a fraction, or they are whole, far
-    apart, and in another order as text.
+    """Whether the texts are numbers for which sums and ranges make sense: most have a fraction, or they are whole, far
+    apart, and sort differently as text.
 
-    `sample`: distinct values. `distinct`: how many there are.
+    `sample`: some distinct values. `distinct`: how many distinct values there are.
     """
     if names_code(name) or names_device(name):
         return False
@@ -302,12 +310,14 @@ def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
     if any(match[1] != "0" and match[1].startswith("0") for match in whole):
         return False
     numbers = {int(match[1]) for match in whole}
-    # A sample of the values is as thin as it is small.
+    # In a sample, numbers are farther apart than in all values, so the density is scaled.
     seen = len(numbers) / (max(numbers) - min(numbers) + 1)
     return seen * distinct / len(sample) <= _MOST_DENSE
 
 
 def _order_differs(values: Sequence[str]) -> bool:
-    """Whether they sort differently as text and as numbers: numbers of one length may be codes."""
+    """Whether the values sort differently as text and as numbers. If they do not, they have the same length and may be
+    codes.
+    """
     as_numbers = sorted(values, key=lambda value: float(value.replace(",", ".")))
     return as_numbers != sorted(values)

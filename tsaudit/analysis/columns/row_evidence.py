@@ -1,4 +1,4 @@
-"""What some rows of a SQL table show about what its rows are. Runs no queries."""
+"""What some rows of a SQL table show about the kind of its rows. Runs no queries."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     """Microseconds since 1970; NaN where there is no time."""
 
 _SAME_LAG: Final = 0.9
-"""From this share of equal lags on, two times are the ends of an interval of fixed length."""
+"""If at least this share of the lags is the same, two times are the ends of an interval of fixed length."""
 _EXCEPTIONS: Final = 0.05
 _MOSTLY_LATER: Final = 0.8
 _OFTEN_DIFFERENT: Final = 0.01
 _MANY: Final = 0.5
 _FEW_VALUES: Final = 4
-"""A column that could name a source has this many rows per value on average, or it is left out of groups."""
+"""Columns that could name a source are only grouped if they have at least this many rows per value on average."""
 _SECOND: Final = 1e6
 _NEARLY: Final = 0.99
 
@@ -33,36 +33,38 @@ class Seen:
     """What the values read show about one column."""
 
     distinct: int | None = None
-    """Distinct values; None if they were not counted."""
+    """Number of distinct values; None if they were not counted."""
     is_text: bool = False
-    """Short or long texts, whatever the type."""
+    """Whether the values are short or long texts, whatever the type."""
     is_integer: bool = False
     is_measure: bool = False
-    """Numbers that are neither ids nor codes, whatever the type."""
+    """Whether the values are numbers that are neither IDs nor codes, whatever the type."""
     number_share: float = 0.0
-    """Share of the texts that are one or several numbers."""
+    """Share of the texts that consist of one or several numbers, 0 to 1."""
     is_unique: bool = False
-    """Different in nearly every row, as far as the rows read prove it."""
+    """Whether nearly every row has a different value, as far as the rows read can prove it."""
     is_random: bool = False
-    """Texts shaped like random IDs."""
+    """Whether the texts have the shape of random IDs."""
     is_document: bool = False
-    """JSON or another structure, but no label set."""
+    """Whether the values are JSON or another structure, but no label sets."""
     is_label_set: bool = False
     is_prose: bool = False
-    """Long texts, log messages, or addresses with paths."""
+    """Whether the values are long texts, log messages, or addresses with paths."""
 
 
 @dataclass(frozen=True, slots=True)
 class Life:
-    """A further column with times."""
+    """A column with times other than the time column."""
 
     name: str
     changes: bool
-    """Whether it is written later than the row itself: rows are updated."""
+    """Whether it is set later than the row is written, which shows that rows are updated."""
 
 
 def lives(time: str, values: Mapping[str, Times]) -> list[Life]:
-    """The columns with times other than `time`. `values`: column to the times of the rows read, with `time`."""
+    """The columns with times other than `time`. `values`: column to the times of the rows read, including the column
+    `time`.
+    """
     import numpy as np
 
     own = values[time]
@@ -80,7 +82,9 @@ def lives(time: str, values: Mapping[str, Times]) -> list[Life]:
 
 
 def _changes(name: str, times: Times, own: Times, others: Sequence[Times]) -> bool:
-    """Whether the column says when a row was changed: later than the row, often missing, or named so."""
+    """Whether the column shows when a row was changed: it is later than the row, and often missing or named
+    accordingly.
+    """
     import numpy as np
 
     both = ~np.isnan(times) & ~np.isnan(own)
@@ -89,7 +93,7 @@ def _changes(name: str, times: Times, own: Times, others: Sequence[Times]) -> bo
     lag = times[both] - own[both]
     if (lag < -_SECOND).mean() > _EXCEPTIONS:
         return False
-    # `updated_at` proves changes only if some rows were updated.
+    # `updated_at` only proves changes if some rows were updated.
     if any((np.abs(times[both] - other[both]) > _SECOND).mean() < _OFTEN_DIFFERENT for other in others):
         return False
     is_missing = bool(np.isnan(times[~np.isnan(own)]).any())
@@ -101,7 +105,7 @@ def _changes(name: str, times: Times, own: Times, others: Sequence[Times]) -> bo
 
 
 def _is_begin(time: str, own: Times, name: str, times: Times) -> bool:
-    """Whether the time column itself is the time of the last change, and this one that of the beginning."""
+    """Whether the time column itself is the time of the last change, and this column is the time of the beginning."""
     import numpy as np
 
     if not words_of(time) & (CHANGED | OTHER) or not words_of(name) & WRITTEN or np.isnan(times).any():
@@ -111,7 +115,7 @@ def _is_begin(time: str, own: Times, name: str, times: Times) -> bool:
 
 
 def _is_fixed(lag: Times) -> bool:
-    """Whether nearly all lags are the same, and not zero: the column is the other end of an interval."""
+    """Whether nearly all lags are the same and not zero, so that the column is the other end of an interval."""
     import numpy as np
 
     middle = float(np.median(lag))
@@ -124,12 +128,14 @@ class Sources:
 
     regular_share: float | None
     coverage: float | None
-    """How likely the next row is from a source among those of the rows read; None without such columns."""
+    """The probability that the next row is from a source that is among the rows read; None if no column could name a
+    source.
+    """
 
 
 def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], times: Times) -> Sources:
-    """`codes`: columns that could name a source to a number per row, the same for the same value. `key`: those that
-    identify a row together with the time.
+    """How often and how regularly the sources write. `codes`: columns that could name a source to a code per row, the
+    same for equal values. `key`: the columns that, with the time, identify a row.
     """
     import numpy as np
 
@@ -152,8 +158,9 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
 
 
 def _coverage(sources: npt.NDArray[np.int64]) -> float:
-    """Unlike the number of rows per source, it does not depend much on how many rows were read: Good, "The population
-    frequencies of species and the estimation of population parameters", Biometrika 40 (1953).
+    """The probability that the next row is from a source already read. Unlike the number of rows per source, it hardly
+    depends on how many rows were read: Good, "The population frequencies of species and the estimation of population
+    parameters", Biometrika 40 (1953).
     """
     import numpy as np
 
@@ -161,8 +168,8 @@ def _coverage(sources: npt.NDArray[np.int64]) -> float:
 
 
 def _regular(columns: Sequence[npt.NDArray[np.int64]], times: npt.NDArray[np.int64]) -> float | None:
-    """The share of rows from sources that write at regular intervals; None if there is one source, or none comes
-    again.
+    """The share of rows from sources that write at regular intervals, 0 to 1; None if there is only one source, or if
+    none writes repeatedly.
     """
     import numpy as np
 
@@ -181,10 +188,11 @@ def _regular(columns: Sequence[npt.NDArray[np.int64]], times: npt.NDArray[np.int
 def sequences(
     time: str, numbers: Mapping[str, npt.NDArray[np.int64]], codes: Mapping[str, npt.NDArray[np.int64]]
 ) -> frozenset[str]:
-    """Members of the key that only number rows: nearly different in each, or without effect on which rows the others
-    distinguish.
+    """Columns of the key that only number rows: they are named like a sequence, or differ in most rows without
+    distinguishing rows that the other columns of the key do not.
 
-    `codes`: all members of the key, with the time if it is one. `numbers`: those that are integers and may be such.
+    `codes`: all columns of the key, including the time if it is in the key. `numbers`: the integer columns among them
+    that may number rows.
     """
     from tsaudit.analysis.codes import combined, count_distinct
 
@@ -207,4 +215,4 @@ _SEQUENCE: Final = frozenset(
         *("revision", "rev", "tick"),
     ]
 )
-"""Words for numbers that tell rows of one source apart."""
+"""Words for numbers that distinguish rows of one source."""

@@ -1,8 +1,8 @@
 """What kind of rows a SQL table has. Runs no queries.
 
-A SQL database holds readings beside customers, orders, queues, and logs. Rules about series are right for the first
-only. The kind is decided by evidence: the key, foreign keys, further times that change during the life of a row, and
-how often and how regularly the same sources write. No single property decides, and no name of a table.
+A SQL database may contain customers, orders, queues, and logs as well as readings. Rules about series only apply to
+readings. The kind is decided by evidence: the key, foreign keys, times that change during the life of a row, and how
+often and how regularly the same sources write. No single property decides, and the table's name is not used.
 """
 
 from __future__ import annotations
@@ -38,16 +38,16 @@ MIN_SCORE: Final = 3
 SMALL: Final = 1_000
 """A table with fewer rows and without a time is a list, whatever its key."""
 _APART: Final = 0.95
-"""Share of the rows with a value of their own, from which on it names the row and not a source."""
+"""A column in which at least this share of the rows have different values names the row, not a source."""
 _OWN_IDS: Final = frozenset({"id", "_id", "uid", "uuid", "guid", "pk", "row_id", "rowid", "record_id", "log_id"})
 _MOSTLY: Final = 0.5
 _COVERED: Final = 0.7
-"""The share of further rows from sources that are known already, from which sources come again."""
+"""Sources recur if at least this share of further rows is expected to come from sources already read."""
 
 _ROUNDS: Final = 3
-"""What has not come again in this many instants does not name a source."""
+"""A value that has not recurred within this many instants does not name a source."""
 _NARROW: Final = 8
-"""A table of attributes and values has at most this many columns beside its time."""
+"""A table of attributes and values has at most this many columns besides its time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,14 +68,14 @@ class KindEvidence:
     instants: int | None = None
     """Number of distinct times of the rows read; None if they were not compared."""
     is_whole: bool = False
-    """Whether these are all of its rows."""
+    """Whether the rows read are all rows of the table."""
     regular_share: float | None = None
     """Share of the rows read whose sources write at regular intervals, by the columns that show it best; None if no
-    column has values that come again.
+    column has values that recur.
     """
     coverage: float | None = None
-    """How likely the next row has a combination of values that could name a source and was read before; None without
-    such columns.
+    """The probability that the next row is from a source already read, that is, has a known combination of the values
+    that could name a source; None without such columns.
     """
     sequences: frozenset[str] = frozenset()
     """Columns of the key that only number the rows of an instant, or all rows."""
@@ -83,15 +83,15 @@ class KindEvidence:
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """The kind of a table, and why: part of a sentence."""
+    """The kind of a table and the reason, which is part of a sentence."""
 
     kind: TableKind
     reason: str
 
 
 def decide(evidence: KindEvidence, previous: TableKind | None = None) -> Decided | None:
-    """The kind of the table; None if nothing shows it. `previous`: what it was the day before, which is kept if the
-    evidence is close.
+    """The kind of the table; None if nothing shows it. `previous`: the kind in the previous profile, which is kept if
+    the evidence is close.
     """
     if evidence.time is None:
         return _without_time(evidence)
@@ -129,7 +129,9 @@ def never_source(evidence: KindEvidence) -> dict[str, str]:
 
 
 def ids_of_rows(key: Sequence[str], time: str, seen: Mapping[str, Seen], rows: int) -> frozenset[str]:
-    """The column that names each row alone and shares its key with the time, as partitions by time require."""
+    """The column that alone identifies each row although the key also contains the time, as partitioning by time
+    requires; empty if there is none.
+    """
     found = frozenset(key) - {time}
     if len(found) != 1 or time not in key or rows < SMALL:
         return frozenset()
@@ -137,7 +139,9 @@ def ids_of_rows(key: Sequence[str], time: str, seen: Mapping[str, Seen], rows: i
 
 
 def _is_id_of_row(evidence: KindEvidence, name: str, seen: Seen) -> bool:
-    """Its name says nothing but that: a `request_id` is that of a request, and may come again."""
+    """Whether the column is an ID of the row itself. Only generic names count: a `request_id` identifies a request, and
+    may recur.
+    """
     is_apart = evidence.rows >= SMALL and (seen.distinct or 0) >= _APART * evidence.rows
     return is_apart and name.lower() in _OWN_IDS and not _in_key(evidence, name)
 
@@ -154,7 +158,7 @@ def _without_time(evidence: KindEvidence) -> Decided | None:
     if key:
         return Decided(TableKind.REFERENCE, f"one row for each combination of {_listed(key)}, without a time")
     if not evidence.is_whole or not evidence.rows or _measures(evidence):
-        # Readings whose time was not recognized look the same.
+        # A table of readings whose time was not recognized looks the same.
         return None
     if evidence.rows < SMALL:
         return Decided(TableKind.REFERENCE, f"a list of {evidence.rows} rows without a time")
@@ -163,7 +167,7 @@ def _without_time(evidence: KindEvidence) -> Decided | None:
 
 
 def _by_versions(evidence: KindEvidence) -> Decided | None:
-    """A row per version of a thing has the first and the last day of its validity."""
+    """Recognizes a table with a row per version of an entity by the first and the last day of validity."""
     begins, ends = [], []
     for name in (evidence.time or "", *(life.name for life in evidence.lives)):
         words = words_of(name)
@@ -196,7 +200,7 @@ def _as_queue(evidence: KindEvidence) -> Decided | None:
 
 
 def _weighed(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
-    """What counts for and against series, with points."""
+    """The evidence for and against series, as points and words."""
     yield from _by_key(evidence)
     yield from _by_values(evidence)
     yield from _by_sources(evidence)
@@ -258,7 +262,7 @@ def _by_life(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
 
 
 def _other(evidence: KindEvidence, against: Sequence[str]) -> Decided:
-    """The kind of a table with a time that has no series."""
+    """The kind of a table that has a time but no series."""
     key = [c.name for c in evidence.columns if c.key_position is not None]
     changes = any(life.changes for life in evidence.lives)
     is_thing = len(key) == 1 and key[0] != evidence.time and _is_named_key(evidence, key[0])
@@ -269,15 +273,17 @@ def _other(evidence: KindEvidence, against: Sequence[str]) -> Decided:
 
 
 def _further_keys(evidence: KindEvidence) -> list[str]:
-    """Names of the thing beside the key; a random ID keeps the same row from being written twice."""
+    """Further unique columns that name the entity. A random ID does not: it only prevents writing the same
+    row twice.
+    """
     key = {evidence.time, *(c.name for c in evidence.columns if c.key_position is not None)}
     named = [c.name for c in evidence.columns if c.is_unique and c.name not in key]
     return [name for name in named if _is_named_key(evidence, name)]
 
 
 def _time_in_key(evidence: KindEvidence) -> bool:
-    """Whether the key says of which source a row is, and when: one of the time alone does if nothing else may name a
-    source, and one that only numbers the rows beside the time does not.
+    """Whether the key identifies the source of a row and its time. A key of the time alone does if no other column
+    could name a source; a key of the time and a number of the row does not.
     """
     if evidence.time is None or not _in_key(evidence, evidence.time):
         return False
@@ -286,13 +292,13 @@ def _time_in_key(evidence: KindEvidence) -> bool:
 
 
 def _numbers_rows(evidence: KindEvidence) -> bool:
-    """Whether the key consists of the time, and of nothing that names a source."""
+    """Whether the key contains the time, but nothing that names a source."""
     key = {c.name for c in evidence.columns if c.key_position is not None}
     return evidence.time in key and not key - evidence.sequences - {evidence.time}
 
 
 def _is_named_key(evidence: KindEvidence, name: str) -> bool:
-    """Whether the only key is a name of the thing, and not just a number or a random ID of the row."""
+    """Whether a key column names the entity, and is not just a number or a random ID of the row."""
     column = next(c for c in evidence.columns if c.name == name)
     seen = evidence.seen.get(name)
     is_random = column.data_type.upper().startswith("UUID") or (seen is not None and seen.is_random)
@@ -305,7 +311,7 @@ def _names_thing(evidence: KindEvidence, name: str) -> bool:
 
 
 def _numbers(evidence: KindEvidence) -> list[str]:
-    """Columns with numbers that are neither times nor ids nor codes."""
+    """Columns with numbers that are neither times nor IDs nor codes."""
     times = {evidence.time, *(life.name for life in evidence.lives)}
     refers = {c.name for c in evidence.columns if c.refers_to or c.is_unique}
     return [n for n, s in evidence.seen.items() if s.is_measure and n not in times | refers | evidence.sequences]
@@ -317,12 +323,12 @@ def _measures(evidence: KindEvidence) -> list[str]:
 
 
 def _description(evidence: KindEvidence) -> Iterator[str]:
-    """Columns that describe a single event: documents, long texts, addresses, and texts that hardly come again.
+    """Columns that describe a single event: documents, long texts, addresses, and texts that hardly recur.
 
-    Random IDs beside measured values are no evidence: IDs written as tags are the most frequent mistake in series.
+    Random IDs next to measured values are no evidence: IDs written as tags are the most frequent mistake in series.
     """
     measured = any(not evidence.seen[name].is_integer for name in _measures(evidence))
-    # Each source of a fleet is unique until it reports again.
+    # With rows of a few instants only, each source is unique because it has not reported again.
     at_once = evidence.instants is not None and evidence.instants < _ROUNDS
     key = {c.name for c in evidence.columns if c.key_position is not None} if _time_in_key(evidence) else set()
     unique = {c.name for c in evidence.columns if c.is_unique}
@@ -347,7 +353,7 @@ def _attribute_of(evidence: KindEvidence) -> str | None:
     columns = [c for c in evidence.columns if c.name != evidence.time]
     values = [c.name for c in columns if _is_value(c.name)]
     if len(values) > 1:
-        # A reading has a name in one column, and its value in another.
+        # A table of attributes has the name of a reading in one column, and its value in another.
         values = [name for name in values if not _few(evidence, name)]
     names = [c.name for c in columns if words_of(c.name) & (ATTRIBUTE | VALUE) and _few(evidence, c.name)]
     names = [name for name in names if name not in values]

@@ -1,8 +1,8 @@
-"""Which column of a SQL table is the time. Runs no queries.
+"""Determines which column of a SQL table is the time. Runs no queries.
 
-A table may have several time columns: when something happened, when its row was written or changed, when it is due. One
-may be a leftover that nothing fills anymore, while the live one is a plain number. So every candidate is judged by what
-it contains, not by its name alone.
+A table may have several columns with times: when something happened, when its row was written or changed, when it is
+due. One column may be obsolete and no longer filled, while the time in use is a plain number. So candidates are judged
+by their values, not only by their names.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ _EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
 _LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d(:?\d\d)?)?)?")
 _AHEAD: Final = timedelta(days=1)
-"""How far clocks may differ."""
+"""How far clocks may be ahead."""
 
 MOST_CANDIDATES: Final = 16
-"""How many columns are asked for their lowest and highest values."""
+"""Most columns whose lowest and highest values are queried."""
 MIN_SCORE: Final = 4
 """The lowest score of a time column, unless it is configured, declared by the engine, or in the key."""
 MOSTLY_NULL: Final = 0.5
@@ -48,19 +48,19 @@ class Extent:
 
     rows: int
     values: int
-    """Those that are not null."""
+    """Number of values that are not null."""
     first: object
-    """Lowest and highest value, as returned by the engine; None if all are null."""
+    """Lowest value, as returned by the engine; None if all are null. `last` is the highest."""
     last: object
 
 
 _SO_FAR: Final = 3
-"""Points for the time column of the previous profile: more than a better type adds."""
+"""Additional points for the time column of the previous profile: more than a better type gives."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Weighed:
-    """One candidate, with what counts for and against it."""
+    """One candidate, with what counts for it and against it."""
 
     column: Column
     kind: TimeKind
@@ -105,10 +105,10 @@ def time_column(
 ) -> TimeColumn | None:
     """The time column; None if there is none.
 
-    `extents`: what the columns that `time_candidates` names contain. `indexed`: columns of indexes. The
-    configuration comes first; then the engine's declaration; then the candidate with the most evidence: values that
-    reach the present, few nulls, its type, its name, and whether the key or an index uses it. `before`: the time column
-    of the previous profile, which remains that if another column only got a better type.
+    `extents`: what the columns that `time_candidates` names contain. `indexed`: columns of indexes. The configuration
+    comes first; then the engine's declaration; then the candidate with the most evidence: values that reach the
+    present, few nulls, its type, its name, and whether the key or an index uses it. `before`: the time column of the
+    previous profile, which is kept if another column is only better by its type.
     """
     said = next((c for c in columns if c.role is Role.TIME and native(c)), None)
     if said is not None and (chosen is None or chosen.time in (None, said.name)):
@@ -169,7 +169,7 @@ def _configured(
 
 
 def _by_catalog(columns: Sequence[Column]) -> TimeColumn | None:
-    """The choice without values: the table is empty, or nothing was read."""
+    """The choice if there are no values: the table is empty, or nothing was read."""
     own = [c for c in columns if native(c)]
     best = min(own, key=lambda c: (not _in_key(c, columns), *_preference(c)), default=None)
     kind = native(best) if best else None
@@ -197,14 +197,14 @@ def _weigh(
     newest: datetime | None,
     by_place: Sequence[tuple[int, str]],
 ) -> _Weighed | None:
-    """None if the values are not times."""
+    """The evidence for a candidate; None if its values are not times."""
     first, last = instant_of(extent.first, kind), instant_of(extent.last, kind)
     if first is None or last is None:
         return None
     by_values = _by_values(extent, first, last, window, newest)
     evidence = [*by_values, *_by_kind(column, kind), *_by_name(column), *by_place]
     if not native(column) and not words_of(column.name) & HINT:
-        # Without a name like a time, only numbers that run up to the present, as a clock does, count as one.
+        # A column not named like a time only counts as one if its numbers reach the present, as a clock does.
         runs = first < last and window.start <= last <= window.end + _AHEAD and extent.values == extent.rows
         if not runs or kind is TimeKind.TEXT:
             return None
@@ -229,7 +229,7 @@ def _by_values(
     else:
         found.append((-6 if null > MOSTLY_NULL else -3, f"{percent(null)} null"))
     if last > window.end + _AHEAD:
-        # If no other column is a time, a clock is ahead.
+        # If no other column is a time, the clock may simply be ahead.
         found.append((-4 if newest else 0, f"in the future, up to {instant_description(last)}"))
     elif last >= window.start:
         found.append((4, "up to the present"))
@@ -269,14 +269,14 @@ def _aside(weighed: _Weighed) -> str:
 
 
 def _in_key(column: Column, columns: Sequence[Column]) -> bool:
-    """Whether it is in the key with other columns, or alone and of a time type."""
+    """Whether the column is in a key of several columns, or is the only column of the key and has a time type."""
     members = [c for c in columns if c.key_position is not None]
     return column in members and (len(members) > 1 or native(column) is not None)
 
 
 def _may_be(column: Column) -> bool:
     is_text = not column.data_type or column_types.is_text(column.data_type)
-    # Some versions of PostgreSQL cannot order IDs, and none is a time.
+    # Some versions of PostgreSQL cannot compute the minimum of UUIDs, and a UUID is not a time.
     return (is_text and not column.data_type.upper().startswith("UUID")) or _is_number(column.data_type)
 
 

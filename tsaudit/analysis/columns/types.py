@@ -10,7 +10,7 @@ from typing import Final
 from tsaudit.engines.registry import ENGINES
 
 _TYPES: Final = 1_024
-"""Type names of which the meaning is remembered: it is asked for several times for each column."""
+"""Size of the caches by type name: the same type is looked up several times per column."""
 _SCHEMA: Final = re.compile(r'(\w+|"([^"]|"")*")\.')
 
 
@@ -34,11 +34,11 @@ def is_text(data_type: str) -> bool:
 
 
 _NUMBERS: Final = frozenset({"int", "long", "double", "decimal"})
-"""BSON types that compare as equal; drivers choose between them based on the value: `1` or `1.5`."""
+"""BSON types that compare as equal; drivers choose between them by the value: `1` or `1.5`."""
 
 
 def distinct_types(engine: str, types: Sequence[str]) -> tuple[str, ...]:
-    """The types whose difference affects queries, sorted."""
+    """The types whose differences affect queries, sorted."""
     if not ENGINES[engine].keeps_documents:
         return tuple(types)
     return tuple(sorted({"number" if t in _NUMBERS else t for t in types}))
@@ -60,5 +60,5 @@ def is_number(data_type: str) -> bool:
 
 def is_single(data_type: str) -> bool:
     """Whether columns of the type contain floating-point numbers of four bytes."""
-    # `float` is that of InfluxDB, which has eight.
+    # In lower case, `float` is a type of InfluxDB, which has eight bytes.
     return bool(re.fullmatch(r"real|float4|float32|FLOAT|REAL|FLOAT4|Float32", data_type))

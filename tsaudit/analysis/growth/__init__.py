@@ -1,1 +1,1 @@
-"""Daily counts: growth, steps, noise, and when a limit will be reached."""
+"""Evaluates daily counts: growth, steps, noise, and when a limit will be reached."""

@@ -1,4 +1,4 @@
-"""Prepares a daily history for fitting: logarithmic, without weekly seasonality, and without outliers."""
+"""Prepares a daily history for fitting: takes logarithms, and removes weekly seasonality and outliers."""
 
 from __future__ import annotations
 
@@ -16,16 +16,18 @@ Array = npt.NDArray[np.floating[Any]]
 _WEEK: Final = 7
 _SEASON_POINTS: Final = 21
 _SEASON_HELPS: Final = 0.8
-"""The seasonality is removed if that reduces the day-to-day changes below this share."""
+"""The seasonality is removed if that reduces the day-to-day changes to less than this share of what they were."""
 _WILD: Final = 5.0
 """A day that differs from its neighbors by this many times the noise is replaced by their median."""
 _FEWEST_BEFORE_LAST: Final = 7
 _BEFORE_LAST: Final = 3
-"""The changes that say what the last day should be: a growth of four days has three of them."""
+"""Number of previous changes from which the last day's count is predicted: a growth of four days has three of them."""
 _LEAST_NOISE: Final = 0.005
-"""Relative: even perfectly constant counts may still move by half a percent."""
+"""Lowest noise, as a share of the count: even perfectly constant counts may still move by half a percent."""
 _FEWEST_NEIGHBORS: Final = 8
-"""With fewer values that are not daily, the start of growth alone would be most of the noise."""
+"""Fewest values from which noise is estimated if they are not daily: with fewer, the start of growth alone would be
+most of the noise.
+"""
 _MEDIAN_TO_DEVIATION: Final = 1.4826
 
 
@@ -35,13 +37,13 @@ class Daily:
 
     first: date
     times: Array
-    """Days since the first."""
+    """Days since the first day."""
     logs: Array
     """Logarithms of the counts, without weekly seasonality."""
     tamed: Array
-    """The same without outliers of a single day."""
+    """`logs` without outliers of a single day."""
     noise: float
-    """Standard deviation of the log of a day."""
+    """Standard deviation of the daily logs."""
     season_peak: float
     """Factor by which the busiest weekday exceeds the average; 1 without seasonality."""
     last: float
@@ -77,7 +79,8 @@ def prepared(days: Sequence[date], values: Sequence[float], longest: int, least:
 
 
 def _noise(times: Array, logs: Array) -> float:
-    """The noise from the median difference of consecutive days: neither steps nor growth count as noise.
+    """The noise of daily logs, computed from the median difference of consecutive days, so that neither steps nor
+    growth count as noise.
 
     If there are hardly any consecutive days, it is computed from how far each value is from the line between its
     neighbors.
@@ -115,15 +118,17 @@ def _without_season(times: Array, logs: Array, weekdays: Array) -> tuple[Array, 
 def _roughness(times: Array, logs: Array) -> float:
     """Sum of the day-to-day changes without the largest tenth.
 
-    Unlike the noise, it detects seasonality with two quiet days in seven, because those are less than half of the
-    changes.
+    Unlike the noise, it detects seasonality with two quiet days in seven: those cause fewer than half of the changes,
+    which a median ignores.
     """
     changes = np.sort(np.abs(np.diff(logs)[np.diff(times) <= 2]))
     return float(changes[: max(1, len(changes) * 9 // 10)].sum())
 
 
 def _tamed(logs: Array, noise: float) -> Array:
-    """The values with outliers replaced. A new level has neighbors on its side and stays; a single outlier has none."""
+    """The values with outliers replaced. The values of a new level are kept because their neighbors are at the same
+    level; a single outlier is not.
+    """
     # For so few numbers, the standard library computes the median ten times as fast as numpy.
     tamed, around = logs.copy(), logs.tolist()
     for i in range(1, len(logs) - 1):
@@ -131,7 +136,8 @@ def _tamed(logs: Array, noise: float) -> Array:
         neighbours = median(around[i - reach : i + reach + 1])
         if abs(around[i] - neighbours) > _WILD * noise:
             tamed[i] = neighbours
-    # The last day may be a bad one: the next will tell, and growth is neither slower nor faster for it.
+    # An unusual last day may be an outlier, which only the next day will show; until then, it makes growth neither
+    # slower nor faster.
     if len(logs) > _FEWEST_BEFORE_LAST:
         expected = tamed[-2] + median(np.diff(tamed[-_BEFORE_LAST - 2 : -1]).tolist())
         if logs[-1] < tamed[-2] - _WILD * noise or logs[-1] > expected + _WILD * noise:

@@ -1,11 +1,12 @@
-"""Tells growth from a step and from noise in a daily history of a count, and when a growing count reaches a limit.
+"""Distinguishes growth, steps, and noise in a daily history of a count, and forecasts when a growing count reaches a
+limit.
 
-A count is anything that is not negative and grows by a share of itself: series, bytes, measurements, or a ratio, for
-which `least` says below what it is as good as nothing.
+A count is anything that is not negative and grows by a share of itself: series, bytes, measurements, or a ratio.
+`least` is the value below which it is treated as nothing.
 
 The history is replayed day by day: a growth opens on strong evidence and stays open until the level has stopped rising
-(`evidence`); what does not grow may have changed its level (`levels`). How it was measured, and what it cannot do, is
-in `docs/growth.md`. Nothing is random: the same history gives the same answer.
+(`evidence`); a count that does not grow may have changed its level (`levels`). `docs/growth.md` describes how well this
+works, and its limitations. Nothing is random: the same history gives the same answer.
 """
 
 from __future__ import annotations
@@ -30,47 +31,55 @@ Kind = Literal["growth", "step", "flat", "unknown"]
 GrowthShape = Literal["steady", "speeding up", "slowing", "undecided"]
 
 _ONE: Final = 1.0
-"""Fewer than one of something is none."""
+"""The default of `least`: anything below one is none."""
 
 
 @dataclass(frozen=True, slots=True)
 class Growth:
-    """What a count has done."""
+    """The verdict on the history of a count."""
 
     kind: Kind
     """`unknown` with fewer than 7 days from first to last, or fewer than 5 values; `step` for a level that
     changed by more than 5% and then stayed."""
     onset: date | None
-    """First day of the growth, or of the newest step; None where it was there from the start, or there is none."""
+    """First day of the growth, or of the newest step; None if it was there from the start, or if there is none."""
     growth_per_day: float
-    """Relative to the count of the last day: 0.05 is 5% a day. 0 unless growing, and while it does not rise."""
+    """Growth per day as a share of the last day's count: 0.05 is 5% a day. 0 unless growing, and while a growth does
+    not rise.
+    """
     step_ratio: float | None
-    """Level after the newest step by the level before it; None unless the kind is `step`."""
+    """Level after the newest step, divided by the level before it; None unless the kind is `step`."""
     provisional: bool
-    """Fewer than 21 days from first to last, or fewer than 10 values: likely, not reliable."""
+    """Whether the verdict is likely but not reliable, because there are fewer than 21 days from first to last, or fewer
+    than 10 values.
+    """
     shape: GrowthShape
-    """Whether as much is added every day, more and more, or less and less; `undecided` also where nothing grows."""
+    """Whether the amount added per day stays the same, increases, or decreases; `undecided` also if nothing grows."""
     before: float | None
     """The level before the onset; None without an onset."""
     points: int
-    """Days examined: those with a value among the last 90."""
+    """Number of days examined: those with a value among the last 90."""
     flat_days: int = 0
-    """The last days in which a growth has not gone on, 3 or more; 0 if it goes on, or nothing grows."""
+    """Number of days, at the end, in which a growth has not continued, 3 or more; 0 if it continues, or if nothing
+    grows.
+    """
     compounds: bool = False
-    """Whether as large a share is added every day, rather than as many; False unless growing."""
+    """Whether the same share is added every day, rather than the same amount; False unless growing."""
     has_season: bool = False
-    """Whether the counts have a weekly season, so that only those of one weekday can be compared."""
+    """Whether the counts have a weekly season, so that only counts of the same weekday can be compared."""
 
     @property
     def doubling_days(self) -> float | None:
-        """In how many days it doubles at the rate of the last day; None unless growing.
+        """Days until the count doubles at the rate of the last day; None unless growing.
 
-        Growth that does not compound doubles when it has added its present size.
+        Growth that does not compound doubles the count when it has added as much as there is now.
         """
         return None if self.growth_per_day <= 0 else self.days_until(math.log(2))
 
     def days_until(self, distance: float) -> float:
-        """Days at the rate of the last day until it is larger by `distance`, in logs; infinite without such a rate."""
+        """Days, at the rate of the last day, until the log of the count is larger by `distance`; infinite if there is
+        no growth.
+        """
         if self.growth_per_day <= 0:
             return math.inf
         if self.compounds:
@@ -79,9 +88,10 @@ class Growth:
 
 
 def detect(days: Sequence[date], values: Sequence[float], least: float = _ONE) -> Growth:
-    """What the counts of those days, in any order and with gaps, amount to; those below `least` are taken for it.
+    """The verdict on the counts of these days, which may be in any order and have gaps; counts below `least` are
+    replaced by it.
 
-    The last 90 days decide. Only the onset of a growth that began before them is looked up in older ones.
+    The last 90 days decide. Older days are only used to find the onset of a growth that began before them.
     """
     return _evaluated(prepared(days, values, limits.LONGEST_DAYS, least), _Older(days, values, least))[0]
 
@@ -89,9 +99,9 @@ def detect(days: Sequence[date], values: Sequence[float], least: float = _ONE) -
 def forecast(
     days: Sequence[date], values: Sequence[float], limit: float, least: float = _ONE, unit: str = ""
 ) -> Forecast | None:
-    """When the count reaches `limit` (in `unit`), counted from the last of the days; None where it does not grow.
+    """When the count reaches `limit` (in `unit`), in days from the last of the days; None if it does not grow.
 
-    A count at its limit has 0 days, growing or not. With a weekly season, it is the busiest weekday that counts.
+    A count at its limit has 0 days, growing or not. With weekly seasonality, the date is that of the busiest weekday.
     """
     history = prepared(days, values, limits.LONGEST_DAYS, least)
     growth, noise, growing = _evaluated(history, _Older(days, values, least))
@@ -117,17 +127,19 @@ def forecast(
 
 
 def _no_sooner(middle: float, growth: Growth, distance: float, noise: float) -> float:
-    """Days to the limit that do not contradict the rate that is reported, which is mostly noise in a noisy count."""
+    """Days to the limit, adjusted so that they do not contradict the reported rate. For noisy counts they are not
+    changed, because their rate is mostly noise.
+    """
     at_rate = growth.days_until(max(distance, limits.LEAST_DISTANCE))
     if noise > limits.RATE_NOISY and not growth.flat_days:
         return middle
-    # Far ahead, where nothing is known but the present rate, that is the date; else real growth slows.
+    # Far ahead, where only the present rate is known, that rate gives the date; nearer, real growth may only be slower.
     return at_rate if at_rate > INTERVAL_DAYS else max(middle, at_rate)
 
 
 @dataclass(frozen=True, slots=True)
 class _Older:
-    """The history as it was given, of which older days may be asked."""
+    """The history as it was given, for looking up older days."""
 
     days: Sequence[date]
     values: Sequence[float]
@@ -135,7 +147,9 @@ class _Older:
 
 
 def _reaches(history: Daily, days: int, points: int) -> bool:
-    """Whether it is that long, with values on that many days: a day that was not audited is a day all the same."""
+    """Whether the history is at least that long, with values on at least that many days: days without an audit also
+    count toward its length.
+    """
     return history.points >= points and history.times[-1] + 1 >= days
 
 
@@ -190,7 +204,7 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
 
 
 def _dated(history: Daily, begin: int | None) -> tuple[date | None, float | None]:
-    """The day a growth began, and the level before it; None for one that was there from the start."""
+    """The day on which a growth began, and the level before it; both None if it was there from the start."""
     if begin is None:
         return None, None
     recent = slice(int(np.searchsorted(history.times, history.times[begin] - limits.RECENT_DAYS)), begin)
@@ -198,9 +212,9 @@ def _dated(history: Daily, begin: int | None) -> tuple[date | None, float | None
 
 
 def _begin(history: Daily, is_open: Flags) -> int | None:
-    """The first point of the growth that is open: the one after that from which a line bent upwards fits best.
+    """The first point of the open growth: the one after the best-fitting bend, where a level line starts to rise.
 
-    None where it rose from the first point on.
+    None if it has been rising from the first point on.
     """
     opened = len(is_open) - int(np.argmin(is_open[::-1])) if not is_open.all() else 0
     first = max(opened - limits.ONSET_BEFORE, 0)
@@ -213,7 +227,7 @@ def _begin(history: Daily, is_open: Flags) -> int | None:
 
 
 def _best_bend(times: Array, values: Array) -> tuple[float, int]:
-    """How much a line that is level up to some point and rises from there explains, 0 to 1, and that point."""
+    """How well a line that is level up to some point and rises from there fits, 0 to 1, and the best such point."""
     changes = min(limits.STEP_CHANGES[limits.FASTEST_POINTS], len(values) // limits.ONSET_STEP_SHARE)
     values = without_steps(values[None, :], np.ones((1, len(values)), bool), changes)[0]
     bends = np.maximum(times - times[:-3, None], 0.0)
@@ -225,9 +239,9 @@ def _best_bend(times: Array, values: Array) -> tuple[float, int]:
 
 
 def _rate(history: Daily, begin: int, noise: float, flat: int) -> float:
-    """Relative growth a day at the last count, by the straight or the exponential line that fits better.
+    """Growth per day as a share of the last count, from the straight or the exponential line, whichever fits better.
 
-    `flat`: the last points in which it has not gone on; 0 if it does.
+    `flat`: number of points, at the end, in which the growth has not continued; 0 if it continues.
     """
     wanted = limits.RATE_NOISY_POINTS if noise > limits.RATE_NOISY else limits.RATE_POINTS
     last = slice(-(flat or min(max(history.points - begin, 3), wanted)), None)
@@ -237,12 +251,12 @@ def _rate(history: Daily, begin: int, noise: float, flat: int) -> float:
 
 
 def _laws(times: Array, logs: Array) -> tuple[Line, Line]:
-    """The exponential and the straight line, this relative to the last count."""
+    """The exponential line and the straight line; the latter is relative to the last count."""
     return line_through(times, logs), line_through(times, np.exp(logs - logs[-1]))
 
 
 def _without_step(times: Array, logs: Array) -> Array:
-    """The logs without a change a day that stands out from all others, which takes their median instead."""
+    """The logs after replacing each daily change that stands out from all others with their median."""
     lasted = np.diff(times)
     changes = np.diff(logs) / lasted
     if len(changes) < limits.SHAPE_FEWEST:
@@ -259,7 +273,9 @@ def _compounds(history: Daily, begin: int) -> bool:
 
 
 def _flat_points(history: Daily, begin: int) -> int:
-    """The last points over which the growth has certainly not gone on; 0 if there are too few for that, or it may."""
+    """Number of points, at the end, in which the growth has certainly not continued; 0 if there are too few to be
+    certain, or if it may have continued.
+    """
     times, relative = history.times, np.exp(history.tamed - history.tamed[-1])
     found = 0
     for first in range(len(times) - limits.FLAT_DAYS - 1, begin, -1):
@@ -271,14 +287,16 @@ def _flat_points(history: Daily, begin: int) -> int:
         error = limits.FLAT_ERRORS * history.noise / math.sqrt(spread)
         if slope - error > limits.FLAT * rise:
             break
-        # Noise hides the few days that are flat from a shorter look, and not from a longer one.
+        # Noise can hide a few flat days when only those are examined, but not when more days are.
         if slope <= limits.FLAT * rise and slope + error <= limits.FLAT_AT_MOST * rise:
             found = len(times) - first
     return found
 
 
 def _shape(history: Daily, begin: int) -> GrowthShape:
-    """By the counts added a day in the older and in the newer half of the growth, the last 28 points at most."""
+    """Compares the amounts added per day in the older and in the newer half of the growth, in at most the last 28
+    points.
+    """
     last = slice(max(begin - 1, history.points - limits.SHAPE_POINTS, 0), None)
     times, counts = history.times[last], np.exp(history.tamed[last])
     if len(times) < limits.SHAPE_FEWEST:

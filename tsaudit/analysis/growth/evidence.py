@@ -1,7 +1,7 @@
-"""Whether a growth is open on each day of a history, by what that day and those before it show.
+"""Whether a growth is open on each day of a history, judged only by that day and the days before it.
 
 A growth opens on strong evidence and stays open until the level has stopped rising. Nothing is remembered from one
-audit to the next: the whole history is replayed, which gives the same verdict for a day whenever it is asked for.
+audit to the next: the whole history is replayed, so that the verdict on a day does not depend on when it is computed.
 """
 
 from __future__ import annotations
@@ -18,10 +18,12 @@ from tsaudit.analysis.growth.lines import Flags, Indices, Lines, lines, medians,
 
 @dataclass
 class GrowthEvidence:
-    """What the days of a history show, each from itself and those before it; arrays have one value for each point."""
+    """The evidence on each day of a history, judged only by that day and the days before it; arrays have one value per
+    point.
+    """
 
     times: Array
-    """Days since the first."""
+    """Days since the first day."""
     logs: Array
 
     def is_open(self) -> Flags:
@@ -43,7 +45,9 @@ class GrowthEvidence:
 
     @cached_property
     def _certain(self) -> Flags:
-        """Where more than a few sudden days show a growth, which then ends by its own pace only."""
+        """Where more than a few sudden days show a growth, so that it does not end just because a short
+        rise is over.
+        """
         return (self._fast | self._noisy | self._slow) & ~self._is_over
 
     @cached_property
@@ -60,7 +64,7 @@ class GrowthEvidence:
 
     @cached_property
     def _held(self) -> Array:
-        """Median of the last five counts, which a burst of two days does not move."""
+        """Median of the last five counts, which is not affected by a burst of two days."""
         return self._median(limits.HELD_POINTS)
 
     def _median(self, width: int) -> Array:
@@ -69,7 +73,7 @@ class GrowthEvidence:
 
     @cached_property
     def noise(self) -> Array:
-        """Standard deviation of the daily changes about their median, by their median deviation from it."""
+        """Standard deviation of the recent daily changes, estimated from their median absolute deviation."""
         index, inside = trailing(len(self.logs), limits.NOISE_POINTS)
         inside &= index >= 1
         changes = self._changes[index]
@@ -91,18 +95,20 @@ class GrowthEvidence:
 
     @cached_property
     def _risen(self) -> Array:
-        """How far the level is above the lowest before it."""
+        """How far the level is above the lowest level so far."""
         return self.level - np.minimum.accumulate(self.level)
 
     def _rise(self, days: int) -> Array:
-        """Of the level, a day, over so many days or those there are."""
+        """The mean rise of the level per day, over that many days or as many as there are."""
         ago = np.maximum(np.searchsorted(self.times, self.times - days, side="right") - 1, 0)
         rise: Array = (self.level - self.level[ago]) / np.maximum(self.times - self.times[ago], 1.0)
         return rise
 
     @cached_property
     def _rising(self) -> tuple[Indices, Indices]:
-        """For the rise to each level: the last point at its foot, and the first one from which the counts are up."""
+        """For the rise to each level: the last point at the foot of the rise, and the first point from which on the
+        counts are at the top.
+        """
         index, inside = trailing(len(self.level), limits.EARLIER)
         levels, logs = (np.where(inside, values[index], np.inf) for values in (self.level, self.logs))
         lowest = levels.min(axis=1)
@@ -115,7 +121,7 @@ class GrowthEvidence:
 
     @cached_property
     def _is_over(self) -> Flags:
-        """Whether a short rise, such as a rollout of four days, has stood still for as long as it took."""
+        """Whether a short rise, such as a rollout of four days, has stood still for at least as long as it took."""
         foot, top = self._rising
         took = np.maximum(self.times[top] - self.times[foot], limits.SHORTEST_STILL)
         since = self.times - self.times[top]
@@ -125,7 +131,7 @@ class GrowthEvidence:
 
     @cached_property
     def _refills(self) -> Flags:
-        """Whether the level rises back from a sudden fall to where it had stood still: a rebuild, or an outage."""
+        """Whether the level, after a sudden fall, rises back to where it had stood still: a rebuild, or an outage."""
         foot, _ = self._rising
         ago = np.maximum(foot - limits.FELL_POINTS, 0)
         before, margin = self.level[ago], limits.SEEN_BY + limits.SEEN_BY_NOISE * self.noise
@@ -144,7 +150,7 @@ class GrowthEvidence:
 
     @cached_property
     def _new(self) -> Flags:
-        """Whether the level is above those from 13 points ago back to 45, by more than chance."""
+        """Whether the level is above the levels of 13 to 45 points ago by more than chance."""
         return self._above_earlier(self.level, limits.NEW_BY_NOISE)
 
     def _above_earlier(self, level: Array, by_noise: float) -> Flags:
@@ -156,7 +162,7 @@ class GrowthEvidence:
 
     @cached_property
     def _unseen(self) -> Flags:
-        """Whether the level never rose before from as low as lately to about as high as now."""
+        """Whether the level never before rose from as low as recently to about as high as now."""
         ago = limits.NEWER_THAN
         unseen = np.ones(len(self.level), bool)
         if len(unseen) <= ago:
@@ -174,7 +180,7 @@ class GrowthEvidence:
         return unseen
 
     def _steadiness(self, width: int) -> Array:
-        """Mean of the last so many changes divided by its standard error, large changes clipped."""
+        """Mean of the last `width` changes divided by its standard error, with large changes clipped."""
         changes = np.diff(self.logs) / np.sqrt(np.diff(self.times))
         index, inside = trailing(len(changes), width)
         values, count = changes[index], inside.sum(axis=1)
@@ -187,7 +193,7 @@ class GrowthEvidence:
 
     @cached_property
     def _without_largest(self) -> Array:
-        """Mean daily change over the last points without the two largest changes: what a step doesn't explain."""
+        """Mean daily change over the last points without the two largest changes, which may be a step."""
         index, inside = trailing(len(self.logs), limits.FASTEST_POINTS)
         changes = np.sort(np.diff(self.logs[index], axis=1) * inside[:, :-1], axis=1)[:, :-2]
         rest: Array = changes.sum(axis=1) / np.maximum(self.times - self.times[index[:, 0]], 1.0)
@@ -208,13 +214,16 @@ class GrowthEvidence:
 
     @cached_property
     def _sudden(self) -> Flags:
-        """Changes that dwarf all before, of logs or, for what starts from little, of counts."""
+        """Where changes are far larger than all earlier ones: changes of logs or, for counts that start small, changes
+        of counts.
+        """
         counts = np.exp(self.logs - self.logs.max())
         added = np.concatenate([[0.0], np.diff(counts) / np.diff(self.times)])
         shares = np.concatenate([[0.0], np.diff(self.logs) / np.diff(self.times)])
         grows = _smallest(shares, limits.RUN) > limits.RUN_LEAST
         daily = grows & self._mature & (_dwarfs(shares, limits.RUN) | _dwarfs(added, limits.RUN))
-        # What starts from little adds as many every day: its logs look like a step, and its history may be short.
+        # A count that starts small and grows by the same amount every day: its logs look like a step, and its history
+        # may be short.
         ago = np.maximum(np.arange(len(self.logs)) - limits.RUN, 0)
         leak = grows & (self._points >= limits.YOUNG_POINTS) & (self.logs - self.logs[ago] > limits.DOUBLED)
         leak &= _dwarfs(added, limits.RUN, limits.YOUNG_ALIKE)
@@ -258,14 +267,14 @@ class GrowthEvidence:
 
 
 def _smallest(changes: Array, run: int) -> Array:
-    """The smallest of the last so many changes."""
+    """The smallest of the last `run` changes, at each point."""
     index, inside = trailing(len(changes), run)
     smallest: Array = np.where(inside, changes[index], 0.0).min(axis=1)
     return smallest
 
 
 def _dwarfs(changes: Array, run: int, alike: float = limits.RUN_ALIKE) -> Flags:
-    """Whether the last so many changes are alike, and each is larger than all of those before, falls included."""
+    """Whether the last `run` changes are alike, and each is larger than all the earlier ones, falls included."""
     index, inside = trailing(len(changes), run + limits.BEFORE_RUN)
     values = np.where(inside, changes[index], 0.0)
     smallest, largest = values[:, -run:].min(axis=1), values[:, -run:].max(axis=1)

@@ -1,4 +1,4 @@
-"""Which figures of a profile show the day that was audited, and not the present."""
+"""Selects the figures of a profile that describe the day that was audited, rather than the present."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _OF_ROWS: Final = frozenset({"rows", "null_ratio", "series", "tag_values", "meas
 
 
 def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
-    """`figures`, without those of the present if the profile is of a past day.
+    """The profile's `figures`, without figures of the present if the profile is of a past day.
 
     Catalogs and file sizes only show the present: among the figures of a past day, they would look like a trend that
-    never happened. `past_days` has taken back the rows and series of the present.
+    never happened. `past_days` has already removed rows and series of the present.
     """
     if profile.collected_at - profile.window.end <= SAME_DAY:
         return figures(profile)

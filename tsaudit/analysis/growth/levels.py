@@ -1,4 +1,4 @@
-"""Levels a count stood at, and the steps between them."""
+"""Finds the levels at which a count stood, and the steps between them."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ class LevelStep:
     """The newest change from one level to another."""
 
     at: int
-    """The first point at the new level."""
+    """Index of the first point at the new level."""
     before: float
-    """Level of the logs before it."""
+    """Log of the level before the step."""
     after: float
 
     @property
@@ -27,11 +27,11 @@ class LevelStep:
 
 
 def newest_step(history: Daily) -> LevelStep | None:
-    """The newest step that explains the history better than levels without it; None where there is none.
+    """The newest step that explains the history better than levels without it; None if there is none.
 
-    Levels are put one after the other where they explain most, for the price of the Bayesian information criterion. A
-    new level must lie beyond where the count was in the weeks before, bursts included; a level of two days must also
-    lie far beyond the other changes of the series, and a burst of one day is no step.
+    Levels are added one by one where they explain most, with the penalty of the Bayesian information criterion. A new
+    level must lie outside the range of the counts in the weeks before, bursts included; for a level of only two days,
+    the step must also be far larger than the other changes of the series; and a burst of one day is no step.
     """
     logs = history.tamed
     breaks: list[int] = []
@@ -60,7 +60,9 @@ def newest_step(history: Daily) -> LevelStep | None:
 
 
 def _step(logs: Array, edges: list[int]) -> LevelStep:
-    """From the newest level back to the one before a rise, or fall, that took several steps in a row."""
+    """The step to the newest level, starting from the level before the rise, or fall, if that took several steps in a
+    row.
+    """
     levels = [float(logs[a:b].mean()) for a, b in pairwise(edges)]
     first = len(levels) - 1
     while (
@@ -70,13 +72,13 @@ def _step(logs: Array, edges: list[int]) -> LevelStep:
     ):
         first -= 1
     before, after = levels[first - 1], levels[-1]
-    # The first part may begin with points of the level before.
+    # The first part may begin with points that are still at the old level.
     has_left = (logs[edges[first] : edges[-2] + 1] - before) / (after - before) >= limits.STEP_LEFT
     return LevelStep(edges[first] + int(has_left.argmax()), before, after)
 
 
 def _is_new(step: LevelStep, logs: Array) -> bool:
-    """Whether the count stays beyond all levels of the weeks before, by more than their own spread."""
+    """Whether the count stays outside all levels of the weeks before, by more than their spread."""
     upwards = logs if step.size > 0 else -logs
     before, after = upwards[max(step.at - limits.STEP_BEFORE, 0) : step.at], upwards[step.at :]
     old, new = _levels(before), _levels(after)
@@ -84,7 +86,7 @@ def _is_new(step: LevelStep, logs: Array) -> bool:
 
 
 def _levels(logs: Array) -> Array:
-    """The median of each three successive points, or of all if there are fewer."""
+    """The median of every three successive points, or of all points if there are fewer."""
     width = min(limits.LEVEL_POINTS, len(logs))
     levels: Array = np.median(np.lib.stride_tricks.sliding_window_view(logs, width), axis=1)
     return levels
@@ -97,9 +99,10 @@ def _far_beyond(step: LevelStep, logs: Array) -> bool:
 
 
 def _best_split(logs: Array, start: int, end: int) -> tuple[float, int] | None:
-    """By how much the misfit of `logs[start:end]` shrinks when it is split at the best place, and that place.
+    """By how much the misfit of `logs[start:end]` is reduced if it is split at the best place, and that place.
 
-    A level takes a few points to be one, except for the newest: a step may be as young as today. None without room.
+    A level needs a few points, except for the newest one, because a step may be as recent as today. None if there are
+    too few points to split.
     """
     part = logs[start:end] - logs[start:end].mean()
     least = limits.FEWEST_AT_LEVEL

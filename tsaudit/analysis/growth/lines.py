@@ -1,5 +1,5 @@
-"""Medians of the last counts up to each day, and straight lines through them: how steep, how certain, whether a step
-explains as much.
+"""Medians of the last counts up to each day, and straight lines through them: how steep and how certain they are, and
+whether a step explains the counts as well.
 """
 
 from __future__ import annotations
@@ -18,16 +18,17 @@ Indices = npt.NDArray[np.integer[Any]]
 
 
 def trailing(points: int, width: int) -> tuple[Indices, Flags]:
-    """Indices of the last `width` points up to each, (points, width), and whether there is such a point.
+    """Indices of the last `width` points up to each point, as an array of (points, width), and whether these points
+    exist.
 
-    Where there is none, the index is 0.
+    Where a point does not exist, the index is 0.
     """
     index = np.arange(points)[:, None] - np.arange(width)[::-1]
     return np.maximum(index, 0), index >= 0
 
 
 def medians(values: Array, inside: Flags) -> Array:
-    """The median of each row, of the values inside; 0 for a row without any."""
+    """The median of the values inside, for each row; 0 for a row without any."""
     count, row = inside.sum(axis=1), np.arange(len(values))
     ordered = np.sort(np.where(inside, values, np.inf), axis=1)
     last = np.maximum(count - 1, 0)
@@ -38,28 +39,32 @@ def medians(values: Array, inside: Flags) -> Array:
 _ROUNDING: Final = 1e-6
 _LEAST_VARIANCE: Final = 1e-8
 _FEWEST: Final = 10
-"""With fewer points, no line is compared with a step."""
+"""Lines through fewer points are not compared with a step."""
 _MOST_ALIKE: Final = 0.95
 
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """For each point of a history, the line through the last so many logs up to it, abrupt steps taken out."""
+    """For each point of a history, the line through the last `width` logs up to it, with abrupt steps removed."""
 
     slope: Array
-    """A day."""
+    """Rise of the log per day."""
     certainty: Array
     """Slope divided by its standard error."""
     widened: Array
-    """The same, the error widened by how much successive deviations are alike; 0 with fewer than ten points."""
+    """The same, with the error increased by how alike successive deviations are; 0 with fewer than ten points."""
     gain: Array
-    """How much more it explains than the best single step, in variances of what it leaves; 0 with fewer than ten."""
+    """How much more the line explains than the best single step, as a multiple of the variance that it leaves; 0 with
+    fewer than ten points.
+    """
     step_leaves: Array
-    """What the best single step leaves unexplained, as a share of what the line leaves; 1 with fewer than ten."""
+    """What the best single step leaves unexplained, as a share of what the line leaves; 1 with fewer than
+    ten points.
+    """
 
 
 def lines(times: Array, logs: Array, width: int) -> Lines:
-    """Lines through the last `width` points up to each, fewer at the start."""
+    """The lines through the last `width` points up to each point, or through as many as there are."""
     index, inside = trailing(len(logs), width)
     count = inside.sum(axis=1)
     x = _centered(times[index], inside)
@@ -72,7 +77,7 @@ def lines(times: Array, logs: Array, width: int) -> Lines:
     certainty = slope / (np.sqrt(variance / spread) + _ROUNDING)
     variance += _LEAST_VARIANCE
     alike = (left[:, 1:] * left[:, :-1]).sum(axis=1) / np.maximum(unexplained, 1e-12)
-    # Of few points, successive deviations from a fitted line look less alike than they are.
+    # Among few points, successive deviations from a fitted line look less alike than they are.
     alike = np.clip(alike + 2.0 / count, 0.0, _MOST_ALIKE)
     widened = slope / np.sqrt(variance / spread) * np.sqrt((1 - alike) / (1 + alike))
     stepped = _step_leaves(y, inside)
@@ -87,7 +92,7 @@ def lines(times: Array, logs: Array, width: int) -> Lines:
 
 
 def without_steps(values: Array, inside: Flags, changes: int) -> Array:
-    """The rows without changes that stand out from all but `changes` others: without abrupt steps and bursts."""
+    """The rows without abrupt steps and bursts: changes that are far larger than all but `changes` of the others."""
     values = values.copy()
     differences = np.diff(values, axis=1) * inside[:, :-1]
     sizes = np.sort(np.abs(differences), axis=1)
@@ -104,7 +109,9 @@ def _centered(values: Array, inside: Flags) -> Array:
 
 
 def _step_leaves(y: Array, inside: Flags) -> Array:
-    """Sum of the squares that the best two levels of three points and more leave of each row, whose mean is 0."""
+    """The sum of squares that the best two levels of at least three points each leave unexplained, for each row. Rows
+    must have a mean of 0.
+    """
     sums, before = np.cumsum(y, axis=1)[:, :-1], np.cumsum(inside, axis=1)[:, :-1]
     after = inside.sum(axis=1)[:, None] - before
     room = (before >= limits.FEWEST_AT_LEVEL) & (after >= limits.FEWEST_AT_LEVEL)

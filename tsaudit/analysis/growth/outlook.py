@@ -1,8 +1,8 @@
-"""In how many days a growing count reaches a limit, with an interval that real growth has kept to.
+"""Forecasts in how many days a growing count reaches a limit, with an interval calibrated on real growth.
 
-Rates change: real growth slows more often than not, and the more so the farther away the limit is. So days at the
-present rates are put through lines fitted to what came after such days. Only growth that follows a straight or an
-exponential line to a part in a hundred, such as a script that adds as much every day, is taken at its word.
+Rates change: real growth usually slows down, and all the more the farther away the limit is. So the days at the present
+rates are corrected by regressions fitted to actual outcomes. Only growth that follows a straight or an exponential line
+to within about 1%, such as a script that adds the same amount every day, is extrapolated as it is.
 """
 
 from __future__ import annotations
@@ -17,26 +17,28 @@ from tsaudit.analysis.growth.daily import Array
 
 @dataclass(frozen=True, slots=True)
 class Outlook:
-    """Days from the last count to the limit; infinite ones are never."""
+    """Days from the last count to the limit; infinite if it is never reached."""
 
     low: float
     middle: float
     high: float
     at_present_rate: float
-    """If as much is added every day as in the last four."""
+    """Days if as much is added every day as in the last four days."""
 
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A straight line through the last points, of logs or of counts relative to the last."""
+    """A straight line through the last points: of logs, or of counts relative to the last one."""
 
     slope: float
     misfit: float
-    """Root mean square of what it leaves, as a share of its rise; a tenth of the points may be wild."""
+    """Root mean square of the deviations, as a share of the line's rise. The largest tenth of the deviations is
+    ignored.
+    """
 
 
 def line_through(times: Array, values: Array) -> Line:
-    """The line of least squares."""
+    """The least-squares line."""
     x, y = times - times.mean(), values - values.mean()
     slope = float((x * y).sum() / (x * x).sum())
     left = np.sort((y - slope * x) ** 2)
@@ -46,13 +48,15 @@ def line_through(times: Array, values: Array) -> Line:
 
 
 def outlook(times: Array, logs: Array, noise: float, distance: float, growing: int) -> Outlook:
-    """The limit is `distance` away, in logs; the last `growing` points have been growing."""
+    """The forecast. `distance`: how far away the limit is, in logs; `growing`: number of points, at the end, that
+    belong to the growth.
+    """
     distance = max(distance, limits.LEAST_DISTANCE)
     relative = np.exp(logs - logs[-1])
     seen = figures(times, logs, noise, distance, growing)
     exponential, present = float(seen[1]), _at_present_rate(times, relative, noise, distance)
     low, middle, high = (float(seen @ np.array(weights)) for weights in (limits.LOW, limits.MIDDLE, limits.HIGH))
-    # A steady exponential rate is always possible, and a little more than that noise lets show.
+    # The low end allows for a steady exponential rate, and for a slightly higher rate than the noise shows.
     low = min(low, exponential - limits.SOONER)
     low, middle, high = _far(min(exponential, present), (low, middle, high))
     law, weight = _law(times, logs, relative, distance, growing)
@@ -68,11 +72,11 @@ def outlook(times: Array, logs: Array, noise: float, distance: float, growing: i
 
 
 def figures(times: Array, logs: Array, noise: float, distance: float, growing: int) -> Array:
-    """What the regressions of `LOW`, `MIDDLE`, and `HIGH` see, in the order of their weights."""
+    """The inputs of the regressions `LOW`, `MIDDLE`, and `HIGH`, in the order of their weights."""
     near, far = (_last(times, _days_for(noise, days)) for days in (limits.NEAR_DAYS, limits.EXPONENTIAL_DAYS))
     slow, fast = (_log_days(distance, line_through(times[last], logs[last]).slope) for last in (far, near))
     linear = _at_present_rate(times, np.exp(logs - logs[-1]), noise, distance)
-    # After a fall, four days have no rate to speak of, and the lines were not fitted to that.
+    # After a fall, the rate of four days is meaningless, and the regressions were not fitted to such rates.
     fast, linear = np.clip([fast, linear], slow - limits.NEAR_FROM_FAR, slow + limits.NEAR_FROM_FAR)
     noise += limits.NOISE_LEAST
     beyond = [_beyond(slow, days) for days in limits.FAR_DAYS] + [_beyond(linear, limits.FAR_DAYS[0])]
@@ -82,26 +86,28 @@ def figures(times: Array, logs: Array, noise: float, distance: float, growing: i
 
 
 def _unevenness(times: Array, logs: Array) -> float:
-    """Standard deviation of daily changes: unlike the noise, large where much is added on few days."""
+    """Standard deviation of daily changes: unlike the noise, it is large if much is added on few days."""
     last = _last(times, limits.UNEVEN_DAYS)
     return float(np.std(np.diff(logs[last]) / np.diff(times[last])))
 
 
 def _at_present_rate(times: Array, relative: Array, noise: float, distance: float) -> float:
-    """Log days if as much is added every day as in the last four, or more of a noisy count."""
+    """Log of the days if as much is added every day as in the last four days, or in more days for a noisy count."""
     near = _last(times, _days_for(noise, limits.NEAR_DAYS))
     return _log_days(float(np.expm1(distance)), line_through(times[near], relative[near]).slope)
 
 
 def _days_for(noise: float, days: float) -> float:
-    """Over how many days to take a rate: as many more as make a noisy slope as certain as that of other counts."""
+    """The number of days over which to compute a rate: for a noisy count, as many more as make its slope about as
+    certain as that of other counts.
+    """
     # The error of a slope is the noise divided by the days to the power of 1.5.
     longer = (noise / limits.RATE_NOISY) ** (2 / 3)
     return days * float(np.clip(longer, 1.0, limits.RATE_LONGER))
 
 
 def _last(times: Array, days: float) -> slice:
-    """The points of the last so many days, at least three."""
+    """The points of the last `days` days, at least three points."""
     first = int(np.searchsorted(times, times[-1] - days, side="right"))
     return slice(min(first, max(len(times) - 3, 0)), None)
 
@@ -111,7 +117,9 @@ def _log_days(distance: float, slope: float) -> float:
 
 
 def _far(log_days: float, fitted: tuple[float, float, float]) -> tuple[float, float, float]:
-    """The fitted log days, and instead of them those at the present rate the farther this is beyond all fitted ones."""
+    """The fitted log days, blended into the log days at the present rate the farther those are outside the fitted
+    range.
+    """
     near, far = (float(np.log(days)) for days in limits.UNFITTED_DAYS)
     weight = float(np.clip((log_days - near) / (far - near), 0.0, 1.0))
     low, middle, high = (
@@ -126,7 +134,7 @@ def _beyond(log_days: float, days: float) -> float:
 
 
 def _law(times: Array, logs: Array, relative: Array, distance: float, growing: int) -> tuple[float, float]:
-    """Log days by the straight or exponential law that the growth follows, and how far it is believed: 0 to 1."""
+    """Log of the days by the straight or exponential law that the growth follows, and the weight to give it, 0 to 1."""
     last = slice(-min(max(growing, 3), limits.LAW_POINTS), None)
     exponential, linear = line_through(times[last], logs[last]), line_through(times[last], relative[last])
     best, to_go = (linear, float(np.expm1(distance))) if linear.misfit < exponential.misfit else (exponential, distance)

@@ -1,1 +1,1 @@
-"""Tables compared with each other: one schema under many names."""
+"""Compares tables with each other: one schema under many names."""

@@ -1,5 +1,5 @@
-"""Collections created for each period, with their contents: measured for some of a family, spread over all, and
-interpolated for the rest.
+"""Families of collections that are created per period, with their contents: a few collections, spread over the family,
+are measured, and the others are estimated from these.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ class Member:
     end: datetime
     measurement: Measurement
     documents: int | None
-    """None if the number is not known, such as for a time series that was not examined."""
+    """Number of documents; None if it is not known, such as for a time series that was not examined."""
     data_bytes: float | None
-    """None if nothing is known about the bytes of the family; likewise `index_bytes`."""
+    """Size of its data; None if no member of the family has a known size. `index_bytes` likewise."""
     index_bytes: float | None
 
     @property
@@ -56,12 +56,12 @@ class CollectionFamily:
 
     @property
     def documents(self) -> int | None:
-        """None if the number is not known for one of them."""
+        """Number of documents; None if it is not known for one of the collections."""
         return documents_of(self.members)
 
     @property
     def data_bytes(self) -> float | None:
-        """None if nothing is known about the bytes; likewise `index_bytes`."""
+        """Total size of the data; None if no member has a known size; `index_bytes` likewise."""
         return total(member.data_bytes for member in self.members)
 
     @property
@@ -83,19 +83,19 @@ class CollectionFamily:
 
 
 def documents_of(members: Sequence[Member]) -> int | None:
-    """Documents in all of them; None if the number is not known for one."""
+    """Number of documents in all members; None if it is not known for one of them."""
     documents = total(member.documents for member in members)
     return None if documents is None else int(documents)
 
 
 def total(values: Iterable[float | None]) -> float | None:
-    """Their sum; None if one of them is not known."""
+    """The sum of the values; None if one of them is not known."""
     known = list(values)
     return None if None in known else sum(value for value in known if value is not None)
 
 
 def collection_families(profile: Profile) -> list[CollectionFamily]:
-    """The families of all databases, whose members are of one kind."""
+    """The families of all databases whose members contain the same kind of documents."""
     from tsaudit.analysis.shapes.periods import period_families
 
     found = []
@@ -115,7 +115,8 @@ def families_by_member(profile: Profile) -> dict[tuple[str, str], CollectionFami
 
 
 def _of_one_kind(measurements: Sequence[Measurement], engine: Engine) -> bool:
-    """Whether most collections that were read have a field in common, if they have any that writers named.
+    """Whether most of the collections read have a field in common. Fields named by the engine are ignored; if there are
+    no others, the result is True.
 
     A field may have been renamed over the years, so it need not be in all of them.
     """
@@ -142,9 +143,10 @@ def _members(family: PeriodFamily, measurements: Sequence[Measurement]) -> tuple
 def _estimated(
     measurements: Sequence[Measurement], counts: Sequence[int | None], bytes_of: Callable[[Measurement], int | None]
 ) -> Iterator[float | None]:
-    """Bytes of each: measured, or its documents times the mean document size of its measured neighbors.
+    """Size of each collection in bytes: measured, or its number of documents times the mean document size of its
+    measured neighbors.
 
-    If the number of its documents is not known, the same as its neighbors. None if no bytes were measured.
+    If its number of documents is not known, its neighbors' size is used. None if no size was measured.
     """
     known = {i: float(b) for i, m in enumerate(measurements) if (b := bytes_of(m)) is not None}
     if not known:

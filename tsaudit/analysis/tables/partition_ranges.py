@@ -1,4 +1,6 @@
-"""When partitions by ranges of time end, and which come next, from their bounds as PostgreSQL writes them."""
+"""Determines when partitions by ranges of time end, and which ones come next, from their bounds as PostgreSQL writes
+them.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +15,19 @@ from tsaudit.model.profile import Partition
 _RANGE: Final = re.compile(r"FOR VALUES FROM \((?P<first>'[^']*'|[^,)]+)[^)]*\) TO \((?P<end>'[^']*'|[^,)]+)[^)]*\)")
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _UNITS: Final = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3), (10**8, 1))
-"""From which number on times are in so many parts of a second: all from 1973 to 5138."""
+"""(lowest number, units per second): numbers at least that large are times since 1970 in that unit. Covers 1973 to
+5138.
+"""
 _ONE_VALUE: Final = re.compile(r"FOR VALUES FROM \([^,()]+\) TO \([^,()]+\)")
 _DAY: Final = timedelta(days=1)
 _NAMED: Final = (("%Y_%m_%d", 0), ("%Y-%m-%d", 0), ("%Y%m%d", 0), ("%Gw%V", 0))
 _NAMED_BY_MONTH: Final = (("%Y_%m", 1), ("%Y-%m", 1), ("%Ym%m", 1), ("%Y%m", 1), ("%Y", 12))
-"""How names tell the day on which a partition begins, and the months that it has to span to be distinguished so."""
+"""Date formats in names, with the number of months that a partition must span for its name to identify it."""
 
 
 def range_of(bounds: str) -> tuple[datetime | None, datetime] | None:
-    """From when to when its rows are; None for what is no range of times, or has no end. Without a beginning, the first
-    is None. Times without a zone are taken for UTC.
+    """Start and end of the range; None if the bounds are no range of times, or have no end. The start is None if the
+    range has none. Times without a zone are assumed to be UTC.
     """
     found = _RANGE.fullmatch(bounds)
     end = _instant(found["end"]) if found else None
@@ -44,8 +48,9 @@ def _instant(value: str) -> datetime | None:
 
 
 def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list[Partition]:
-    """The partitions that follow the last range of time, as long as that one: their names, made like its name, and
-    bounds. Empty if the bounds are of several columns, or ranges differ in length other than months do.
+    """The partitions that follow the last time range, with the same length: with names formed like its name, and with
+    bounds. Empty if the bounds have several columns, or if the length of the ranges varies other than by the length of
+    months.
     """
     ranged = [(found, part) for part in partitions if (found := range_of(part.bounds)) is not None]
     if not ranged:
@@ -55,7 +60,7 @@ def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list
     if first is None or not _ONE_VALUE.fullmatch(last.bounds):
         return []
     months = _months(first, end)
-    # Days or weeks, or, where there are two to compare, anything: months of another zone differ.
+    # The length is known if it is whole days or if two ranges agree; months in another time zone vary in length.
     is_known = first - before == end - first if before is not None else not (end - first) % _DAY
     if not months and not is_known:
         return []
@@ -72,7 +77,7 @@ def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list
 @dataclass(frozen=True, slots=True)
 class _Period:
     months: int
-    """0: it is no number of months."""
+    """Length in months; 0 if it is not a whole number of months."""
     length: timedelta
 
     def after(self, begin: datetime) -> datetime:
@@ -82,7 +87,9 @@ class _Period:
         return begin.replace(year=begin.year + month // 12, month=month % 12 + 1)
 
     def name(self, table: str, last: str, first: datetime, begin: datetime) -> str:
-        """Like that of the last one, which begins at `first`; otherwise after the table."""
+        """A name like that of the last partition, which begins at `first`; if that contains no date, the table's name
+        with a date.
+        """
         is_days = not self.length % _DAY
         for form, months in (*_NAMED, *_NAMED_BY_MONTH) if is_days else ():
             is_known = not months or (self.months and not self.months % months)
@@ -92,14 +99,14 @@ class _Period:
 
 
 def _months(first: datetime, end: datetime) -> int:
-    """How many whole months of UTC are between; 0 if it is no number of months."""
+    """The number of whole months (UTC) from start to end; 0 if it is not a whole number."""
     if any((at.day, at.hour, at.minute, at.second, at.microsecond) != (1, 0, 0, 0, 0) for at in (first, end)):
         return 0
     return (end.year - first.year) * 12 + end.month - first.month
 
 
 def _like(bounds: str, at: datetime) -> str:
-    """The time written as the bounds are."""
+    """The time in the same notation as the bounds."""
     value = bounds.rpartition("(")[2].rstrip(")")
     text, mark = value.strip("' "), "'" if value.startswith("'") else ""
     if re.fullmatch(r"\d+", text):

@@ -1,5 +1,5 @@
-"""Finds columns for values of any type: `str_v`, `long_v`, `dbl_v`, of which each row fills the one that fits, and the
-tag that tells for each row whether its value is a number, the attribute of a table of attributes.
+"""Finds sets of columns for values of any type, such as `str_v`, `long_v`, and `dbl_v`, of which each row fills the one
+that fits; and finds the tag that determines whether a row's value is a number: the attribute in a table of attributes.
 """
 
 from __future__ import annotations
@@ -36,53 +36,58 @@ _JOINED: Final = re.compile(
 
 
 def _parts(word: str) -> list[str]:
-    """`intvalue` is two words."""
+    """The words in a joined word: `intvalue` is two words."""
     match = _JOINED.fullmatch(word)
     return [part for part in match.groups() if part] if match else [word]
 
 
 def typed_values(columns: Iterable[str]) -> frozenset[str]:
-    """The columns whose names differ only in a type, and otherwise mean a value; empty unless two types occur."""
+    """The columns whose names differ only in a type and otherwise stand for a value; empty unless at least two types
+    occur.
+    """
     groups: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     for column in columns:
         words = [part for word in _WORDS.findall(column) for part in _parts(word.lower())]
         kinds = [_TYPE_OF[word] for word in words if word in _TYPE_OF]
         rest = tuple(word for word in words if word not in _TYPE_OF)
         if len(kinds) <= 1 and len(words) <= 3 and set(rest) & _VALUE:
-            # A plain `value` belongs to them, whatever its type.
+            # A plain `value` belongs to the group, whatever its type.
             groups[rest][column] = kinds[0] if kinds else ""
     several = (group for group in groups.values() if len(set(group.values()) - {""}) > 1)
     return frozenset(column for group in several for column in group)
 
 
 _MOST: Final = 50
-"""Values of an attribute: more are names of things."""
+"""Most values of an attribute: a tag with more values names things."""
 _FEWEST_ROWS: Final = 10
-"""Rows of one attribute that show what its values are."""
+"""Fewest rows of an attribute that show what its values are."""
 _NEARLY: Final = 0.95
-"""Share of the rows of an attribute that are numbers, or of those that are not."""
+"""Share of an attribute's rows that must be numbers, or must not be numbers."""
 _CROSSED: Final = 2.0
-"""Attributes per thing, and things per attribute, on average: otherwise the tag names the things or their groups."""
+"""Minimum number of attributes per thing, and of things per attribute, on average: with fewer, the tag names the things
+themselves or groups of them.
+"""
 
 
 @dataclass(frozen=True, slots=True)
 class Split:
-    """By the values of one tag, those of a text column are all numbers or all texts."""
+    """A tag by whose values the values of a text column can be separated into numbers and texts."""
 
     tag: str
     numbers: tuple[int, ...]
-    """The codes of the tag under which the values are numbers."""
+    """The codes of the tag in whose rows the values are numbers."""
     others: tuple[int, ...]
-    """Those under which they are not."""
+    """The codes of the tag in whose rows the values are not numbers."""
 
 
 def split_by(
     tags: Mapping[str, npt.NDArray[np.int64]], is_number: npt.NDArray[np.bool_], known: npt.NDArray[np.bool_]
 ) -> Split | None:
-    """The tag whose values separate numbers from texts, of several the one with fewest; None if there is none.
+    """The tag whose values separate numbers from texts; if there are several, the one with the fewest values; None if
+    there is none.
 
-    `tags`: name to a code per row, negative for no value. `is_number`: whether the text of the row is a number.
-    `known`: whether the row has a text.
+    `tags`: tag name to a code per row, negative if the row has no value. `is_number`: whether the text of the row is a
+    number. `known`: whether the row has a text.
     """
     import numpy as np
 
@@ -99,14 +104,15 @@ def split_by(
         if not len(numbers) or not len(texts) or len(numbers) + len(texts) < enough.sum():
             continue
         others = [other[rows] for key, other in tags.items() if key != name]
-        # A text that repeats what the row says makes a thing of its own of each row, but not of those of one tag.
+        # A tag with a text that repeats the rest of the row would make each row a thing of its own, so each tag is also
+        # tried alone.
         if max(_crossed(codes[rows], things) for things in (others, *([one] for one in others))) >= _CROSSED:
             found.append((len(values), Split(name, tuple(numbers.tolist()), tuple(texts.tolist()))))
     return min(found, key=lambda one: one[0])[1] if found else None
 
 
 def _crossed(codes: npt.NDArray[np.int64], others: list[npt.NDArray[np.int64]]) -> float:
-    """How many things each value occurs with on average, or how many values each thing has: the smaller number."""
+    """The mean number of things per value, or the mean number of values per thing, whichever is smaller."""
     from tsaudit.analysis.codes import combined, count_distinct
 
     if not others:
