@@ -1,1 +1,1 @@
-"""What names and values look like."""
+"""Recognizes what names and values are by what they look like."""

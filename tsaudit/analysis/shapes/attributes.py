@@ -1,4 +1,4 @@
-"""What a value or a name that combines several attributes consists of."""
+"""The attributes that are combined in a value or a name."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Composite:
     """How the values of one tag or field split into attributes."""
 
     parts: tuple[Attribute, ...]
-    """Named after the key of each attribute; `part_1`, `part_2`, ... if there are no keys. Then what is the same in all
-    values is left out.
+    """Named after the key of each attribute; `part_1`, `part_2`, ... if there are no keys. In that case, parts that are
+    the same in all values are left out.
     """
     example: str
     """The complete value that the examples of the parts come from."""
     places: tuple[int, ...]
-    """Where the text of each part begins in the example."""
+    """The position in the example at which the text of each part begins."""

@@ -13,7 +13,7 @@ from tsaudit.model.profile import Field, Measurement
 _FEWEST: Final = 8
 """Minimum number of names of one kind; fewer may be a fixed set, such as quarters or sizes."""
 _WHOLE: Final = {"{id}": re.compile(r"[0-9a-f]{24}"), "{n}": re.compile(r"\d{1,23}")}
-"""Names that consist only of data: an ObjectId as a string, a number."""
+"""Names that consist only of data: an ObjectId as a string, or a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class KeyedFields:
 
 
 def keyed_fields(measurement: Measurement) -> Iterator[KeyedFields]:
-    """Those of a collection, outer ones first; none inside of them."""
+    """The families of such names in a collection, outer ones first. Families inside the reported ones are left out."""
     from tsaudit.analysis.shapes.name_families import name_families
 
     below: dict[str, set[str]] = defaultdict(set)
@@ -53,7 +53,7 @@ def keyed_fields(measurement: Measurement) -> Iterator[KeyedFields]:
 
 
 def named_fields(measurement: Measurement) -> list[Field]:
-    """The fields with regular names: without names that are data, and without their contents."""
+    """The fields with regular names: names that are data are left out, and so is everything inside them."""
     keyed = [path for found in keyed_fields(measurement) for path in found.paths]
     return [field for field in measurement.fields if not _is_in(field.key, keyed)]
 

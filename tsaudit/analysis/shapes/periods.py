@@ -25,7 +25,7 @@ FILLED: Final = 0.6
 DATED: Final = 0.9
 """Minimum share of names of one form whose digits are a time: of order_201201 to order_201299, only twelve are."""
 _AHEAD: Final = timedelta(days=366)
-"""How long before their period collections may be created."""
+"""How long before the start of their period collections may be created."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ _YMD: Final = rf"{_Y}(?P<s>[-_.]?)(?P<m>\d\d)(?P=s)(?P<d>\d\d)"
 _H: Final = r"(?P<h>[01]\d|2[0-3])"
 _YY: Final = r"(?P<yy>[1-3]\d)"
 _SHORT_YEARS: Final = range(2010, 2040)
-"""Years that are written with two digits; what begins with 01 is a counter."""
+"""Years that may be written with two digits; a number that begins with 01 is a counter."""
 _MONTHS: Final = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _WORD: Final = (
     r"(?P<word>jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?|sep(?:t(?:ember)?)?|"
@@ -85,7 +85,7 @@ def _forms(*patterns: str) -> tuple[re.Pattern[str], ...]:
 
 
 _FORMS: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
-    # Made once a day, names with a time of day or in seconds since 1970 are of days.
+    # Names with a time of day, or in seconds since 1970, stand for days if there is one per day.
     "hour": _forms(
         rf"{_FROM}{_YMD}[-_.T]?{_H}{_TO}",
         rf"{_FROM}{_YMD}T?{_H}[0-5]\d(?:[0-5]\d)?Z?{_TO}",
@@ -130,7 +130,9 @@ _SHORT: Final[Mapping[str, tuple[re.Pattern[str], ...]]] = {
         rf"{_FROM}(?<!\d[-_.]){_YY}[-_.]?{_M}{_TO}(?![-_.]\d)",
     ),
 }
-"""The same with two-digit years. Whether a day starts with its day, month, or year is decided by the family."""
+"""Unit to its formats with two-digit years. Whether a day starts with its day, month, or year is decided by
+the family.
+"""
 
 
 def period_families(names: Sequence[str], fewest: int = FEWEST, now: datetime | None = None) -> list[PeriodFamily]:
@@ -162,9 +164,9 @@ def _families(
 
 
 def dated_templates(names: Sequence[str]) -> dict[str, str]:
-    """Each name with a date, to the name with `{date}` in its place.
+    """The names that contain a date, each to the name with `{date}` in place of the date.
 
-    Dates with gaps count as well, unless there are names of the same form that have none: a census every ten years.
+    Dates with gaps also count, as of a census every ten years, unless there are names of the same form without a date.
     """
     keys, alike = _read_all(names)
     found = {name: _with_date(key.template, key.unit) for name, key in keys.items() if _is_usual(name, key)}
@@ -180,14 +182,16 @@ def _with_date(template: str, unit: str) -> str:
 
 
 def _is_usual(name: str, key: _Key) -> bool:
-    """Whether a date is read in it without others before and after it: in full, and no number of another kind."""
+    """Whether the name contains a date even without other names before and after it: the date is complete, and is no
+    other kind of number.
+    """
     starts = _read(key.unit, [name], _DAY_FIRST) or _read(key.unit, [name], "month first")
     return not key.is_short and bool(starts) and (starts[0].start.year in _USUAL_YEARS or not _PACKED.search(name))
 
 
 _USUAL_YEARS: Final = range(1990, 2050)
 _PACKED: Final = re.compile(r"(?<!\d)\d{6}(?!\d)")
-"""Year and month without anything between them, which other numbers look like as well."""
+"""Year and month without a separator, which look like other numbers."""
 
 
 class _Key(NamedTuple):
@@ -196,20 +200,20 @@ class _Key(NamedTuple):
     unit: str
     template: str
     is_short: bool
-    """Whether the year has two digits, and the month is a number."""
+    """Whether the year has two digits and the month is a number."""
 
 
 def _read_all(names: Sequence[str]) -> tuple[dict[str, _Key], Counter[str]]:
-    """The key of each name with a period, and how many names there are of each shape."""
+    """The key of each name with a period, and the number of names of each shape."""
     distinct = sorted(set(names))
     return {name: key for name in distinct if (key := _key(name))}, Counter(map(_shape, distinct))
 
 
 def _is_calendar(unit: str, periods: Sequence[Period]) -> bool:
-    """Whether names with a short year are no counter: it would not go on from one year or month to the next."""
+    """Whether names with a short year are not a counter, which would not continue in the next year or month."""
     if len({_above(unit, p.start) for p in periods}) >= _FEWEST_ABOVE:
         return True
-    # Nor would it count in the first of three numbers while the others stay as they are.
+    # A counter would not change only the first of three numbers either.
     found = [form.search(p.name) for p in periods for form in _SHORT[unit] if form.search(p.name)]
     return unit == "day" and all(
         f and f["s"] and int(f["d"]) == p.start.day for f, p in zip(found, periods, strict=True)
@@ -228,11 +232,11 @@ def filled_ratio(unit: str, periods: Sequence[Period]) -> float:
 
 
 _FEWEST_ABOVE: Final = 2
-"""Years of months, or months of days, that names with a short year reach into."""
+"""Minimum number of years (for months) or months (for days) that names with a short year must extend over."""
 
 
 def _above(unit: str, start: datetime) -> tuple[int, ...]:
-    """The year of a month, or the month of a day."""
+    """The year for a month, and the year and month for a day."""
     return (start.year,) if unit == "month" else (start.year, start.month)
 
 
@@ -257,7 +261,7 @@ def _key(name: str) -> _Key | None:
 def _marked(found: re.Match[str], unit: str) -> str:
     if not any(_start(found, unit, order) for order in _ORDERS):
         return found[0]
-    # Text before the year belongs to the name, if the format looks at it.
+    # Text before the year is part of the name, even if the format checks it.
     begin = found.start("y") - found.start() if "w" in found.re.groupindex else 0
     return found[0][:begin] + "{" + unit + "}"
 
@@ -265,12 +269,13 @@ def _marked(found: re.Match[str], unit: str) -> str:
 _DAY_FIRST: Final = "day first"
 _YEAR_FIRST: Final = "year first"
 _ORDERS: Final = (_DAY_FIRST, "month first", _YEAR_FIRST)
-"""The readings of `03-10-2012`, and of `12-10-03`, where the year can be first. A family uses the order that makes all
-its names valid dates with the fewest gaps."""
+"""The possible readings of `03-10-2012`, and of `12-10-03`, where the year may come first. A family uses the order in
+which all its names are valid dates with the fewest gaps.
+"""
 
 
 def _periods(unit: str, names: Sequence[str]) -> tuple[str, list[Period]]:
-    """The periods with their unit: of things made once a day, at any time, it is the day."""
+    """The periods with their unit. For names with hours that occur once per day, the unit is the day."""
     readings = [_read(unit, names, order) for order in _ORDERS]
     whole = [r for r in readings if len(r) == len(names)] or [max(readings, key=len)]
     periods = max(whole, key=lambda periods: filled_ratio(unit, periods))
@@ -322,12 +327,12 @@ def _start(found: re.Match[str], unit: str, order: str) -> datetime | None:
 _HASH: Final = re.compile(
     r"(?<![a-z0-9])(?:(?P<uuid>[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12})|[0-9a-f]{16,})(?![a-z0-9])", re.IGNORECASE
 )
-"""Of these, one in thirty contains what can be read as a date."""
+"""Hashes: one in thirty contains digits that can be read as a date."""
 
 
 @functools.lru_cache(maxsize=1024)
 def _ids(name: str) -> tuple[tuple[int, int], ...]:
-    """Where its hashes are."""
+    """The positions of hashes in the name."""
     return tuple(found.span() for found in _HASH.finditer(name) if found["uuid"] or is_random(found[0]))
 
 

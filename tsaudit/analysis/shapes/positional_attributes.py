@@ -1,7 +1,8 @@
-"""Finds attributes that have no keys, only places: `eu:prod:web:12`, `[DE][Berlin]`, `cart@web01:8080`.
+"""Finds attributes that have no keys, only positions: `eu:prod:web:12`, `[DE][Berlin]`, `cart@web01:8080`.
 
-Values are compared by what is between their words. With separators that are hardly used for anything else, two pieces
-that vary are attributes. Others are in names of one thing, too, where the pieces have to show more.
+Values are compared by the separators between their words. With separators that are hardly used for anything else, two
+pieces that vary are attributes. Other separators also occur in names of a single thing, so more evidence from the
+pieces is needed.
 """
 
 from __future__ import annotations
@@ -19,18 +20,18 @@ from tsaudit.analysis.shapes.identifiers import identifier_kind
 
 _MAJORITY: Final = 0.8
 FEWEST: Final = 8
-"""Distinct values below which only a separator that is used for nothing else proves attributes."""
+"""With fewer distinct values, only a separator that is used for nothing else proves attributes."""
 _FEW: Final = 0.5
-"""Values of one attribute per value of the column up to which it is something to group by."""
+"""A piece can be used for grouping if it has at most this many distinct values per value of the column."""
 _NEARLY_ALL: Final = 0.9
 _ENOUGH: Final = 20
-"""Values below which all combinations are the members of an enumeration."""
+"""With fewer values, all combinations of pieces may be the members of an enumeration."""
 _COMBINED: Final = 0.5
-"""Share of all combinations of the pieces that occur."""
+"""Minimum share of all combinations of the pieces that must occur."""
 _ALIKE: Final = 0.5
 
 _PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?! )|[|;~#@^<>\\\t→!$&*\[\](){}]"
-"""Separators that are hardly used for anything else, and brackets."""
+"""Separators that are hardly used for anything else, including brackets."""
 
 
 def _between(separators: str) -> re.Pattern[str]:
@@ -41,13 +42,13 @@ def _between(separators: str) -> re.Pattern[str]:
 _QUOTES: Final = re.compile("[\"']")
 _PLAIN_ONLY: Final = _between(_PLAIN)
 _SPLITS: Final = (_between(rf"{_PLAIN}|[:/,=+]"), _PLAIN_ONLY, *map(_between, (":", "/", ",", "_", r"\.", "-")))
-"""What is tried, one after the other."""
+"""The ways to split values, tried in this order."""
 _ARROW: Final = re.compile("->|=>|→")
 _PATH: Final = re.compile(r"[A-Za-z]:\\|\\\\|/")
 _FILE: Final = re.compile(
     r"[A-Za-z]:\\|\\\\|/(?:bin|boot|dev|etc|home|lib|lib64|media|mnt|opt|proc|root|run|sbin|srv|sys|tmp|usr|var)/"
 )
-"""The beginning of a path to a file, on Windows and by the Filesystem Hierarchy Standard."""
+"""The beginning of a file path, on Windows or by the Filesystem Hierarchy Standard."""
 _LABEL: Final = re.compile(r"([^\W\d_]+)[-_ ]?\d+")
 _INSIDE: Final = re.compile(r"[-.]")
 _LETTERS: Final = re.compile(r"[^\W\d_a-f]", re.IGNORECASE)
@@ -58,11 +59,11 @@ _VERSION: Final = re.compile(r"^v?\d+\.\d+[\w.-]*$")
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The pieces of all values at one place."""
+    """The pieces of all values at one position."""
 
     texts: tuple[str, ...]
     label: str
-    """What precedes a number in all pieces, such as `line` in `line0`; empty if there is nothing of the kind."""
+    """The text before the number in all pieces, such as `line` in `line0`; empty if there is none."""
 
     @classmethod
     def of(cls, texts: Sequence[str]) -> _Place:
@@ -76,24 +77,26 @@ class _Place:
 
     @property
     def is_few(self) -> bool:
-        """Whether several values come again and again."""
+        """Whether there are several values that recur."""
         return 2 <= self.values <= _FEW * len(self.texts)
 
     @property
     def is_word(self) -> bool:
-        """Whether it varies and has letters that no hexadecimal number has, or few values with letters."""
+        """Whether the piece varies, and contains words: letters that do not occur in hexadecimal numbers, or any
+        letters if it has few values.
+        """
         form = _LETTER if self.is_few else _LETTERS
         return self.values > 1 and (bool(self.label) or self.share(form) >= _NEARLY_ALL)
 
     def share(self, form: re.Pattern[str]) -> float:
-        """Of the pieces, those in which the form occurs."""
+        """The share of the pieces in which the pattern occurs, 0 to 1."""
         return sum(bool(form.search(t)) for t in self.texts) / len(self.texts)
 
 
 def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composite | None:
-    """The attributes that at least 80% of `total` values have at the same place; None if there are none.
+    """The attributes that at least 80% of `total` values have at the same position; None if there are none.
 
-    `is_prose`: the values may as well be sentences, so everything in them has to come again and again.
+    `is_prose`: the values may be sentences, so every piece that varies has to recur.
     """
     for between in _SPLITS:
         found = _usual(between, values, max(3, _MAJORITY * total))
@@ -115,7 +118,9 @@ def positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composit
 
 
 def _usual(between: re.Pattern[str], values: Sequence[str], least: float) -> tuple[str, ...] | None:
-    """The separators that at least so many values, most of them, have; given up as soon as none can reach that."""
+    """The most common separators, which at least `least` values have; None if none have that many, without reading on
+    once that is clear.
+    """
     counts: Counter[tuple[str, ...]] = Counter()
     most, left = 0, len(values)
     for value in values:
@@ -129,7 +134,9 @@ def _usual(between: re.Pattern[str], values: Sequence[str], least: float) -> tup
 
 
 def _are_alike(places: Sequence[_Place], separators: Sequence[str]) -> bool:
-    """Whether the value is a list of equal things, `shop.example|www.shop.example`, and not of attributes of one."""
+    """Whether the values are lists of equal things, `shop.example|www.shop.example`, rather than attributes of one
+    thing.
+    """
     is_route = any(map(_ARROW.search, separators))
     varying = [p for p in places if p.values > 1 and not (is_route or all(map(str.isdecimal, p.texts)))]
     for one, other in itertools.combinations(varying, 2):
@@ -142,9 +149,9 @@ def _are_alike(places: Sequence[_Place], separators: Sequence[str]) -> bool:
 
 
 def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str) -> bool:
-    """Whether the places are attributes, and not the words of a name or the levels of a path.
+    """Whether the pieces are attributes, and not the words of a name or the levels of a path.
 
-    `separators`: those from the first place that varies to the last.
+    `separators`: the separators from the first position that varies to the last.
     """
     varying = [p for p in places if p.values > 1]
     labels, few = sum(bool(p.label) for p in varying), sum(p.is_few or bool(p.label) for p in varying)
@@ -161,7 +168,8 @@ def _is_meant(separators: Sequence[str], places: Sequence[_Place], example: str)
         return True
     joined = "".join(separators).replace(" ", "")
     if set(joined) == {"_"} and len(places) >= 3 and few == len(varying):
-        # What is between the underscores is itself made of pieces, or is combined in all ways: they are no blanks.
+        # If the pieces between underscores have separators of their own, or occur in all combinations, the underscores
+        # are not just spaces between words.
         combined = len(set(zip(*(p.texts for p in varying), strict=True))) / math.prod(p.values for p in varying)
         return any(all(map(_INSIDE.search, p.texts)) for p in varying) or (
             len(varying) >= 3 and combined >= _COMBINED and len(varying[0].texts) >= _ENOUGH
@@ -192,7 +200,7 @@ def _keyed(places: Sequence[_Place]) -> bool:
 
 
 def _is_identifier(values: Sequence[str], places: Sequence[_Place]) -> bool:
-    """Whether an ID is all there is to it: nothing to group by."""
+    """Whether the values are nothing but IDs: there is no piece to group by."""
     return not any(p.is_few for p in places) and identifier_kind(values) is not None
 
 

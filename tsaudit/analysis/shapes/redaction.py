@@ -15,7 +15,7 @@ _CAPITAL_INSIDE: Final = re.compile(r"[a-z][A-Z]")
 
 
 def redact(value: str) -> str:
-    """The first two characters, then `x` for each letter and `0` for each digit, 40 characters at most.
+    """The first two characters, followed by `x` for each letter and `0` for each digit; 40 characters at most.
 
     A value of four or more characters that contains letters or digits is never returned unchanged. Control characters,
     invisible characters, and those that change the writing direction are shown as `·`.
@@ -25,7 +25,7 @@ def redact(value: str) -> str:
         return text
     hidden = text[:_SHOWN] + "".join(_hidden(c) for c in text[_SHOWN:])
     for shown in (1, 0):
-        # The mask may equal the value, as for "xx00"; stars cannot.
+        # The mask may equal the value, as for "xx00"; with stars it cannot.
         if hidden == value:
             hidden = text[:shown] + "".join("*" if c.isalnum() else c for c in text[shown:])
     return hidden if len(hidden) <= _LONGEST else hidden[: _LONGEST - 1] + "…"

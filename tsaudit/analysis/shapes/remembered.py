@@ -1,4 +1,4 @@
-"""What was found out about a list of values, for all who ask about the same ones."""
+"""Caches findings about lists of values, for all callers that ask about the same values."""
 
 from __future__ import annotations
 
@@ -10,13 +10,15 @@ _Found = TypeVar("_Found")
 
 _LISTS: Final = 4_096
 _LONGEST: Final = 4_096
-"""Characters of all values of a list together; longer ones hardly come again, and would take hundreds of megabytes."""
+"""Most characters of all values of a list together to cache its result: longer lists hardly recur, and would take
+hundreds of megabytes.
+"""
 
 
 def remembered(find: Callable[[Sequence[str]], _Found], values: Sequence[str]) -> _Found:
-    """What `find`, which only looks at the values, returns for them.
+    """The result of `find` for the values, from the cache if possible. `find` may depend on nothing but the values.
 
-    Several rules ask about a column, and tables of one family have the same hosts and states.
+    Several rules ask about the same column, and tables of one family have the same values, such as hosts and states.
     """
     if sum(map(len, values)) > _LONGEST:
         return find(values)

@@ -35,15 +35,15 @@ EMPTY: Final = "empty"
 IDENTIFIER_KINDS: Final = frozenset({"uuid", "ulid", "hash", "id", "epoch", "pod", "request"})
 """Kinds with a different value for nearly every event."""
 TEXT_KINDS: Final = frozenset({"log_text", "sql", "json", "url", "iso_time", "user_agent"})
-"""Unbounded kinds, written to be read and not to group by."""
+"""Kinds with any number of values, which are meant to be read, not to group by."""
 
 _MAJORITY: Final = 0.8
 _ENOUGH: Final = 4
 """Minimum number of distinct values for kinds that may occur by coincidence."""
 _MOST: Final = 2000
-"""Distinct values examined; if there are more, an even selection."""
+"""Most distinct values examined; of more values, an even selection."""
 _COMPARED: Final = 500
-"""Distinct values whose parts are compared."""
+"""Most distinct values whose parts are compared."""
 _NUMBERS: Final = 0.95
 
 _WIDER: Final = (
@@ -54,13 +54,14 @@ _WIDER: Final = (
 
 
 _TEXTS: Final = 0.33
-"""Share of values that read as text from which the column is text: names and codes never do, whereas every log has
-lines of one or two words."""
+"""Minimum share of values that are text for the column to be text. Columns of names and codes never reach it; but not
+all values need to be text, because every log has lines of one or two words.
+"""
 _KNOWN: Final = frozenset(
     {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "position", "float", "version"}
     | {"boolean", "sql", "json", "duration", "hostname"}
 )
-"""Kinds that one value shows; of the others, the column as a whole decides."""
+"""Kinds that a single value can show; for the others, the column as a whole decides."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +79,9 @@ class Shape:
 def classify(values: Sequence[str]) -> Shape:
     """The kind of the distinct values, decided by the column as a whole.
 
-    A format that one value shows, such as an address, needs 80% of the values. Sentences in a third of them make a
-    column of texts. IDs are recognized by a part that is random, or a large number, and new in nearly every value.
+    A kind that a single value can show, such as an address, needs 80% of the values. If a third of the values are
+    sentences, it is a column of texts. IDs are recognized by a part that is random, or a large number, and different in
+    nearly every value.
     """
     return remembered(_classified, values)
 
@@ -131,8 +133,8 @@ def _are_sure(rules: Sequence[ShapeRule], kind: str) -> bool:
 
 
 def number_kind(values: Sequence[str]) -> Literal["integer", "float", "boolean", "time"] | None:
-    """The numeric type that fits at least 95% of the distinct strings; None if they really are text, or if there are
-    none.
+    """The numeric type that fits at least 95% of the distinct strings; None if they really are text, or if there are no
+    values.
 
     Integers with leading zeros are codes, not numbers: conversion would drop the zeros. If the only values are `0` and
     `1`, the type is integer.

@@ -1,4 +1,4 @@
-"""Recognizes values that were written to be read: messages in any script, statements, code, documents."""
+"""Recognizes values that are meant to be read: messages in any script, statements, code, documents."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EXCEPTION: Final = re.compile(
 )
 _MARKUP: Final = re.compile(r"<(?!\S+@\S+>)[?!/]?[A-Za-z][^<>]*>.*", re.DOTALL)
 _OPTION: Final = re.compile(r"(?<=\s)--?[A-Za-z][\w.-]*")
-"""Of a command, as in `java -Xmx2g -jar shop.jar`."""
+"""An option of a command, as in `java -Xmx2g -jar shop.jar`."""
 _SYNTAX: Final = ("()", "[]", "{}", "<>", "\"'", "=", ";", "|", "$", "*", ":", ",", "!", "?", "#")
 _WITHOUT_SPACES: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that do not put spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
@@ -37,7 +37,7 @@ def is_text(value: str) -> bool:
 
 _REQUEST: Final = re.compile(r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT) [/*h]\S*")
 _OF_REQUEST: Final = 4
-"""Words of a line about a request: a route has two."""
+"""Minimum number of words in a line about a request: a route has only two."""
 
 
 def _is_prose(value: str) -> bool:
@@ -45,12 +45,13 @@ def _is_prose(value: str) -> bool:
     if len(words) > 2 and (len(value) > 120 or _LOG_BEGIN.match(value)):
         return True
     has_signs = any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value)
-    # Letters without case are neither lower nor upper: a title cannot be told from a sentence but by its length.
+    # Letters without case are neither lower nor upper, so only its length can distinguish a title from a sentence.
     uncased = sum(len(w) for w in words if w.lower() == w.upper() and _is_word(w))
     if uncased and not _WITHOUT_SPACES.search(value):
         return len(words) >= 3 and uncased >= 8 and (has_signs or len(words) >= 5)
-    # Product names have as many words and numbers, but rarely two common words among them, and titles only short ones.
-    # A short word behind a number is a unit, and one in front says where something is, as in `floor 3 room 200`.
+    # Product names have as many words and numbers, but rarely contain two lower-case words, and titles contain only
+    # short ones. A short word after a number is a unit, and one before a number shows a location, as in `floor 3 room
+    # 200`.
     common = [
         len(word)
         for before, word, behind in zip(("", *words), words, (*words[1:], ""), strict=False)
@@ -63,7 +64,7 @@ def _is_prose(value: str) -> bool:
 
 
 def _is_word(text: str) -> bool:
-    """Whether it consists of letters, and of marks above and below them, as in Indian scripts."""
+    """Whether the text consists of letters, and of marks above and below them, as in Indian scripts."""
     return all(c.isalpha() or unicodedata.category(c)[0] == "M" for c in text)
 
 

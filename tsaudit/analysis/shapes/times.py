@@ -1,4 +1,4 @@
-"""Recognizes points in time in the spellings people and programs use."""
+"""Recognizes points in time in the notations that people and programs use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MONTHS: Final = re.compile(
     "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mrz|maa|mag|mai|maj|mei|fév|avr|abr|giu|jui|lug|aoû|ago|set|out|"
     "okt|ott|dez|déc|dic|ene|gen"
 )
-"""Also those of other languages."""
+"""Abbreviated names of months in several languages."""
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 
 _ISO: Final = re.compile(
@@ -64,13 +64,13 @@ def is_time(value: str) -> bool:
 
 
 def _is_calendar(numbers: list[str], months: int, *, clocked: bool) -> bool:
-    """Whether the numbers beside the names of months are a day and a year."""
+    """Whether the numbers, besides names of months, are a day and a year."""
     years = [n for n in numbers if len(n) == 4 and 1970 <= int(n) <= 2099]
     short = [int(n) for n in numbers if len(n) <= 2]
     if len(years) + len(short) != len(numbers) or months > 1 or len(years) > 1:
         return False
     if months:
-        # The year may be missing, or short, where there is a time of day.
+        # If there is a time of day, the year may be missing or short.
         return bool(short) and short[0] <= 31 and len(short) <= 1 + (clocked and not years) and (clocked or bool(years))
     if years:
         return len(short) == 2 and 1 <= min(short) <= 12 and max(short) <= 31
@@ -88,4 +88,4 @@ def _is_date(year: int, month: int, day: int) -> bool:
 WITHIN: Final = re.compile(
     r"(?:19|20)\d\d[-_./]?(?:0[1-9]|1[0-2])[-_./]?(?:0[1-9]|[12]\d|3[01])[-_T ./]{0,2}\d\d[-_:.]?\d"
 )
-"""A date within a longer value, and a time of day or a number of that day behind it."""
+"""A date within a longer value, followed by a time of day or by a number of that day."""

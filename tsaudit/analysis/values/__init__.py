@@ -1,1 +1,1 @@
-"""Sets of values, in samples and over time."""
+"""Sets of values: in samples, and over time."""

@@ -23,7 +23,7 @@ MIN_VALUES: Final = 20
 FORM_SHARE: Final = 0.95
 """Minimum share of the values that have the form of a label set."""
 OPENING: Final = ("{", "[", '"')
-"""What each text in that form begins with."""
+"""The characters with which each text in that form begins."""
 _MOST_LABELS: Final = 64
 _LONGEST: Final = 128
 """Maximum length of one label's value, in characters."""
@@ -31,9 +31,9 @@ _RECURRING_KEYS: Final = 0.9
 """Minimum share of all labels whose keys occur in at least a twentieth of the rows."""
 _COMMON: Final = 0.05
 _RECURRING_SETS: Final = 0.5
-"""Sets count as repeating up to this many distinct sets per row."""
+"""Sets count as repeating if there are at most this many distinct sets per row."""
 _ROWS_OF_ID: Final = 4
-"""A label whose values have fewer rows on average is an ID."""
+"""A label whose values have fewer rows than this on average is an ID."""
 _HSTORE: Final = re.compile(r'"((?:[^"\\]|\\.)*)"=>(?:"((?:[^"\\]|\\.)*)"|NULL)(?:, |$)')
 _PAIR: Final = re.compile(r"([A-Za-z_][\w./-]*)[:=](.*)", re.DOTALL)
 _LIST: Final = re.compile(r"[\[{](.*)[\]}]", re.DOTALL)
@@ -51,7 +51,7 @@ class Labels:
     recurring: bool
     """Whether whole sets repeat. If not, too few rows of each source were read, or these are not labels."""
     recurring_but_ids: bool = False
-    """Whether they repeat, and still differ, without the keys whose values hardly repeat."""
+    """Whether the sets repeat, and still differ, once keys whose values hardly repeat are left out."""
     rare: int = 0
     """Number of further keys, each in few rows."""
 
@@ -86,9 +86,9 @@ def label_sets(values: Iterable[object]) -> Labels | None:
 
 
 def _without_ids(sets: Counter[tuple[tuple[str, str], ...]]) -> bool:
-    """Whether what is left of the sets repeats: an ID among the labels makes each set new.
+    """Whether the sets repeat without their ID labels: an ID among the labels makes every set different.
 
-    If all that is left is the same, nothing shows that the sets identify sources.
+    If all sets are then the same, nothing shows that they identify sources.
     """
     values: dict[str, Counter[str]] = {}
     for labels, times in sets.items():

@@ -24,13 +24,13 @@ _START: Final = struct.Struct("<cBB")
 """Base or delta, format version, hash version."""
 _CHECKSUM: Final = struct.Struct("<I")
 _RAW: Final = -zlib.MAX_WBITS
-"""Without a header and a checksum of zlib's own."""
+"""Raw deflate, without zlib's own header and checksum."""
 
 Numbers = npt.NDArray[np.uint64]
 
 
 def ascending(numbers: Numbers, width: int) -> list[bytes]:
-    """The gaps between ascending numbers, as `planes`: the more numbers, the more high bytes are zero."""
+    """The differences between ascending numbers, as `planes`: the more numbers, the more of the high bytes are zero."""
     return planes(np.diff(numbers, prepend=np.uint64(0)), width)
 
 
@@ -101,7 +101,7 @@ def damaged(what: str) -> ValueError:
 def _deflated(columns: Iterable[bytes]) -> bytes:
     """Uses a separate Huffman code for each column, so that random bytes do not affect regular columns.
 
-    Nothing but runs repeats in them; looking for runs only is 40 times as fast.
+    The only repetitions in the columns are runs, and searching only for runs is 40 times as fast.
     """
     deflate = zlib.compressobj(9, wbits=_RAW, strategy=zlib.Z_RLE)
     parts = [deflate.compress(column) + deflate.flush(zlib.Z_SYNC_FLUSH) for column in columns if column]

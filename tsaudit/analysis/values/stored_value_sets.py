@@ -22,17 +22,17 @@ from tsaudit.analysis.values.value_sets import ValueSet, members
 _HASH_BYTES: Final = HASH_BITS // 8
 _DATE_BYTES: Final = 4
 _DAY_BYTES: Final = 2
-"""Of the position of a day among those of the set."""
+"""Size of the position of a day in the list of the set's days."""
 _BASE_HEAD: Final = struct.Struct("<IHQIQ")
-"""Values, days, and the set's bounds."""
+"""Number of values, number of days, and the set's bounds."""
 _DELTA_HEAD: Final = struct.Struct("<IiQQI")
-"""Checksum of the previous set, the day, its distinct values, bound, values added."""
+"""Checksum of the previous set, the day, its number of distinct values, the bound, and the number of values added."""
 
 
 def to_bytes(values: ValueSet) -> bytes:
     """The complete set, compressed."""
     head = _BASE_HEAD.pack(len(values.hashes), len(values.days), *values.bounds)
-    # What is new each day is often seen only once, and the rest on all days: the difference is regular.
+    # Most values are either seen only on the day they are new or on all days, so the difference is regular.
     first, last = np.searchsorted(values.days, values.first), np.searchsorted(values.days, values.last)
     columns = (
         *packed.ascending(values.days.astype(np.uint64), _DATE_BYTES),
@@ -64,7 +64,7 @@ def from_bytes(data: bytes) -> ValueSet:
 
 
 def continues(before: ValueSet, after: ValueSet) -> bool:
-    """Whether `after`, which is one day later, is `before` plus that day, so that it has a delta; or a sketch of it."""
+    """Whether `after`, one day later, is `before` plus that day, or a sketch of it, so that there is a delta."""
     if before.exact != after.exact or before.bounds[1:] != after.bounds[1:]:
         return False
     kept = len(after.hashes) - int((after.first == after.days[-1]).sum())
@@ -80,7 +80,7 @@ def delta(before: ValueSet, after: ValueSet) -> bytes:
     follows = len(after.days) and np.array_equal(after.days[:-1], before.days)
     if not follows or old.sum() != len(kept.hashes) or before.bounds[1:] != after.bounds[1:]:
         raise ValueError("value set: it is not the previous set plus one day, so there is no delta")
-    # A day sees most of the values of the previous day: nearly all of these are zeros.
+    # Most values of the previous day are seen again, so nearly all of these are zeros.
     flips = after.on_last_day()[old] ^ kept.on_last_day()
     added = after.hashes[~old]
     head = _DELTA_HEAD.pack(checksum(before), int(after.days[-1]), int(after.distinct[-1]), after.bound, len(added))

@@ -1,7 +1,7 @@
 """Whether the values of a tag are bounded, and how long each one is in use, from the days it was seen.
 
-If a listing covers several days, each value remains visible for that many days. The functions take the number of days
-and allow for it.
+If a listing covers several days, each value remains visible for that many days. The functions take that number as an
+argument and correct for it.
 """
 
 from __future__ import annotations
@@ -19,18 +19,22 @@ _WINDOW_DAYS: Final = 28
 _WEEK: Final = 7
 _WEEKEND: Final = 2
 _QUIET: Final = 0.25
-"""Share of the rate of other days up to which a day is quiet beside them."""
+"""A day is quiet if its rate is at most this share of the other days' rate."""
 _FEWEST_DAYS: Final = 7
 _FEWEST_LISTINGS: Final = 3
-"""Of listings that contain what came between them: one that would be unchanged is not repeated for up to a week."""
+"""Minimum number of listings for the days between them to count: a listing whose result would be unchanged is not
+repeated for up to a week.
+"""
 _BOUNDED: Final = 0.1
 _UNBOUNDED: Final = 0.8
 _UNBOUNDED_TURNOVER: Final = 0.5
-"""If new values stop appearing, the growth is a step, however steep: a first day that saw few values is not endless
-growth.
+"""Minimum turnover. If new values stop appearing, the growth was only a step, however steep: a first day with few
+values is not growth without bound.
 """
 _FLOOR: Final = 1000
-"""A date in a tag is also new each day, and is harmless at one value a day."""
+"""A tag with at most this many values is not unbounded: a tag that contains a date also has new values each day, and is
+harmless at one value a day.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,19 +44,21 @@ class ValueIndex:
     kind: ValuesKind
     """`unknown` with fewer than 7 days; never `unbounded` with at most 1000 values."""
     beta: float | None
-    """How the number of distinct values grows with the days: 0 if they are the same every day, 1 if all are new every
-    day; None if unknown.
+    """How the number of distinct values grows with the number of days: 0 if the values are the same every day, 1 if all
+    are new every day; None if unknown.
     """
     turnover: float | None
     """Share of the last week's values that were not seen before that week; None if unknown."""
     values: SetEstimate
-    """Distinct values over these days."""
+    """Number of distinct values over these days."""
     days: int
-    """Days from the first one that had values: those observed, and those between that the listings contain."""
+    """Number of days from the first one that had values: the observed days, and days in between if the listings contain
+    them.
+    """
 
 
 def index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
-    """Bounded, churning, or unbounded.
+    """Whether the values are bounded, churning, or unbounded.
 
     `listing_days`: how many days of data an observation covers: 1 for its own day only, None for everything ever
     written. If it is more than 1, the values of a single day are derived; see `_of_one_day`.
@@ -79,15 +85,15 @@ def index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
 
 
 def _days(window: Days, listing_days: int | None) -> int:
-    """How many days the observations show."""
+    """How many days the observations cover."""
     if len(window) < _FEWEST_LISTINGS or (listing_days is not None and np.diff(window).max() > listing_days):
         return len(window)
     return int(window[-1] - window[0]) + 1
 
 
 def arrivals_per_day(values: ValueSet) -> float | None:
-    """New values a day at present: the mean of the last week, or since a clear change within it; None with a single
-    day.
+    """Number of new values per day at present: the mean of the last week, or of the days since a clear change within
+    it; None with a single day.
 
     Whole weeks are compared, because many tags have fewer values on weekends.
     """
@@ -100,12 +106,12 @@ def arrivals_per_day(values: ValueSet) -> float | None:
     of_week = window[1:] > window[-1] - _WEEK
     before, last = (arrived[~of_week], lasted[~of_week]), (arrived[of_week], lasted[of_week])
     rates = last[0] / last[1]
-    # It began: the days before were quiet, and so was the week before.
+    # If the arrivals have just begun, the days before are left out: they were quiet, and so was the week before.
     usual = before[0][-_WEEK:].sum() / max(1, before[1][-_WEEK:].sum())
     begin = 0
     while begin < len(rates) - 1 and max(rates[begin], usual) < _QUIET * rates[begin + 1 :].mean():
         begin += 1
-    # It ended: so many quiet days are no weekend.
+    # If the arrivals have just ended, only the quiet days since then count, unless they may be a weekend.
     end = len(rates)
     while end > begin + 1 and rates[end - 1] < _QUIET * rates[begin:].max():
         end -= 1
@@ -115,13 +121,14 @@ def arrivals_per_day(values: ValueSet) -> float | None:
 
 
 def _mean_arrivals(values: ValueSet, window: Days) -> float:
-    """Values first seen after the first day of the window, per day; 0 with a single day."""
+    """Number of values per day that were first seen after the first day of the window; 0 with a single day."""
     days = int(window[-1] - window[0])
     return values.counted(values.first > window[0]).value / days if days else 0.0
 
 
 def _of_one_day(values: ValueSet, window: Days, listing_days: int | None) -> tuple[float, bool]:
-    """Distinct values of a single day if each listing covers several days; False if the true number may be lower.
+    """The number of distinct values of a single day if each listing covers several days, and whether it is known; if it
+    is not, the true number may be lower.
 
     The last listing contains the values of its first day plus those that each later day added, so the additions are
     subtracted. How far it reaches back is known if the tag began while it was observed, or if about as many values
@@ -141,7 +148,9 @@ def _of_one_day(values: ValueSet, window: Days, listing_days: int | None) -> tup
 
 
 def _listed_turnover(values: ValueSet, of_one_day: float) -> float:
-    """Share of a week's values that were added during it, if this many exist on a single day."""
+    """The share of a week's values that were added during the week, 0 to 1. `of_one_day`: number of values on a single
+    day.
+    """
     began = values.days[np.argmax(values.distinct > 0)]
     since = max(values.days[-1] - _WEEK + 1, began + 1)
     new = values.counted(values.first >= since).value
@@ -149,7 +158,7 @@ def _listed_turnover(values: ValueSet, of_one_day: float) -> float:
 
 
 def _window(values: ValueSet) -> Days:
-    """The observed days among the last 28, from the first that had values."""
+    """The observed days among the last 28, from the first day that had values."""
     if not len(values.days):
         return values.days
     recent = values.days > values.days[-1] - _WINDOW_DAYS
@@ -158,7 +167,9 @@ def _window(values: ValueSet) -> Days:
 
 
 def _turnover(values: ValueSet) -> float:
-    """Share of values that are new. The values of the first day are new to tsaudit, but not to the tag."""
+    """The share of the last week's values that are new, 0 to 1. Values of the first day are new to tsaudit, but not to
+    the tag.
+    """
     since = values.days[-1] - _WEEK + 1
     began = values.days[np.argmax(values.distinct > 0)]
     week = int((values.last >= since).sum())

@@ -1,11 +1,9 @@
-"""Values as hashes: tsaudit stores nothing else of them.
+"""Hashes of values: nothing else is stored of a value.
 
-The hash, version 1: the first 5 bytes of the 64-byte BLAKE2b of the value's UTF-8, read as a big-endian number, so that
-`printf %s eu-1
-b2sum
-cut -c1-10` prints it. Hashes of different versions never mix. A new value is mistaken for a known one with a
-probability of values / 2^40: one in a million for a set of a million, whose count is therefore short by one about every
-other time.
+The hash, version 1: the first 5 bytes of the 64-byte BLAKE2b of the value's UTF-8, read as a big-endian number. `printf
+%s eu-1 | b2sum | cut -c1-10` prints it in hexadecimal. Hashes of different versions never mix. The probability that a
+new value is mistaken for a known one is the number of values divided by 2^40: one in a million for a set of a million
+values, so the count of such a set is one too low in about every second case.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ def digests(values: Sequence[str]) -> Hashes:
 
 
 def truncated(numbers: Hashes) -> Hashes:
-    """The hashes that these digests start with."""
+    """The hashes for these digests: their leading bits."""
     return numbers >> np.uint64(8 * _DIGEST_BYTES - HASH_BITS)
 
 

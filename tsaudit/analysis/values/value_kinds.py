@@ -1,4 +1,4 @@
-"""What kind of values a tag has of which new ones keep coming: readings, texts, IDs, or others."""
+"""Determines what kind of values a tag has that keeps getting new ones: readings, texts, IDs, or others."""
 
 from __future__ import annotations
 
@@ -23,22 +23,26 @@ _TEXTS: Final = {
     "user_agent": "user agents",
 }
 _FEWEST_TEXTS: Final = 20
-"""Fewer are a list that somebody wrote."""
+"""Minimum number of texts: fewer may be a list that somebody wrote."""
 _FEWEST_MIXED: Final = 100
-"""Where most values are short, such a list contains a sentence now and then."""
+"""Minimum number of values if most of them are short: a list of names contains a sentence now and then."""
 _FEWEST_URLS: Final = 1_000
-"""People monitor fewer addresses."""
+"""Minimum number of URLs: people monitor fewer addresses than that."""
 _MOST: Final = 0.8
 
 _FEWEST_NUMBERS: Final = 30
-"""There are fewer histogram bounds and quantiles, which are numbers too."""
+"""Minimum number of numbers: histogram bounds and quantiles are numbers, too, but there are fewer of them."""
 _PER_SOURCE: Final = 3
-"""Values: a position or size is also a number, but has one value per source, and few are corrected."""
+"""Minimum number of values per source for readings: a position or size is also a number, but has one value per source,
+and few are corrected.
+"""
 _CLASHES: Final = 0.05
-"""Share of the instants: a quantity has one value at a time; several values at once identify things."""
+"""Maximum share of the instants with several values: a quantity has one value at a time; several values at once
+identify things.
+"""
 _ROUGH: Final = 0.5
-"""Mean step divided by the mean difference of any two values: whole numbers that do not follow a curve may be IDs; near
-1 they are in random order.
+"""Maximum mean step of whole numbers, divided by the mean difference of any two values: if they do not follow a curve,
+they may be IDs. Near 1, they are in random order.
 """
 _NAMES_A_THING: Final = re.compile(
     r"(^|_)(id|uid|uuid|code|status|serial|zip|postcode|port|pid|no|nr|num|number|index|idx|version|release|build|key|"
@@ -48,39 +52,41 @@ _NAMES_A_THING: Final = re.compile(
 _NAMES_A_PART: Final = re.compile(
     r"(^|_)(version|release|build|firmware|le|ge|quantile|percentile|bucket|bin)$|Version$", re.IGNORECASE
 )
-"""Names of numbers with a fraction that are not measured: versions and histogram bounds."""
+"""Names of tags with fractions that were not measured: versions and histogram bounds."""
 _POSITION: Final = re.compile(r"(^|_)(lat|latitude|lon|lng|long|longitude|altitude|elevation)($|_)", re.IGNORECASE)
 _TYPES: Final = {"integer": "whole numbers", "float": "numbers", "time": "times"}
 _UNSUITABLE: Final = re.compile(r"(float|double|real|timestamp|datetime)", re.IGNORECASE)
 _FEWEST_TYPED: Final = 4
-"""With fewer, the format may be a coincidence."""
+"""Minimum number of values in a format: with fewer, the format may be a coincidence."""
 _FEWEST_DECLARED: Final = 2
-"""Of a type that measured values have; one adds no series."""
+"""Minimum number of values if the tag's type is one for measured values: a single value adds no series."""
 _CHANGING: Final = 0.5
-"""Share of the sources: a whole number that stays the same for most of them is that of a store, room, or line."""
+"""Minimum share of the sources whose value changes: a whole number that stays the same for most sources identifies a
+store, room, or line.
+"""
 _LATE: Final = 0.01
-"""Share of the times at which a source may have two values, to allow for late rows."""
+"""Maximum share of the times at which a source may have two values, to allow for late rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class ValueKind:
-    """What the values of a tag are, and what to do about it."""
+    """What the values of a tag are, and what to use instead."""
 
     shape: str = shapes.UNKNOWN
-    """By `shapes.classify`."""
+    """The kind according to `shapes.classify`."""
     words: str = ""
-    """What follows their number: `that are URLs`. Empty if nothing is known of them."""
+    """The words that follow the number of values: `that are URLs`. Empty if nothing is known about the values."""
     fix: str = "Use tags for what many rows share."
     """What to write instead, as a sentence."""
     fewest: int | None = None
-    """As many show by themselves that more will come; None if the owner says how many things there are."""
+    """This many values alone show that more will come; None if only the owner knows how many things there are."""
     again: Literal["sources", "list", "readings"] = "sources"
-    """What they are where they occur again: sources, which tags are for, a list, which gets no longer, or readings all
-    the same.
+    """What values that recur are: sources, which tags are meant for; a list, which does not get longer; or readings in
+    any case.
     """
     evidence: tuple[Evidence, ...] = ()
     to: str = ""
-    """Type of the field that takes them, as in `MakeField`."""
+    """Type of the field for the values, as in `MakeField`; empty if not known."""
 
 
 def kind_of(measurement: Measurement, tag: Tag, *, has_types: bool = False, beside_types: bool = False) -> ValueKind:
@@ -103,7 +109,9 @@ def kind_of(measurement: Measurement, tag: Tag, *, has_types: bool = False, besi
 
 
 def _typed(tag: Tag, shape: str) -> ValueKind | None:
-    """What has a type of its own; None if the values really are text, or whole numbers that name things."""
+    """The kind if the values have a type of their own; None if they really are text, or whole numbers that
+    name things.
+    """
     kind, is_position = shapes.number_kind(tag.sample), bool(_POSITION.search(tag.key))
     if kind is None or kind not in _TYPES:
         return None
@@ -125,7 +133,7 @@ def _names_thing(key: str) -> bool:
 
 
 def _varies(seen: TagChanges) -> bool:
-    """Whether each source has one value at a time, and most sources have other values later."""
+    """Whether each source has one value at a time, and most sources have different values later."""
     return bool(
         seen.by
         and seen.changing
@@ -135,8 +143,8 @@ def _varies(seen: TagChanges) -> bool:
 
 
 def _readings(measurement: Measurement, tag: Tag, shape: str) -> ValueKind | None:
-    """Numbers that vary over time; None if they are not. Whole numbers have to follow a curve, and the rows have to
-    show it.
+    """The kind if the values are numbers that vary over time; otherwise None. For whole numbers, the rows must show
+    that they follow a curve.
     """
     kind = shapes.number_kind(tag.sample)
     if tag.values is None or tag.values.value < _FEWEST_NUMBERS:
@@ -183,7 +191,7 @@ def _ids(shape: str) -> str:
 
 
 def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:
-    """Free text, or what is written to be read; None if they are not."""
+    """The kind if the values are free text, or meant to be read; otherwise None."""
     if shape.kind == "json" and shapes.split_composite(tag.sample):
         return None  # attributes in a row, which composite-value names
     if shape.kind not in shapes.TEXT_KINDS:

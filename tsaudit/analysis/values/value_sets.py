@@ -1,12 +1,12 @@
 """The values of one tag over time: which are new, which are gone, and on which days each was seen.
 
 A value is stored as a hash (`value_hashes`) with the first and the last day it was seen, never as text. A set that
-would contain more than `MAX_EXACT` values makes room among those that are gone: it forgets the oldest ones that no
-figure needs (`REACH_DAYS`), and of those unseen for a week, it keeps a sample. What is in use, and with it the number
-of new values, stays exact: only a value that returns after it was dropped is new again. If that is not enough, the set
-becomes a bottom-k sketch: the `SKETCH_SIZE` values with the lowest hashes, an unbiased sample of all, each with its
-exact days. A sketch does not become exact again. An observation is the set of values that had data on a day, or a
-listing of all that did in the days up to it.
+would contain more than `MAX_EXACT` values makes room by removing values that are gone: it drops the oldest ones, which
+no figure needs (`REACH_DAYS`), and keeps only a sample of those unseen for a week. The values in use, and the number of
+new values, stay exact, except that a value that returns after it was dropped counts as new again. If that is not
+enough, the set becomes a bottom-k sketch: the `SKETCH_SIZE` values with the lowest hashes, an unbiased sample of all,
+each with its exact days. A sketch does not become exact again. An observation is the set of values that had data on a
+day, or a listing of all values that had data in the days up to it.
 """
 
 from __future__ import annotations
@@ -25,16 +25,18 @@ from tsaudit.analysis.values.value_hashes import HASH_BITS, Hashes, hash_values
 
 MAX_EXACT: Final = 1_000_000
 SKETCH_SIZE: Final = 4096
-"""With this many, the standard error of a count is 1.6%."""
+"""Number of values in a sketch: the standard error of a count is then 1.6%."""
 
 REACH_DAYS: Final = 36
-"""Figures compare a week with the four weeks before it."""
+"""Number of days for which values are needed: figures compare a week with the four weeks before it."""
 _GRACE_DAYS: Final = 7
-"""Values may pause on a weekend, or a listing may miss them: they are kept for this long, whatever the pressure."""
+"""Values are kept for this many days in any case, because they may pause on a weekend, or a listing may miss them."""
 _ROOM: Final = 0.75
-"""How full a set is after it has made room, so that this is rarely necessary: each time, it is stored in full."""
+"""How full a set is, at most, after making room, as a share of `MAX_EXACT`. Making room should be rare, because the set
+is then stored in full.
+"""
 _FULLEST: Final = 0.95
-"""How full it may be after that at most; otherwise, it becomes a sketch."""
+"""If the set is still fuller than this share after making room, it becomes a sketch."""
 _LOWEST_SHARE: Final = 2**-10
 
 _ALL: Final = 1 << HASH_BITS
@@ -51,7 +53,9 @@ class SetEstimate:
 
     value: float
     standard_error: float
-    """In values; 0 if the set is exact. An estimate below twice its error is not significant."""
+    """Standard error, as a number of values; 0 if the set is exact. An estimate below twice its error is not
+    significant.
+    """
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,9 +74,11 @@ class ValueSet:
     bound: int = _ALL
     """2^40 in an exact set; a sketch contains all values whose hash is lower."""
     thinned_before: int = 0
-    """Of the values last seen before this day, as `date.toordinal`, only a sample is stored; 0 if all are."""
+    """Only a sample is stored of the values last seen before this day, given as `date.toordinal`; 0 if all values are
+    stored.
+    """
     thinned_bound: int = _ALL
-    """The sample: those whose hash is lower."""
+    """The sample contains the values whose hash is lower than this."""
 
     @classmethod
     def empty(cls) -> ValueSet:
@@ -114,14 +120,16 @@ class ValueSet:
         return min(1.0, self.thinned_bound / self.bound)
 
     def observe(self, values: Iterable[str], day: date) -> ValueSet:
-        """The set plus the values of that day, which may be added in several calls.
+        """The set plus the values of the day, which may be added in several calls.
 
-        ValueError for a day before its last one. A day without values is observed, too, and counts as a day.
+        A day without values is also an observed day. Raises ValueError for a day before the last one.
         """
         return self.observe_hashes(hash_values(list(values)), day)
 
     def observe_hashes(self, hashes: Hashes, day: date, distinct: int | None = None) -> ValueSet:
-        """`observe` for values already hashed. `distinct`: the number of values they represent; None for one each."""
+        """`observe` for values already hashed. `distinct`: the number of values that the hashes represent; None if they
+        represent one each.
+        """
         number = day.toordinal()
         if len(self.days) and number < self.days[-1]:
             newest = date.fromordinal(int(self.days[-1]))
@@ -137,29 +145,31 @@ class ValueSet:
     def with_day(self, hashes: Hashes, day: int, distinct: int) -> ValueSet:
         """The set plus one day, which had `distinct` values.
 
-        `hashes`: those to store, ascending, without duplicates. An exact set stays exact, however many values it then
-        contains.
+        `hashes`: the hashes to store, ascending, without duplicates. An exact set stays exact, however many values it
+        then contains.
         """
         return self._merged(hashes, day)._with_count(day, distinct)
 
     def with_changes(self, seen: Mask, added: Hashes, day: int, distinct: int) -> ValueSet:
-        """`with_day` if it is known which of the values were seen, and which others, ascending, were added."""
+        """`with_day` for the case that it is known which values of the set were seen, and which others were added
+        (ascending).
+        """
         last = np.where(seen, np.int32(day), self.last)
         days, counts = _appended(self.days, day), _appended(self.distinct, distinct)
         return replace(self, last=last, days=days, distinct=counts)._plus(added, day)
 
     def prune(self, before: date) -> ValueSet:
-        """The set without the values last seen before that day; one that returns is new again."""
+        """The set without the values last seen before that day. A value that returns after that counts as new."""
         kept = self._where(self.last >= before.toordinal())
         is_whole = before.toordinal() >= self.thinned_before
         return replace(kept, thinned_before=0, thinned_bound=_ALL) if is_whole else kept
 
     def count(self) -> SetEstimate:
-        """All values seen so far."""
+        """The number of all values seen so far."""
         return self.counted(np.ones(len(self.hashes), bool))
 
     def new_on(self, day: date) -> SetEstimate:
-        """Values first seen on that day: all of them on the first day of the set."""
+        """The number of values first seen on that day; on the first day of the set, all of its values."""
         return self.counted(self.first == day.toordinal())
 
     def seen_last(self) -> Hashes:
@@ -182,8 +192,8 @@ class ValueSet:
         return days
 
     def counted(self, which: Mask) -> SetEstimate:
-        """The estimated number of these values. In a sketch, an estimate of 0 has an uncertainty of one of
-        the sample.
+        """The estimated number of the selected values. In a sketch, an estimate of 0 still has a standard error, as if
+        one value of the sample were selected.
         """
         share, thinned = self.held_ratio, self._thinned_ratio
         sampled = int((which & (self.last < self.thinned_before)).sum())
@@ -205,7 +215,7 @@ class ValueSet:
         return replace(self, last=last)._plus(today[~old], day)
 
     def _plus(self, added: Hashes, day: int) -> ValueSet:
-        """The set plus these values, ascending and none of them in it, which were seen on the day."""
+        """The set plus these values, which were seen on the day. They must be ascending, and not be in the set."""
         if not len(added):
             return self
         at = np.searchsorted(self.hashes, added)
@@ -227,7 +237,9 @@ class ValueSet:
         return self.below(int(self.hashes[SKETCH_SIZE]))
 
     def _with_room(self) -> ValueSet:
-        """The set without the oldest values that are gone, and with a sample of those unseen for more than a week."""
+        """The set without the oldest of the values that are gone, and with only a sample of the values unseen for more
+        than a week.
+        """
         today, most = int(self.days[-1]), _ROOM * MAX_EXACT
         newest_first = np.sort(self.last)[::-1]
         oldest = int(newest_first[int(most)]) + 1
@@ -247,7 +259,7 @@ def members(hashes: Hashes, ordered: Hashes) -> Mask:
     """Which of the hashes are among the sorted ones."""
     if not len(ordered):
         return np.zeros(len(hashes), bool)
-    # Most days have the values of the previous day, and comparing is far quicker than searching.
+    # On most days the values are those of the previous day, and comparing is far quicker than searching.
     if np.array_equal(hashes, ordered):
         return np.ones(len(hashes), bool)
     at = np.minimum(np.searchsorted(ordered, hashes), len(ordered) - 1)
