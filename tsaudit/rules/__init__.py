@@ -1,6 +1,7 @@
-"""The rules that hold on several engines, one module each, by family; those about one engine are in its package.
+"""The rules that apply to several engines, one module each, by family; rules about one engine are in its package.
 
-A module in one of these folders that holds a Rule is found; there is no list to edit. Other packages bring more.
+A module with a Rule in one of these folders is found automatically; there is no list to edit. Other packages can
+provide more rules.
 """
 
 from __future__ import annotations
@@ -19,30 +20,30 @@ from tsaudit.rule import Family, Rule
 
 @functools.cache
 def all_rules() -> tuple[Rule, ...]:
-    """Every rule, by code: tsaudit's own, and those of other packages that can be used."""
+    """Every rule, by code: tsaudit's own rules, and the usable rules of other packages."""
     return tuple(sorted((*_own(), *_from_plugins()[0]), key=lambda rule: rule.code))
 
 
 @functools.cache
 def rules_for(engine: str) -> tuple[Rule, ...]:
-    """The rules that may apply to the engine, by code; those in the packages of others are not loaded."""
+    """The rules that may apply to the engine, by code; rules in the packages of other engines are not loaded."""
     rules = (*_shared(), *_in(f"engines/{engine}/rules/"), *_from_plugins()[0])
     return tuple(sorted(rules, key=lambda rule: rule.code))
 
 
 def unusable() -> tuple[Problem, ...]:
-    """Why rules of other packages cannot be used."""
+    """The rules of other packages that cannot be used, and why."""
     return _from_plugins()[1]
 
 
 def families() -> tuple[str, ...]:
-    """Every family: tsaudit's own in their order, then those of other packages."""
+    """Every family: tsaudit's own in their order, then the families of other packages."""
     own = tuple(str(family) for family in Family)
     return own + tuple(sorted({rule.family for rule in all_rules()} - set(own)))
 
 
 def clear_cache() -> None:
-    """Search for them again on the next call: for tests."""
+    """Search for rules again on the next call. For tests."""
     all_rules.cache_clear()
     rules_for.cache_clear()
     _from_plugins.cache_clear()
@@ -79,7 +80,7 @@ def _from_plugins() -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
 
 
 def _modules(folders: str) -> Iterator[str]:
-    # Not pkgutil: it loads a third as much again as all rules, and `tsaudit rules` is to be quick.
+    # pkgutil is not used: importing it adds a third to what all rules load, and `tsaudit rules` should be fast.
     package = Path(__path__[0]).parent
     for folder in package.glob(folders):
         within = ".".join((package.name, *folder.relative_to(package).parts))
@@ -89,5 +90,5 @@ def _modules(folders: str) -> Iterator[str]:
 
 
 def rule_named(word: str) -> Rule | None:
-    """The rule of that code or name, case ignored; None when there is none."""
+    """The rule with that code or name, ignoring case; None if there is none."""
     return next((r for r in all_rules() if word.lower() in (r.code.lower(), r.name)), None)

@@ -1,4 +1,6 @@
-"""What becomes of a rule on a target, as far as the engine and the configuration tell."""
+"""Whether a rule is evaluated on a target, and with which severity, as far as the engine and the
+configuration show it.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,10 @@ from tsaudit.rule import Rule, RulePolicy
 
 
 def severity_on(rule: Rule, engine: str, switches: RulePolicy) -> tuple[str, str]:
-    """(the highest severity of its findings there, empty where it is not evaluated; why it is so, empty for no reason).
+    """(The highest severity of the rule's findings on the engine, empty if it is not evaluated; the reason, empty if
+    there is none.)
 
-    Products of one engine may differ in more; which one a server is, only an audit finds out.
+    The products of an engine may differ further; only an audit finds out which product a server is.
     """
     if reason := why_not(rule, engine):
         return "", reason
@@ -28,7 +31,7 @@ def severity_on(rule: Rule, engine: str, switches: RulePolicy) -> tuple[str, str
 
 
 def why_not(rule: Rule, engine: str) -> str:
-    """Why the rule says nothing on the engine; empty where it does."""
+    """Why the rule does not apply to the engine; empty if it does."""
     if rule.applies_to(engine):
         return ""
     if engine in rule.not_applicable:

@@ -1,4 +1,6 @@
-"""Tags that gain no new values any more: what wrote them has been fixed, and what is left goes by itself or not."""
+"""Tags that no longer gain values: whatever wrote new ones has been fixed, and the old ones may or may not disappear on
+their own.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +13,9 @@ from tsaudit.rule import Case
 from tsaudit.text import day as written
 
 _QUIET_DAYS: Final = 3
-"""Days without a new value that are longer than a weekend's."""
+"""Minimum number of days without a new value: more than a weekend."""
 _LONGER: Final = 2
-"""Times the longest earlier pause between new values."""
+"""The pause must also be at least this many times the longest earlier pause between new values."""
 
 
 def ended_on(case: Case, tag: Tag) -> date | None:
@@ -31,7 +33,9 @@ def ended_on(case: Case, tag: Tag) -> date | None:
 
 
 def gained_per_day(case: Case, tag: Tag) -> float | None:
-    """New values a day of a tag whose values are not leveling off; None if they are, have ended, or it is not known."""
+    """Number of new values per day of a tag whose values are not leveling off; None if they are, if they have ended, or
+    if it is not known.
+    """
     known = tag.over_time
     if known is None or known.kind != "unbounded" or ended_on(case, tag):
         return None
@@ -39,7 +43,7 @@ def gained_per_day(case: Case, tag: Tag) -> float | None:
 
 
 def ended_words(case: Case, newest: date) -> str:
-    """What became of it, as sentences after those about the tag's values."""
+    """What happened to the new values, as sentences to follow those about the tag's values."""
     if case.engine.has_series_index:
         rest = "They stay in the index until they expire or are deleted."
     else:

@@ -1,4 +1,6 @@
-"""What the growth of a measurement is due to, in words: by its new series, else by the numbers of its values."""
+"""The cause of a measurement's growth, in words: determined from its new series or, if these are not known, from the
+number of values of its tags.
+"""
 
 from __future__ import annotations
 
@@ -17,14 +19,14 @@ if TYPE_CHECKING:
     from tsaudit.analysis.cardinality.attribution import Attribution, Contributor, KeyChange, Parent, Past
 
 _NAMED_TOO: Final = 0.3
-"""Share of the growth from which on a second tag is part of the sentence."""
+"""A second tag is named in the sentence if it explains at least this share of the growth."""
 _MAIN: Final = 0.5
 """Share of the growth that tags have to explain; otherwise another cause is looked for."""
 _GROSS: Final = 1.1
-"""How many times the growth may have arrived for the difference not to matter."""
+"""New series up to this many times the growth are treated as equal to the growth."""
 _USUAL_DAYS: Final = 28
 _DATED_LATE: Final = timedelta(days=7)
-"""The first week before an onset may be part of the growth already."""
+"""The last week before an onset may already be part of the growth."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,25 +34,27 @@ class Cause:
     """The main contributor, and how it was determined."""
 
     tag: str | None
-    """None if no tag is the cause."""
+    """The main contributor; None if no tag is the cause."""
     share: float | None
-    """Of the new series, or of the growth; 0 to 1."""
+    """Share of the new series, or of the growth; 0 to 1. None if no tag is the cause."""
     words: str
-    """What it does, as part of a sentence."""
+    """The cause, as part of a sentence."""
     began: date | None
-    """The first day of its new values; None where only numbers of values are known."""
+    """The first day of the tag's new values; None if only the number of values is known."""
     samples: tuple[str, ...]
     evidence: tuple[Evidence, ...]
     is_removable: bool = True
     """Whether the growth would end if the tag became a field."""
     fix: str = ""
-    """What to do, in words; empty if the changes say it."""
+    """What to do, in words; empty if the changes already say it."""
     brief: str = ""
-    """The same as `words`, for a headline."""
+    """A shorter form of `words`, for a headline."""
 
 
 def cause_of(case: Case, measurement: Measurement, before: Point, onset: date) -> Cause | None:
-    """The cause of what grew after the point `before`, from its `onset` more exactly; None when none can be named."""
+    """The cause of the growth after the point `before`, more precisely from `onset` on; None if no cause
+    can be named.
+    """
     from tsaudit.analysis.cardinality.attribution import attribute
 
     past = _past(case, measurement, before)
@@ -79,12 +83,12 @@ def _past(case: Case, measurement: Measurement, before: Point) -> Past:
 
 
 def _value_on(points: tuple[Point, ...], day: date) -> float | None:
-    """The newest value up to the day; None if there is none."""
+    """The newest value up to that day; None if there is none."""
     return next((p.value for p in reversed(points) if p.day <= day), None)
 
 
 def _lacks(case: Case, measurement: Measurement, tag: str, day: date) -> bool:
-    """Whether the measurement was listed by then, and did not have the tag."""
+    """Whether the measurement had been listed by that day and did not have the tag."""
     arrivals = measurement.arrivals
     points = case.timeline.of("tag_values", subject_of(measurement, tag))
     began = points[0].day if points else case.profile.day
@@ -92,7 +96,7 @@ def _lacks(case: Case, measurement: Measurement, tag: str, day: date) -> bool:
 
 
 def _usual_rate(points: tuple[Point, ...], until: date) -> float:
-    """By how much a figure changed a day in the four weeks before the last one; 0 if that is not known."""
+    """Mean change of a figure per day, in the four weeks that end a week before `until`; 0 if it is not known."""
     usual = [p for p in points if timedelta(0) <= until - _DATED_LATE - p.day <= timedelta(days=_USUAL_DAYS)]
     if len(usual) < 2 or usual[-1].day - usual[0].day < _DATED_LATE:
         return 0.0
@@ -100,7 +104,7 @@ def _usual_rate(points: tuple[Point, ...], until: date) -> float:
 
 
 def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> Cause | None:
-    """The cause by the series that are new; None if there is no main one."""
+    """The cause according to the new series; None if they show none."""
     from tsaudit.analysis.cardinality import attribution
 
     evidence = (
@@ -242,7 +246,7 @@ def _sentence(measurement: Measurement, found: Attribution, worst: Contributor) 
 
 
 def _gathered(measurement: Measurement, worst: Contributor) -> Iterator[str]:
-    """Another tag with the value on which the new series gather, the tag with the most values first."""
+    """Other tags with the value that most of the new series carry, the tag with the most values first."""
     from tsaudit.analysis.shapes.shapes import redact
 
     for tag in sorted(measurement.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key)):
@@ -304,7 +308,9 @@ def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | No
 
 
 def _values_before(case: Case, measurement: Measurement, tag: str, day: date) -> float | None:
-    """Distinct values on that day or the next one known; 1 for a tag that did not exist; None when not known."""
+    """Number of distinct values on that day, or on the next day for which it is known; 1 for a tag that did not exist;
+    None if not known.
+    """
     points = case.timeline.of("tag_values", subject_of(measurement, tag))
     if points:
         earlier = [p for p in points if p.day <= day]

@@ -1,4 +1,4 @@
-"""Which measurements the growth of a database or a target is due to, in words, and which of their tags."""
+"""Which measurements, and which of their tags, cause the growth of a database or a target, in words."""
 
 from __future__ import annotations
 
@@ -18,23 +18,27 @@ from tsaudit.rules.growth_cause import Cause, cause_of
 from tsaudit.text import listed, many, number, percent
 
 _MAIN: Final = 0.5
-"""Share of the growth from which on one measurement, one tag, or the new measurements are the cause."""
+"""Share of the growth from which on a single measurement, a single tag, or the new measurements together
+are the cause.
+"""
 _ALIKE: Final = 0.2
-"""How far the series of a measurement may differ from those of the one it replaces, as a share."""
+"""How far the number of series of a measurement may differ from that of the one it replaces, as a share."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Part:
-    """What one measurement adds."""
+    """The growth of one measurement."""
 
     measurement: Measurement
     before: Point | None
-    """None if it is new."""
+    """The measurement's series before the growth; None if it is new."""
     added: float
 
 
 def cause_inside(case: Case, subject: Subject, before: Point, now: Point, onset: date) -> Cause | None:
-    """The cause of what grew in a database, or in the whole target, after the point `before`; None if none is known."""
+    """The cause of the growth of a database, or of the whole target, after the point `before`; None if no cause is
+    known.
+    """
     growth = now.value - before.value
     parts = [part for part in _parts(case, subject, before.day) if part.added > 0]
     parts.sort(key=lambda part: (-part.added, part.measurement.database, part.measurement.name))
@@ -129,7 +133,9 @@ def _with(found: Cause, tag: str | None, share: float | None, words: str, fix: s
 
 
 def _replaced(case: Case, part: _Part) -> str | None:
-    """An older measurement of the database with the same tags and about as many series."""
+    """The name of an older measurement in the database with the same tags and about as many series; None if there is
+    none.
+    """
     mine, keys = part.measurement, {tag.key for tag in part.measurement.tags}
     for other in case.measurements:
         if other.database != mine.database or other.name == mine.name or other.series is None or not keys:
@@ -142,7 +148,7 @@ def _replaced(case: Case, part: _Part) -> str | None:
 
 
 def _name(part: _Part, subject: Subject) -> str:
-    """The measurement's name; with its database where that is not the subject."""
+    """The measurement's name, preceded by its database unless that is the subject."""
     measurement = part.measurement
     same = subject.database == measurement.database
     return measurement.name if same else f"{measurement.database}.{measurement.name}"

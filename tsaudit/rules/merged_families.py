@@ -1,4 +1,4 @@
-"""What several rules want of measurements whose names differ in data only."""
+"""Functions for rules about measurements whose names differ only in data."""
 
 from __future__ import annotations
 
@@ -21,13 +21,15 @@ if TYPE_CHECKING:
     from tsaudit.analysis.tables.grids import Grid
 
 _MERGED_KINDS: Final = SERIES_KINDS | {TableKind.EVENTS}
-"""Of what is in such tables, one table can hold all."""
+"""Kinds of tables whose rows can be stored together in one table."""
 _QUANTITY: Final = "quantity"
-"""The tag for what is measured."""
+"""The name of the tag for what is measured."""
 
 
 def merged(database: str, family: NameFamily, inside: Mapping[str, Measurement]) -> MergeMeasurements:
-    """All of them as one measurement, with what varies as tags. `inside`: the measurements by name."""
+    """The change that merges the family into one measurement, in which the varying parts are tags. `inside`: the
+    measurements by name.
+    """
     from tsaudit.analysis.shapes.name_families import parsed_names
 
     family = with_quantity(family, inside)
@@ -39,10 +41,10 @@ def merged(database: str, family: NameFamily, inside: Mapping[str, Measurement])
 
 
 def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> NameFamily:
-    """The family, with what its names measure as a tag if its measurements have several fields.
+    """The family. If its measurements have several fields, the quantity in their names becomes a tag.
 
-    As the name of a field, it would distinguish only measurements of one field each: the others would overwrite each
-    other. `inside`: the measurements by name.
+    As the name of a field, the quantity would only distinguish measurements with one field each; other measurements
+    would overwrite each other. `inside`: the measurements by name.
     """
     from tsaudit.analysis.shapes.shapes import Attribute
 
@@ -53,15 +55,16 @@ def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> Name
 
 
 def merged_grid(database: str, grid: Grid) -> MergeMeasurements:
-    """All names of the grid as one measurement, with the words that vary as tags."""
+    """The change that merges all names of the grid into one measurement, in which the varying words are tags."""
     return _merged(database, grid.family, grid.parsed_names())
 
 
 def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None = None) -> list[Grid]:
     """Grids and lists of words among the names of measurements with the same columns.
 
-    Measurements of a single number, which a collector names after quantities, are no list: their names have to be a
-    grid. `inside`: the measurements to look at, by name. `fewest`: names of a list; None for the usual number.
+    Measurements with a single number, which collectors name after quantities, do not count as a list of words; their
+    names must form a grid. `inside`: the measurements to look at, by name. `fewest`: the minimum number of names in a
+    list; None for the usual number.
     """
     from tsaudit.analysis.tables import grids
 
@@ -85,11 +88,11 @@ def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None =
 
 
 def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple[NameFamily, MergeMeasurements]]:
-    """Tables of series or events with the same columns, whose names differ in data or, in at least `fewest`, in one
-    word, with the merge of each.
+    """Tables of series or events with the same columns, whose names differ in data or, if there are at least `fewest`,
+    in one word; each family with the change that merges it.
 
-    Tables of events need measured values or a period in their names: a log of changes for each table has a schema of
-    its own by design.
+    Tables of events only count if they have measured values or a period in their names: applications create one log of
+    changes per table on purpose.
     """
     inside = {m.name: m for m in case.measurements if m.database == database and m.kind in _MERGED_KINDS}
     found: list[tuple[NameFamily, MergeMeasurements]] = []
@@ -108,14 +111,16 @@ def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple
 
 
 def _schema(case: Case, measurement: Measurement) -> frozenset[str]:
-    """The names of its columns, in SQL with their types: a table for each type of value cannot be merged."""
+    """The names of the measurement's columns; in SQL with their types, because tables with different types of values
+    cannot be merged.
+    """
     types = {field.key: " ".join(map(_wide, field.types)) for field in measurement.fields}
     is_typed = case.engine.infers_roles
     return frozenset(f"{name} {types.get(name, '')}" if is_typed else name for name in measurement.columns)
 
 
 def _wide(data_type: str) -> str:
-    """The type, whatever its size: nobody keeps tables apart because of that."""
+    """The type without its size: nobody creates separate tables because of that."""
     if is_integer(data_type):
         return "integer"
     return "number" if is_number(data_type) else "text" if is_text(data_type) else data_type.upper()
@@ -127,12 +132,14 @@ def _has_values(measurement: Measurement) -> bool:
 
 
 def _is_wide(measurement: Measurement) -> bool:
-    """Whether it has several fields that say what they are, and that are not text."""
+    """Whether the measurement has several fields that are not text, and whose names are not just statistics."""
     return sum(not all(map(is_text, f.types)) and not STATISTIC.fullmatch(f.key) for f in measurement.fields) > 1
 
 
 def _has_readings(measurement: Measurement) -> bool:
-    """Whether it has several measured values: whole numbers may also be positions in a list, or states."""
+    """Whether the measurement has several measured values. Whole numbers are not counted, because they may be positions
+    in a list, or states.
+    """
     return measurement.time_column is not None and sum(map(_is_measured, measurement.fields)) > 1
 
 

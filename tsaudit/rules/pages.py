@@ -1,4 +1,4 @@
-"""The pages of all rules as one document, made from their docstrings."""
+"""Renders the pages of all rules as one document, from their docstrings."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def markdown(rules: Iterable[Rule]) -> str:
         *(_row(rule) for rule in known),
     ]
     for rule in known:
-        # A level deeper, as all pages are one document here.
+        # Headings are one level deeper, because all pages are in one document.
         lines += ["", *(re.sub(r"^#", "##", line, flags=re.MULTILINE) for line in page(rule))]
     return "\n".join(lines) + "\n"
 
@@ -53,7 +53,7 @@ def page(rule: Rule) -> Iterator[str]:
 def _limits(rule: Rule, threshold: Threshold) -> Iterator[str]:
     name, engines = f"`{rule.name}.{threshold.name}`", rule.by_engine(threshold)
     if threshold.default is None:
-        # One line for each: the numbers of engines and their editions are many.
+        # One line for all engines: there are many numbers for engines and their editions.
         numbers = ", ".join(f"{_number(value)} on {engine}" for engine, (value, _) in engines.items())
         sources = dict.fromkeys(source for _, source in engines.values())
         yield f"| {name} | {numbers or 'none'} | {threshold.unit} | {'; '.join((threshold.source, *sources))} |"

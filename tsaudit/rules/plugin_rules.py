@@ -1,4 +1,4 @@
-"""Rules that other packages bring: found, looked over, and what an audit says of those that cannot be used."""
+"""Loads and checks the rules of other packages, and reports rules that cannot be used."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ _CODE: Final = re.compile(r"([A-Z][A-Z0-9]{0,8}[A-Z])[0-9]{3,4}")
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _FAMILY: Final = re.compile(r"[a-z][a-z0-9_]*")
 _RESERVED: Final = frozenset({"coverage"})
-"""Families that stand for something else in reports and in Dagster."""
+"""Families that mean something else in reports and in Dagster."""
 
 
 def plugin_rules(own: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Problem, ...]]:
-    """The rules of other packages, and what cannot be used of them; `own` are tsaudit's."""
+    """The rules of other packages, and why any of them cannot be used. `own`: tsaudit's own rules."""
     loaded, problems = plugins.load(plugins.RULES)
     broken = list(problems)
     sound: list[tuple[Loaded, Rule]] = []
@@ -66,7 +66,7 @@ def plugin_rules(own: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Problem, 
 
 
 def result_of(problems: Iterable[Problem]) -> RuleResult | None:
-    """What an audit says of plug-ins whose rules were not evaluated; None where there are none."""
+    """The result that reports plug-ins whose rules were not evaluated; None if there are none."""
     lines = [str(problem) for problem in problems]
     if not lines:
         return None
@@ -86,7 +86,7 @@ def result_of(problems: Iterable[Problem]) -> RuleResult | None:
 
 
 def _rules_in(value: object) -> Iterator[Rule]:
-    """Those that an entry point names: a Rule, several, or a module with its submodules."""
+    """The rules that an entry point names: a Rule, several, or a module with its submodules."""
     if isinstance(value, Rule):
         yield value
     elif isinstance(value, ModuleType):
@@ -104,7 +104,7 @@ def _rules_of(module: ModuleType) -> Iterator[Rule]:
     inside = pkgutil.iter_modules(getattr(module, "__path__", ()), f"{module.__name__}.")
     modules = [module, *(importlib.import_module(found.name) for found in inside)]
     rules = {id(value): value for each in modules for value in vars(each).values() if isinstance(value, Rule)}
-    # One that a module imports from another package is that package's.
+    # A rule that the module imports from another package belongs to that package.
     yield from (rule for rule in rules.values() if _is_of(rule, module.__name__.partition(".")[0]))
 
 
@@ -113,7 +113,7 @@ def _is_of(rule: Rule, package: str) -> bool:
 
 
 def _unfit(rule: Rule) -> str:
-    """Why the rule cannot be used; empty where it can."""
+    """Why the rule cannot be used; empty if it can."""
     match = _CODE.fullmatch(rule.code)
     if match is None:
         return "a code is capital letters and three or four digits, such as ACME001"

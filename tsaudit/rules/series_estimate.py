@@ -1,4 +1,6 @@
-"""Series of a measurement in worst case and in fact, and which tag they are due to: what several rules need."""
+"""Theoretical and actual number of series of a measurement, and the tag that contributes most to it, for use by several
+rules.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +23,7 @@ MAX_SERIES: Final = Threshold(
     "our default: from here on, an index of all series no longer fits in memory on small machines; also "
     "InfluxDB's own default limit",
 )
-"""Of high-series-cardinality. Other rules forecast the day on which that rule's limit is reached."""
+"""Threshold of high-series-cardinality. Other rules forecast the day on which it is reached."""
 
 
 COUNT_FIELDS: Final = Threshold(
@@ -31,23 +33,23 @@ COUNT_FIELDS: Final = Threshold(
     "our default: as InfluxDB OSS and SQL engines count; InfluxDB Cloud counts fields, "
     "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series",
 )
-"""Of high-series-cardinality."""
+"""Threshold of high-series-cardinality."""
 _MOST_TAGS: Final = 8
 
 
 MAX_VALUES: Final = Threshold("engine_values", None, "values of one tag", "distinct values of one tag in a measurement")
-"""Of unbounded-tag. Other rules name the tag that reaches it."""
+"""Threshold of unbounded-tag. Other rules name the tag that reaches it."""
 
 
 def series_of(case: Case, measurement: Measurement) -> int | None:
-    """Series as the limit counts them; None when the tag sets were not counted."""
+    """Number of series as counted by the limit; None if the tag sets were not counted."""
     if measurement.series is None:
         return None
     return measurement.series.value * (max(len(measurement.fields), 1) if counts_fields(case) else 1)
 
 
 def series_error(case: Case, measurement: Measurement) -> float:
-    """Standard error of `series_of`; 0 where the series were counted one by one."""
+    """Standard error of `series_of`; 0 if the series were counted exactly."""
     if measurement.series is None:
         return 0.0
     error = measurement.series.standard_error or 0.0
@@ -55,29 +57,29 @@ def series_error(case: Case, measurement: Measurement) -> float:
 
 
 def counts_fields(case: Case) -> bool:
-    """Whether each field makes a series of its own."""
+    """Whether each field counts as a separate series."""
     return bool(resolve_limit("high-series-cardinality", COUNT_FIELDS, case.profile, case.policy).value)
 
 
 def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
-    """The limit of high-series-cardinality on the measurement, or on databases and targets."""
+    """The limit of high-series-cardinality for the measurement or, if None, for databases and targets."""
     return resolve_limit("high-series-cardinality", MAX_SERIES, case.profile, case.policy, measurement)
 
 
 def values_limit(case: Case, measurement: Measurement) -> Limit:
-    """The most values that a tag of the measurement may have, as the server has it."""
+    """The most values that a tag of the measurement may have, according to the server."""
     return resolve_limit("unbounded-tag", MAX_VALUES, case.profile, case.policy, measurement)
 
 
 @dataclass(frozen=True, slots=True)
 class MainTag:
-    """The tag without which the fewest series would be left of several measurements together."""
+    """The tag whose removal, from several measurements together, leaves the fewest series."""
 
     tag: str
     inside: tuple[Measurement, ...]
-    """The measurements that would have fewer series, the one that it costs most first."""
+    """The measurements that would have fewer series without the tag, the one with the largest reduction first."""
     series: float
-    """How many there are because of it; at least, where only a sample was examined."""
+    """Number of series that the tag causes; a lower bound if only a sample was examined."""
     changes: tuple[MakeField, ...]
 
     @property
@@ -88,8 +90,8 @@ class MainTag:
 
 
 def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
-    """The tag that the most series are due to, in all measurements that have it; None if no tag sets are known. An ID
-    comes before a lasting source that has more.
+    """The tag that causes the most series, over all measurements that have it; None if no tag sets are known. An ID is
+    preferred to a lasting source, even if the latter causes more series.
     """
     by_tag: dict[str, list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
     for measurement in measurements:
@@ -97,7 +99,7 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
         first = main_contribution(sets) if sets else None
         if sets is None or first is None or measurement.series is None:
             continue
-        # A tag that others determine can only be dropped with them: those are the cause.
+        # A tag that other tags determine can only be dropped together with them: those tags are the cause.
         alone = [c for c in sets.contributions if not c.together_with]
         for one in {c.tag: c for c in (*alone, first)}.values():
             if one.series_left < sets.series:
@@ -117,13 +119,15 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
 
 
 _LIKELY: Final = 0.5
-"""Of the series of the tag that most are due to: so many make another one the cause, if that is one of lasting sources
-and this one is not.
+"""A tag can be named instead of the one that causes the most series if it causes at least this share of that number. It
+is if its values look more like the cause; see `_likely_cause`.
 """
 
 
 def _likely_cause(tag: str, inside: Iterable[Measurement]) -> tuple[bool, bool]:
-    """Whether its values name what does not last, and look like IDs, in most of the measurements."""
+    """Whether, in most of the measurements, the tag's values name things that do not last, and whether they look like
+    IDs.
+    """
     from tsaudit.analysis.cardinality import fleets
     from tsaudit.analysis.shapes import shapes
 
@@ -134,13 +138,13 @@ def _likely_cause(tag: str, inside: Iterable[Measurement]) -> tuple[bool, bool]:
 
 
 def series_evidence(measurement: Measurement) -> tuple[Evidence, ...]:
-    """Worst case and actual number of series as in InfluxDB's guide, tags x fields, the tags that add none, and what
-    would be left without each; empty where the tag sets were not listed.
+    """Theoretical and actual number of series as in InfluxDB's guide (tags x fields), the tags that add none, and the
+    number of series left without each tag; empty if the tag sets were not listed.
     """
     sets, fields = measurement.tag_sets, max(len(measurement.fields), 1)
     if sets is None:
         return ()
-    # Elsewhere, series are counted without fields.
+    # This figure counts fields; everywhere else, series are counted without fields.
     actual = f"{number(sets.series * fields)} ({number(sets.series)} series with {many(fields, 'field')} each)"
     determined = "; ".join(f"{listed(tags)} by {tag}" for tag, tags in determined_tags(measurement).items())
     return (
@@ -160,7 +164,7 @@ def on_sample(sets: TagSets) -> str:
 
 
 def _left(contribution: Contribution) -> str:
-    """`50`; for a sample, `50 to 900`, or `at most 50` if that is not an interval."""
+    """The number of series left: `50`; for a sample, `50 to 900`, or `at most 50` if both bounds are the same."""
     if contribution.at_least is None:
         return number(contribution.series_left)
     if contribution.at_least == contribution.series_left:
@@ -169,7 +173,9 @@ def _left(contribution: Contribution) -> str:
 
 
 def _contributions(sets: TagSets) -> tuple[Evidence, ...]:
-    """One line per tag: what would be left without it; then buckets, and the greedy order of dropping."""
+    """One line per tag with the series left without it; then lines for buckets, and for the greedy order of dropping
+    tags.
+    """
     at_least = "at least " if sets.sampled is not None else ""
     each = [
         Evidence(

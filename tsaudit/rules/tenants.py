@@ -1,4 +1,4 @@
-"""Databases that are made for each tenant: what several rules ask."""
+"""Finds databases that are created per tenant, for use by several rules."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ _PART: Final = re.compile(r"([-_.])")
 
 @dataclass(frozen=True, slots=True)
 class Tenants:
-    """Databases whose names differ in one part, and that contain the same."""
+    """Databases whose names differ in one part, and that have the same contents."""
 
     template: str
-    """`tenant_{id}`."""
+    """The common name: `tenant_{id}`."""
     databases: tuple[Database, ...]
     shared: tuple[str, ...]
-    """The names of the measurements that are in each of them."""
+    """The names of the measurements that all of them contain."""
     measurements: int
-    """In all of them."""
+    """Number of measurements in all of them."""
 
 
 def tenants(profile: Profile, fewest: int) -> Iterator[Tenants]:
-    """Families of so many databases or more, the largest first; not those of days, weeks, or months."""
+    """Families of at least `fewest` databases, the largest first; databases per day, week, or month are left out."""
     from tsaudit.analysis.shapes.periods import period_families
 
     # Retention policies of one database are not databases of tenants.

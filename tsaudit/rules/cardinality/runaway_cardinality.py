@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 _CHANGING = {"speeding up": " and speeding up", "slowing": " and slowing down"}
 _FLEET: Final = 2
-"""Times the series before: more than a fleet grows on its own."""
+"""A fleet does not grow to more than this many times its series on its own."""
 _FILLING_DAYS: Final = 31
-"""Until then, data fills up to a retention of a month."""
+"""In this many days, data fills up to a retention of a month."""
 _STEP_DAYS: Final = 2
-"""A rename or a rollout is news for as long as it can be undone."""
+"""Number of days for which a step is reported as a problem: a rename or a rollout can only be undone for so long."""
 _MOST: Final = 0.5
-"""Share of the new series that a tag has to be in to date the growth."""
+"""Share of the growth that a tag must explain for its new values to date the growth."""
 _UNKNOWN = "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause."
 
 
@@ -106,7 +106,9 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
 
 
 def _unless_said(case: Case, wider: Finding | None, found: Sequence[Finding]) -> list[Finding]:
-    """The finding about a whole, unless one about a part costs something or the whole costs nothing either."""
+    """The finding about a whole, unless there is a finding about a part of it that has an impact, or
+    neither has one.
+    """
     if wider is None or any(
         (f.impact is not None or wider.impact is None)
         and case.profile.is_within(f.subject.database, wider.subject.database)
@@ -133,7 +135,7 @@ class _Course:
 
     @property
     def added(self) -> int:
-        """Series a day at the present rate."""
+        """Number of series added per day at the present rate."""
         return round(self.growth.growth_per_day * self.now.value)
 
     @property
@@ -142,7 +144,7 @@ class _Course:
 
     @property
     def age(self) -> int:
-        """Days since it began."""
+        """Days since the growth or step began."""
         return (self.now.day - self.since).days
 
 
@@ -160,7 +162,7 @@ def _evaluate(
         return None
     days, values = [p.day for p in points], [p.value for p in points]
     evaluated = growth.detect(days, values)
-    # The history counts tag sets; a limit that also counts fields is that much closer.
+    # The history counts tag sets; a limit that also counts fields is reached correspondingly earlier.
     reached = limit.value / _fields_per_series(case, subject) if limit else None
     unit = ""
     if limit:
@@ -171,14 +173,16 @@ def _evaluate(
 
 
 def _fields_per_series(case: Case, subject: Subject) -> float:
-    """How many series one tag set of the subject represents, as the limit counts them."""
+    """How many series, as counted by the limit, one tag set of the subject represents."""
     inside = [m for m in case.measurements if subject_of(m) == subject or subject in (Subject(m.database), Subject())]
     sizes = [(size, m.series.value) for m in inside if m.series is not None and (size := series_of(case, m))]
     return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 
 
 def _before(points: Sequence[Point], evaluated: Growth) -> Point:
-    """The newest point before the onset, with a season of the same weekday; the oldest point if there is no onset."""
+    """The newest point before the onset, on the same weekday if there is weekly seasonality; the oldest point if there
+    is no onset.
+    """
     earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     if evaluated.has_season:
         # A Sunday is compared with a Sunday.
@@ -191,7 +195,7 @@ _WEEK = 7
 
 
 _TENFOLD = 10
-"""Times the series before that no noise explains."""
+"""A count this many times as large as before is not explained by noise."""
 
 
 def _is_worth_a_word(case: Case, course: _Course, measurement: Measurement | None) -> bool:
@@ -199,18 +203,20 @@ def _is_worth_a_word(case: Case, course: _Course, measurement: Measurement | Non
         return course.factor >= _TENFOLD
     if course.growth.kind == "step":
         return course.factor >= case.limit("min_jump", measurement).value and course.age <= _STEP_SHOWN_DAYS
-    # What was dropped has not grown, whatever the days before it show.
+    # A count that has dropped has not grown, whatever the days before show.
     return course.growth.kind == "growth" and course.now.value > course.before.value
 
 
 _STEP_SHOWN_DAYS = 14
-"""Until then, a new level is still a note."""
+"""Number of days for which a new level is reported as a note."""
 
 
 def _impact(
     case: Case, course: _Course, limit: Limit | None, measurement: Measurement | None, cause: Cause | None
 ) -> Impact | None:
-    """Days to a limit that somebody set, where they are few; else the series that a tag adds without need."""
+    """The days until a limit is reached that somebody set, if they are few; otherwise the unnecessary series that a tag
+    adds.
+    """
     is_young = course.growth.onset is None and course.age < _FILLING_DAYS
     if is_young and course.factor < _FLEET:
         return None
@@ -242,7 +248,7 @@ def _impact(
         Currency.SERIES,
         now=max(course.now.value - course.before.value, 0.0) * part,
         whole=costs.database_series(case, measurement),
-        # After a jump, nobody knows yet whether another one follows.
+        # After a jump, it is unknown whether another one will follow.
         per_day=course.added * part if course.growth.growth_per_day else None,
         kept_days=costs.kept_days(case, measurement),
         unit_bytes=case.engine.series_bytes(measurement),
@@ -251,8 +257,8 @@ def _impact(
 
 
 def _is_leak(measurement: Measurement, cause: Cause | None) -> bool:
-    """Whether the series came with values of a tag that do not come again: growth of what stays is what a server is
-    for.
+    """Whether the series came with values of a tag that do not recur. Growth of sources that stay is expected of a
+    server.
     """
     from tsaudit.analysis.cardinality import fleets
 
@@ -304,7 +310,9 @@ def _finding(
 
 
 def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change, ...]:
-    """Where tag values cost memory, out of the index; elsewhere only whoever writes them is worth to be found."""
+    """Where tag values cost memory, the changes that remove them from the index; elsewhere only the search for what
+    writes them.
+    """
     if cause.tag is None:
         return ()
     look = Diagnose(Subject(measurement.database, measurement.name), "new values", cause.tag)

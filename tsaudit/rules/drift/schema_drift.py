@@ -79,7 +79,7 @@ _FIND_OUT = (
 
 @dataclass(frozen=True, slots=True)
 class _Words:
-    """What a finding says about a difference. `what` and `did` fill in the fix."""
+    """The words of a finding about a difference. `what` and `did` complete the fix."""
 
     message: str
     what: str
@@ -87,7 +87,7 @@ class _Words:
     before: str = "-"
     after: str = "-"
     fix: str = ""
-    """Empty for the rule's own fix."""
+    """The fix; empty to use the rule's own fix."""
 
 
 def _words(difference: Difference) -> _Words:
@@ -104,7 +104,8 @@ def _words(difference: Difference) -> _Words:
 def _of_database(name: str, kind: DifferenceKind) -> _Words:
     if kind is DifferenceKind.NEW:
         return _Words(f"Database {name} is new.", "it", "made it", after="new")
-    # Servers only list what the user can read, so the list alone does not tell a lost permission from a deletion.
+    # Servers only list what the user can read, so the list alone does not show whether a database was deleted or a
+    # permission was lost.
     message = f"Database {name} is no longer visible: it was dropped, or the audit lost the permission to read it."
     return _Words(message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
 
@@ -151,14 +152,14 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
 
 
 _RISE = 0.5
-"""The share of its series that a measurement must have got in a day, before a new tag is the cause."""
+"""A new tag can only be the cause if the measurement's series have grown by at least this share in a day."""
 _MIN_ADDED = 1_000
-"""Fewer may be new sources of that day."""
+"""If fewer series were added, they may be new sources of that day."""
 
 
 def _impact(case: Case, difference: Difference) -> Impact | None:
-    """The series that came with a new tag; None for other changes, where so few came that it need not be the cause, and
-    where its values name sources: a tag that was renamed has those of the old one.
+    """The series that came with a new tag. None for other changes, if so few series came that the tag need not be the
+    cause, or if its values name sources: a renamed tag has the values of the old one.
     """
     from tsaudit.analysis.cardinality import fleets
 
@@ -179,14 +180,14 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
         return None
     how = f"series since {case.timeline.previous.day}" if case.timeline.previous else ""
     priced = costs.of_count(case, measurement, added, how=how)
-    # A day with the new tag does not show whether more come.
+    # A single day with the new tag does not show whether more series will come.
     return None if priced is None else replace(priced, per_day=None)
 
 
 def _good_news(
     case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...], how: str, fix: str
 ) -> Finding:
-    """What a plan asked for was done, or what it was about was resolved."""
+    """A note that a change asked for by a plan was made, or that what a finding was about is resolved."""
     words = _words(difference)
     return Finding(
         subject=difference.subject,
@@ -203,7 +204,7 @@ def _good_news(
 
 
 def _look(case: Case, subject: Subject) -> Diagnose:
-    """The columns of the table; or which tables there are, if it was removed."""
+    """Shows the columns of the table or, if it was removed, which tables there are."""
     place = Subject(subject.database, subject.measurement)
     is_there = any(subject_of(measurement) == place for measurement in case.measurements)
     return Diagnose(place, "schema") if is_there else Diagnose(Subject(subject.database), "measurements")

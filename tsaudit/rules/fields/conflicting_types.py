@@ -76,7 +76,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None:
-    """Wrong answers, if more than one type is written today; None if that is not known."""
+    """Wrong answers if more than one type is written today; None if it is not known whether that is the case."""
     read = "the types of the documents read within the window"
     if case.engine.keeps_documents:
         return Impact(Currency.ANSWERS, how=read)

@@ -25,20 +25,22 @@ _PASSING_NAME: Final = re.compile(
     r"container|pod|process|thread|batch|invocation|execution|parent|root)(_?u?u?id|_?name|_?kind)?$|"
     r"^(pid|tid|uid|iter|vu)$"
 )
-"""Names of what passes: each is over soon, and another one follows."""
+"""Names of things that are soon over and followed by another one."""
 _STATE_NAME = re.compile(
     r"(^|_)(status|state|level|severity|result|error|message|mode|reason|phase|code|health)$", re.I
 )
 _SOURCE_KINDS: Final = frozenset({"id", "mac", "ip", "hostname"})
 _ENDLESS_KINDS: Final = frozenset({"uuid", "ulid", "hash", "pod"})
-"""Kinds of IDs of which a program makes new ones all the time, unless their name is that of a thing."""
+"""Kinds of IDs of which programs keep generating new ones, unless the column has the name of a thing."""
 
 _SETTABLE: Final = frozenset({"inverted", "skipping", "fulltext"})
 """Kinds of indexes that can be set and unset on a column."""
 _MOSTLY_CONSTANT: Final = 0.5
-"""Share of the series from which on it is an attribute of the source, which was changed in the others."""
+"""If the field never changes in at least this share of the series, it is an attribute of the source, which was changed
+in the others.
+"""
 _FEWEST_BYTES: Final = 32
-"""Of a row: fewer are not worth a join in each query."""
+"""Minimum size in a row for moving columns to a table of their own: fewer bytes are not worth a join in each query."""
 
 
 @rule(
@@ -109,13 +111,14 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
         if rows < ENOUGH:
             continue
         values, most = typed_values(f.key for f in measurement.fields), case.limit("max_values", measurement).value
-        # What a table of values is about is no metadata of it, whatever it is.
+        # In a table of values, the columns that name and contain the values are not metadata.
         values |= {field.key for field in measurement.fields if words_of(field.key) <= VALUE}
         for field in (field for field in measurement.fields if field.key not in values):
             if _was_made_field(case, field):
                 continue
             if not case.engine.indexes_tag_values:
-                # Filtering by a tag or a field costs the same there, but only tags keep rows apart.
+                # On these engines, filtering by a tag or a field costs the same, but only tags keep rows of different
+                # sources separate.
                 if _mixes_sources(case, field, rows):
                     yield _of_mixed_sources(case, measurement, field)
             elif _repeats(case, field, rows, most=most) and not _is_passing(field):
@@ -126,23 +129,24 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
 
 def _was_made_field(case: Case, field: Field) -> bool:
-    """Whether it is a field because an earlier audit wanted that: its values, of which few may be read now, were too
-    many.
+    """Whether it is a field because an earlier audit asked for that: it had too many values as a tag, although few of
+    them may be read now.
     """
     asked = (one.change for one in case.timeline.wanted)
     return any(isinstance(change, MakeField) and change.tag == field.key for change in asked)
 
 
 def _rows_read(measurement: Measurement) -> int:
-    """The rows that the distinct values were counted in: all of them, or a sample; 0 if that is not known."""
+    """The number of rows in which distinct values were counted: all rows, or a sample; 0 if it is not known."""
     rows = measurement.rows_known
     return min(rows, measurement.row_patterns.rows) if measurement.row_patterns else rows
 
 
 def _mixes_sources(case: Case, field: Field, rows: int) -> bool:
-    """Whether rows of one series come from several sources, which only this field names.
+    """Whether rows of one series come from several sources that only this field identifies.
 
-    Any number of values may be sources: what was overwritten left fewer rows for each of them.
+    The number of values does not matter, and two rows per value suffice, because rows that were overwritten are
+    missing.
     """
     varies = field.constant_ratio is not None and field.constant_ratio.value < _MOSTLY_CONSTANT
     is_source = names_source(field.key) and not _STATE_NAME.search(field.key) and not _is_passing(field)
@@ -150,7 +154,7 @@ def _mixes_sources(case: Case, field: Field, rows: int) -> bool:
 
 
 def _is_passing(field: Field) -> bool:
-    """Whether its values are IDs or names of what is over soon."""
+    """Whether the field's values are IDs or names of things that are soon over."""
     from tsaudit.analysis.shapes import shapes
 
     if _PASSING_NAME.search(field.key):
@@ -194,7 +198,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         if is_constant
         else f"As a tag it would create up to {number(max(series, 1) * field.distinct.value)} series."
     )
-    # Where all rows are kept, an index serves as well as a place in the key.
+    # On engines that keep all rows, an index is as good as a place in the key.
     change: Change = MakeTag(subject_of(measurement), field.key)
     if case.engine.keeps_all_rows(measurement):
         change = AddIndex(subject_of(measurement), (field.key,), "inverted")
@@ -225,13 +229,16 @@ _REFERENCE_BYTES: Final = 4
 
 
 def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
-    """One finding for each group of texts and documents that rows repeat, if that takes a part of the table."""
+    """One finding for each group of texts and documents that rows repeat, if the repetition takes up a significant part
+    of the table.
+    """
     read, count_ = measurement.row_bytes, measurement.rows_total or measurement.rows
     is_compressed = (measurement.options or {}).get("timescaledb.compress") == "true"
     if read is None or count_ is None or read.rows < ENOUGH or is_compressed:
         return
     for group in read.repeated:
-        # A short name that has one of each of the others is what they can be found by, and stays.
+        # A short column with a different value for each combination of the others can identify it, and stays in the
+        # table.
         key = next((name for name in reversed(group.keys) if read.columns[name] < _FEWEST_BYTES), "")
         width = sum(read.columns[name] for name in group.columns if name != key)
         if width < _FEWEST_BYTES:
@@ -295,7 +302,7 @@ def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Fin
     tags = listed([tag.key for tag in measurement.tags]) or "none"
     return Finding(
         subject=subject_of(measurement, field.key),
-        # What was overwritten is gone, so it cannot be counted; what is left is not all that the sources sent.
+        # Overwritten rows are gone, so they cannot be counted; the remaining ones are not all that the sources sent.
         impact=Impact(Currency.ANSWERS, how="sources whose rows share a series, among the rows read"),
         message=f"Field {field.key} names {many(field.distinct.value, 'source')} that share a series: of their rows "
         "with the same time, only the last one is kept.",

@@ -65,7 +65,7 @@ def database_per_tenant(case: Case) -> Iterator[Finding]:
 
 def _finding(case: Case, found: Tenants) -> Finding:
     words, first = case.engine.words, found.databases[0].name
-    # Bytes are shown if another rule had them measured; the verdict does not depend on them.
+    # Sizes are shown if another rule has had them measured; the verdict does not depend on them.
     sizes = {m.name: (m.storage.data_bytes or 0) + (m.storage.index_bytes or 0) for m in found.databases if m.storage}
     largest = max(sizes, key=lambda name: sizes[name], default="")
     names, count = [m.name for m in found.databases], len(found.databases)
@@ -89,7 +89,7 @@ def _finding(case: Case, found: Tenants) -> Finding:
 
 
 def _designs(case: Case, count: int) -> str:
-    """Which three designs there are, and what each is good for."""
+    """The three possible designs, and what each is good for."""
     words = case.engine.words
     return (
         f"Know which of three designs you run. A {words.database} for each: its rights and its {words.retention} are "

@@ -62,7 +62,7 @@ def mixed_intervals(case: Case) -> Iterator[Finding]:
     """
     for measurement in case.measurements:
         found = (_evaluated(case, measurement, part.rhythms) for part in measurement.parts if part.rhythms is not None)
-        # There is only one finding per table, so one is enough.
+        # There is only one finding per table, so the first one is enough.
         yield from itertools.islice(filter(None, found), 1)
 
 
@@ -80,7 +80,7 @@ def _evaluated(case: Case, measurement: Measurement, found: Rhythms) -> Finding 
 
 
 def _is_shown(case: Case, measurement: Measurement, field: FieldRhythm, series: int) -> bool:
-    """Whether so many of the field's series are more than a few that are out of step."""
+    """Whether this number of series is more than the few that may be irregular, or regular, by chance."""
     from tsaudit.analysis.rows.rhythm import chance_of
 
     share = case.limit("min_share", measurement).value
@@ -88,7 +88,7 @@ def _is_shown(case: Case, measurement: Measurement, field: FieldRhythm, series: 
 
 
 def _irregular(field: FieldRhythm) -> float:
-    """Share of the series that were evaluated."""
+    """The share of the evaluated series that are irregular, 0 to 1."""
     return field.irregular / (field.regular + field.irregular)
 
 

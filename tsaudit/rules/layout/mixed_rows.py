@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from tsaudit.analysis.rows.renamings import DescribedTag, Renaming
 
 _RARE: Final = 0.05
-"""Share of the rows below which they are exceptions, and no kind."""
+"""Share of the rows below which they are exceptions, not a kind of their own."""
 
 
 @rule(
@@ -85,7 +85,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 
 def _keyed(case: Case, measurement: Measurement) -> set[str]:
-    """Fields of documents whose names are data, so they are almost never the same."""
+    """Fields of documents whose names are data, so that each occurs in few documents."""
     if not case.engine.keeps_documents:
         return set()
     return {field.key for field in measurement.fields} - {field.key for field in named_fields(measurement)}
@@ -131,7 +131,7 @@ def _described(engine: str, measurement: Measurement, columns: Sequence[str]) ->
 
 
 def _kind(engine: str, types: Sequence[str]) -> str:
-    """What values of the types are; empty if they differ, or no type is known."""
+    """What values of the types are; empty if the types differ, or if no type is known."""
     kinds = {"number" if is_number(t) else "text" if is_text(t) else t for t in distinct_types(engine, types)}
     return kinds.pop() if len(kinds) == 1 else ""
 
@@ -143,7 +143,7 @@ def _renaming(pairs: Sequence[Renaming]) -> str:
 
 
 def _split(measurement: Measurement, kinds: Sequence[FieldGroup]) -> tuple[Change, ...]:
-    """A measurement for each kind but the first, which stays."""
+    """A measurement for each kind except the first, which stays where it is."""
     return tuple(
         SplitMeasurement(subject_of(measurement), f"{measurement.name}_{group.columns[0]}", tuple(group.columns))
         for group in kinds[1:]

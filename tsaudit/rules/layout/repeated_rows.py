@@ -54,7 +54,9 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
 
 
 def _says_enough(measurement: Measurement) -> bool:
-    """Whether two rows about different things would hardly be the same: they have a source, or a measured value."""
+    """Whether two rows about different things would hardly ever be identical, because rows have a source or a measured
+    value.
+    """
     types = {t for field in measurement.fields for t in field.types}
     return bool(measurement.tags) or any(is_number(t) and not is_integer(t) for t in types)
 

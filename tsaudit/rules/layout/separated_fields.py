@@ -17,9 +17,11 @@ if TYPE_CHECKING:
     from tsaudit.analysis.rows.coincidence import ColumnGroup, Signature
 
 _MOST_FIELDS: Final = 2
-"""A value and its unit or quality: more make a topic of its own, like cpu and mem."""
+"""Most fields of a measurement: a value and its unit or quality. Measurements with more fields are topics of their own,
+like cpu and mem.
+"""
 _SHARED: Final = 0.9
-"""Of the points: a source without some of the quantities, or with occasional failures, stays above this."""
+"""Minimum share of common points: it allows for sources that lack some of the quantities, or fail occasionally."""
 
 
 @rule(
@@ -79,7 +81,7 @@ def separated_fields(case: Case) -> Iterator[Finding]:
 
 
 def _failed(case: Case, measurement: Measurement) -> bool:
-    """Whether its rows could not be read, as opposed to not existing."""
+    """Whether the measurement's rows could not be read, as opposed to there being none."""
     return any(gap.covers(measurement.database, measurement.name) for gap in case.profile.gaps)
 
 
@@ -124,12 +126,12 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
 
 
 def _are_alike(members: Sequence[Measurement]) -> bool:
-    """Whether they have the same fields, so that only their names say what is measured."""
+    """Whether the measurements have the same fields, so that only their names show what is measured."""
     return len({tuple(field.key for field in m.fields) for m in members}) == 1
 
 
 def _fields(members: Sequence[Measurement]) -> list[str]:
-    """The fields' names in one measurement: unchanged, unless two would be the same."""
+    """The names of the fields in a single measurement: unchanged, unless two would be the same."""
     used = Counter(field.key for m in members for field in m.fields)
     return [
         field.key if used[field.key] == 1 else m.name if len(m.fields) == 1 else f"{m.name}_{field.key}"

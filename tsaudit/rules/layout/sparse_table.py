@@ -17,11 +17,15 @@ from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, plural, under
 
 _RISE: Final = 0.25
-"""Share of rows that newly lack a value: no coincidence, and noticed before half is lost."""
+"""Share of the rows that newly lack a value: more is no coincidence, and is noticed before half of the values are
+missing.
+"""
 _FEWEST_FIELDS: Final = 3
-"""With fewer, there is little to split."""
+"""Minimum number of fields: with fewer, there is little to split."""
 _MOST_EMPTY: Final = 50
-"""Columns of events that are hardly ever set: they have optional attributes, but nobody knows so many by name."""
+"""In a table of events, more than this many columns that are hardly ever set are reported: optional attributes are
+normal, but nobody knows so many by name.
+"""
 
 
 @rule(
@@ -143,7 +147,7 @@ def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], em
 
 
 def _emptiest(measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Measurement | MeasureName, dict[str, Ratio]]:
-    """The part of the table with the largest share of nulls, and the share of each of its fields."""
+    """The part of the table with the largest share of nulls, and the share of nulls in each of its fields."""
     if measurement.measure_names is None:
         return measurement, nulls
     parts: list[tuple[MeasureName, dict[str, Ratio]]] = []
@@ -163,7 +167,9 @@ def _mean(nulls: dict[str, Ratio]) -> float:
 
 
 def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tuple[Point, str] | None:
-    """The column whose share of nulls rose most, with the newest day of its lowest share; None below the limit."""
+    """The lowest point of the column whose share of nulls rose most, on the newest day with that share, and the column;
+    None if it rose by less than the limit.
+    """
     rises: dict[str, tuple[float, Point]] = {}
     for key, ratio in nulls.items():
         points = case.timeline.of("null_ratio", subject_of(measurement, key))
@@ -177,10 +183,10 @@ def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tup
 
 
 def _moved(measurement: Measurement, columns: list[str]) -> tuple[Change, ...]:
-    """Columns that are hardly ever set, where others stay behind."""
+    """The change that moves columns that are hardly ever set to a table of their own; empty if that is not possible."""
     is_named = bool(measurement.tags) or measurement.time_column is not None
     if len(columns) >= len(measurement.fields) or not is_named:
-        # Without anything that identifies a row, nobody could tell any more what the values belong to.
+        # Without anything that identifies a row, it would no longer be known to which row the values belong.
         return ()
     return (SplitMeasurement(subject_of(measurement), f"{measurement.name}_{columns[0]}", tuple(columns)),)
 

@@ -83,7 +83,7 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
 
 
 def _impact(case: Case, measurement: Measurement, found: RowPatterns, parts: int) -> Impact | None:
-    """The bytes of the rows that one row for each reading would save; None without a price for a row."""
+    """The bytes that writing one row per reading would save; None if the engine has no cost per row."""
     rows, price = measurement.rows_total or measurement.rows, case.engine.row_bytes
     if price is None or rows is None or not rows.value or parts < 2:
         return None
@@ -96,6 +96,6 @@ def _impact(case: Case, measurement: Measurement, found: RowPatterns, parts: int
 
 
 def _is_keyed(measurement: Measurement) -> bool:
-    """Whether a key of the table says what identifies a series at an instant."""
+    """Whether a key of the table shows what identifies a series at one instant."""
     columns = {measurement.time_column, *(tag.key for tag in measurement.tags)}
     return any(i.unique and {*i.columns} == columns for i in measurement.indexes or ())

@@ -21,7 +21,9 @@ from tsaudit.text import listed, many, number
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTES: Final = frozenset("\"'`\\")
 _MOST_APART: Final = 3
-"""Measurements that get a finding each. If more have such names, it is the habit of what writes them."""
+"""Most measurements with a finding of their own. If more have such names, one finding is about all of them, because it
+is a habit of the writer.
+"""
 
 
 @rule(
@@ -73,7 +75,7 @@ def awkward_name(case: Case) -> Iterator[Finding]:
     - GreptimeDB's identifiers and keywords: https://github.com/GreptimeTeam/greptimedb/blob/main/src/sql/src/dialect.rs
     """
     for database in case.profile.databases:
-        # In SQL, the user did not choose the name of the file's only schema, and no query needs it. A retention policy
+        # In SQL, the name of a file's only schema was not chosen by the user, and no query needs it. A retention policy
         # is named after its duration (`1y`); few queries use that name, and there is no alternative.
         is_queried = case.engine.language is Language.INFLUXQL and not database.policy_of
         name = database.own_name
@@ -93,7 +95,7 @@ _Bad = tuple[Measurement, dict[str, str]]
 
 def _in_measurements(case: Case, database: str) -> list[_Bad]:
     inside = {m.name: m for m in case.measurements if m.database == database}
-    # These are to become one with others.
+    # Other rules ask to merge these measurements, which removes their names.
     families = {name for family in case.name_families(inside) for name in family.members}
     others = {name: m for name, m in inside.items() if name not in families}
     families |= {name for grid in grids_of(case, others) for name in grid.members}
@@ -134,7 +136,7 @@ def _is_long(case: Case, name: str) -> str:
 
 
 def _needs_escape(name: str) -> bool:
-    """Whether quotes are not enough to write the name, or nobody sees what it contains."""
+    """Whether quotes are not enough to write the name, or some of its characters are invisible."""
     return name != name.strip() or any(c in _QUOTES or not c.isprintable() for c in name)
 
 
@@ -181,7 +183,7 @@ def _advice(case: Case, names: Sequence[str]) -> str:
 
 
 def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
-    """One finding for all of them."""
+    """One finding about all awkward names."""
     inside: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
     for measurement, bad in found:

@@ -13,7 +13,9 @@ from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.new_names import distinct
 
 _STILL_WRITTEN_H: Final = 24
-"""Reports that come once a day are as common as nightly jobs; rarer ones share no shard of the usual week for long."""
+"""Hours after which a tag or field counts as no longer written. Many jobs report once a day; rarer reports soon have a
+shard of their own.
+"""
 
 
 @rule(
@@ -73,7 +75,9 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
 
 
 def _impact(tag: Tag, field: Field) -> Impact | None:
-    """Wrong answers, if the name is still written as both; None if it is not, or nothing is known of that."""
+    """Wrong answers if the name is still written both as a tag and as a field; None if it is not, or if that is not
+    known.
+    """
     if any(one.idle_hours is None or one.idle_hours > _STILL_WRITTEN_H for one in (tag, field)):
         return None
     return Impact(Currency.ANSWERS, how="the newest rows read, some of which have it as a tag and some as a field")

@@ -67,12 +67,12 @@ def growing_storage(case: Case) -> Iterator[Finding]:
 
 
 _SLOPE_DAYS: Final = 7
-"""Before so many days of history, the times of the rows say how fast the data grow."""
+"""If the history is shorter than this, the growth of the data is computed from the times of the rows."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Space:
-    """Bytes with one limit, or with none that is known."""
+    """A space that fills with data: a disk, or all data. Its limit may be unknown."""
 
     subject: Subject
     held: int
@@ -80,7 +80,7 @@ class _Space:
     """Its name in the history."""
     limit: Limit | None
     on_disk: tuple[str, ...] = ()
-    """The databases that share the disk; empty for a space that is no whole disk."""
+    """The databases that share the disk; empty if the space is not a whole disk."""
 
 
 def _spaces(case: Case) -> Iterator[_Space]:
@@ -103,7 +103,7 @@ def _spaces(case: Case) -> Iterator[_Space]:
 
 
 def _growth_of(case: Case, database: Database) -> float:
-    """Bytes by which the database has grown since the history started."""
+    """Number of bytes by which the database has grown since the history started."""
     points = case.timeline.of("data_bytes", Subject(database.name))
     now = database.storage.data_bytes if database.storage else None
     return float(now or 0) - (points[0].value if points else 0.0)
@@ -130,7 +130,7 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
 
 
 def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, per_day: float) -> Impact | None:
-    """How near the space is; None if it is neither half full nor soon reached."""
+    """How near the space is to its limit; None if it is neither half full nor soon reached."""
     held = space.held
     left = forecast.days if forecast else None
     if left is None and per_day > 0:
@@ -143,7 +143,9 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
 
 
 def _rate_of_rows(case: Case) -> float:
-    """Bytes a day by the times of the rows; of databases that report only a total, each row has the same share."""
+    """Bytes added per day, computed from the times of the rows. In databases that report only a total, every row is
+    assumed to have the same size.
+    """
     growth = {Subject(m.database, m.name): costs.rows_growth(case, m) or 0.0 for m in case.measurements}
     known = stored_parts(case.profile)
     if known.keys() <= growth.keys():
@@ -196,9 +198,10 @@ def _added(added: float, of_all: float) -> str:
 
 
 def _grown(case: Case, before: Point) -> Sequence[tuple[float, Subject]]:
-    """Bytes by which each database or measurement grew since that day, largest first; without those that did not grow.
+    """The number of bytes by which each database or measurement has grown since that day, largest first; those that did
+    not grow are left out.
 
-    Empty for a target whose bytes are only known as a total.
+    Empty if only the total size of the target is known.
     """
     found = []
     for part, now in stored_parts(case.profile).items():

@@ -17,11 +17,13 @@ from tsaudit.text import listed, many, number, percent, size
 
 _A_YEAR = 365
 _OTHER_KIND: Final = 1_000
-"""Times the rows of another measurement, or measure name: a different kind of data."""
+"""If another measurement, or measure name, has at least this many times as many rows, it is a different
+kind of data.
+"""
 _COMPRESSED = "timescaledb.compress"
-"""The option that says whether a hypertable can be compressed."""
+"""The option that shows whether a hypertable can be compressed."""
 _COMPRESS_AFTER = "compress_after"
-"""The age at which a policy compresses chunks."""
+"""The option with the age from which a policy compresses chunks."""
 
 
 @rule(
@@ -79,7 +81,9 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
 
 
 def _evaluated(database: Database, inside: Sequence[Measurement]) -> list[Retention]:
-    """The database's own policy, or the default one; if there is none, as on Timestream, those of its tables."""
+    """The policies to evaluate: the database's own or the default one; if there is none, as on Timestream, those of its
+    tables.
+    """
     if database.policy_of:
         return list(database.retention or ())
     default = [policy for policy in database.retention or () if policy.default]
@@ -157,7 +161,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
 
 
 def _compression(measurement: Measurement) -> str:
-    """TimescaleDB's policies on old chunks, in words; empty for a table that is not a hypertable."""
+    """TimescaleDB's compression of old chunks, in words; empty for a table that is not a hypertable."""
     options = measurement.options or {}
     if after := options.get(_COMPRESS_AFTER):
         return f"of chunks older than {after}"
@@ -169,7 +173,7 @@ class _Grown:
     """A figure that grows."""
 
     before: Point
-    """The last one before its growth began, or the first that is known."""
+    """The last point before the growth began, or the first point known."""
     now: float
     per_day: float
 
@@ -209,7 +213,7 @@ def _rates(inside: Sequence[Measurement]) -> Iterator[Evidence]:
 
 
 def _rare_names(kept: Sequence[Measurement]) -> Iterator[Evidence]:
-    """Measure names that are much rarer than others in their table and may need another retention."""
+    """Measure names that are much rarer than others in their table, and so may need another retention."""
     for m in kept:
         rows = {name.name: name.rows for name in (m.measure_names.names if m.measure_names else ()) if name.rows}
         most = max(rows.values(), default=0)

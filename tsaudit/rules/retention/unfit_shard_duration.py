@@ -21,14 +21,14 @@ _SOURCE: Final = "measured on InfluxDB 1.6.7"
 
 @dataclass(frozen=True, slots=True)
 class _Price:
-    """What a shard costs by itself: measured on InfluxDB 1.6.7."""
+    """The cost of a shard, regardless of its contents, as measured on InfluxDB 1.6.7."""
 
     files: int
-    """That are open."""
+    """Number of files that are kept open."""
     bytes: float
-    """Of heap."""
+    """Bytes of heap per shard."""
     series_bytes: float
-    """Of heap, for each series that has points in it."""
+    """Bytes of heap for each series with points in the shard."""
     index: str
 
 
@@ -114,20 +114,20 @@ class _Kept:
     policy: Retention
     shards: int
     series: int | None
-    """Of all shards, each counted in every shard that has it; None: not known."""
+    """Number of series, summed over all shards, so a series counts once per shard; None if not known."""
     price: _Price
     is_written: bool
 
     @property
     def recommended_s(self) -> int:
-        """How long the vendor makes shards of such a retention."""
+        """The shard duration that the vendor recommends for such a retention, in seconds."""
         if self.policy.duration_s == FOREVER or self.policy.duration_s >= _HALF_A_YEAR_S:
             return 7 * _DAY_S
         return _DAY_S if self.policy.duration_s >= 2 * _DAY_S else 3_600
 
     @property
     def per_day(self) -> float:
-        """New shards, if points keep coming."""
+        """Number of new shards per day, if points keep coming."""
         return _DAY_S / self.policy.partition_s if self.policy.partition_s and self.is_written else 0.0
 
     @property
@@ -136,13 +136,15 @@ class _Kept:
 
 
 def _price(case: Case) -> _Price:
-    """By the index; where the server does not say which one it has, the lower price."""
+    """The price for the index in use; if the server does not show which index it has, the lower price."""
     is_on_disk = case.engine.enforces_limits(case.profile) is False
     return _ON_DISK if is_on_disk else _IN_MEMORY
 
 
 def _kept(case: Case, database: Database, price: _Price) -> _Kept | None:
-    """None if the shards or their policy are not known, or several policies share them."""
+    """The shards of the database's policy; None if the shards or their policy are not known, or if several policies
+    share them.
+    """
     policies = database.retention or ()
     policy = policies[0] if len(policies) == 1 else next((one for one in policies if one.default), None)
     storage = database.storage
@@ -154,11 +156,11 @@ def _kept(case: Case, database: Database, price: _Price) -> _Kept | None:
 
 
 def _too_short(one: _Kept) -> Iterator[Finding]:
-    """The memory of the shards that the vendor's duration would not make."""
+    """The memory used by shards that would not exist with the vendor's duration."""
     assert one.policy.partition_s is not None
     part = one.policy.partition_s / one.recommended_s
     spared = one.shards * (1 - part)
-    # A series of one shard only is in one longer shard as well.
+    # A series that is in only one shard would also be in one longer shard.
     series, own = one.series or 0, one.database.series.value if one.database.series else one.series or 0
     again = max(series - max(series * part, own), 0)
     saved = spared * one.price.bytes + again * one.price.series_bytes
@@ -180,8 +182,8 @@ def _too_short(one: _Kept) -> Iterator[Finding]:
 
 
 def _too_long(one: _Kept) -> Iterator[Finding]:
-    """The bytes that are kept beyond the retention. A shard goes when its newest point does, so on average half of one
-    is kept longer.
+    """The bytes that are kept beyond the retention. A shard is deleted when its newest point expires, so on average
+    half of a shard is kept longer than necessary.
     """
     assert one.policy.partition_s is not None
     assert one.policy.duration_s != FOREVER
@@ -223,13 +225,14 @@ def _finding(one: _Kept, impact: Impact, message: str) -> Finding:
 
 
 def _too_many_files(case: Case, kept: list[_Kept], price: _Price) -> Iterator[Finding]:
-    """The files that all shards keep open, where the server allows hardly more."""
+    """The files that all shards keep open, if they are close to the server's limit."""
     limit = case.limit("open_files")
     used = float(sum(one.shards for one in kept) * price.files)
     rate = sum(one.per_day * price.files for one in kept if _is_filling(one))
     how = f"{price.files} files for each shard with the {price.index}: {_SOURCE}"
     impact = costs.of_limit(case, used, limit, per_day=rate, how=how)
-    # Somebody may have set it; that of the vendor's packages is not read from the server.
+    # The limit may have been set by somebody; the default is that of the vendor's packages, and cannot be read from the
+    # server.
     impact = impact if impact.is_enforced else replace(impact, is_enforced=None)
     if not costs.is_near(case, impact, case.harm.limit_warning):
         return
@@ -253,5 +256,5 @@ def _too_many_files(case: Case, kept: list[_Kept], price: _Price) -> Iterator[Fi
 
 
 def _is_filling(one: _Kept) -> bool:
-    """Whether shards are added without others going."""
+    """Whether shards are being added while none expire."""
     return one.kept_days is None or one.shards < one.kept_days * one.per_day

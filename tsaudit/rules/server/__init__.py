@@ -1,1 +1,1 @@
-"""Rules about what the server itself says is wrong."""
+"""Rules about problems that the server itself reports."""

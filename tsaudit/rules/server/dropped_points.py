@@ -90,7 +90,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
         return
     losses = {d.name: lost for d in case.profile.wholes if (lost := _lost(case, status, d.name)) and lost.points}
     if (rest := _lost(case, status, "")) and rest.points:
-        # Of which database they are, the server does not say. A limit that only one of them has reached does.
+        # The server does not show to which database these points belong. If only one database has reached a limit, it
+        # is that one.
         full = [d.name for d in case.profile.wholes if any(_limits_reached(case, d))]
         name = full[0] if len(full) == 1 else ""
         losses[name] = losses[name].with_more(rest) if name in losses else rest
@@ -103,8 +104,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
 
 
 def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | None:
-    """What became of the points since the audit before, or since the server's start; None if series were deleted since,
-    as their points are gone, too.
+    """The points accepted and overwritten since the previous audit, or since the server's start. None if series were
+    deleted since then, because their points are gone, too.
     """
     kept, day = database.kept, case.timeline.previous
     before = next((one for one in day.databases if one.name == database.name), None) if day else None
@@ -118,13 +119,13 @@ def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | 
     accepted = kept.accepted - past.accepted
     if accepted <= 0:
         return None
-    # All of them, if a writer only sends again what is there.
+    # If a writer only resends points that already exist, all of them were overwritten.
     lost = min(max(kept.overwritten - past.overwritten, 0), accepted)
     return replace(kept, accepted=accepted, overwritten=lost)
 
 
 def _overwritten(database: Database, kept: KeptPoints) -> Finding:
-    """Fewer rows than points."""
+    """A finding that there are fewer rows than accepted points."""
     left = kept.accepted - kept.overwritten
     is_doubled = left > 0 and abs(kept.accepted / left - 2) <= _DOUBLED
     impact = Impact(
@@ -157,21 +158,21 @@ def _overwritten(database: Database, kept: KeptPoints) -> Finding:
 
 
 _REPEATED: Final = 0.001
-"""Share of the points that is not worth a note: clients send some again."""
+"""Share of the points below which overwriting is not reported: clients resend some points."""
 _DOUBLED: Final = 0.1
-"""How far from two the points for each row may be where two agents write each of them."""
+"""How far the number of points per row may be from two for the conclusion that two agents write each of them."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Lost:
     dropped: int
     failed: int
-    """Of writes that were refused as a whole."""
+    """Number of points in writes that were refused as a whole."""
     accepted: int
     since: str
-    """In words."""
+    """The start of the period, in words."""
     is_recent: bool
-    """Since the audit before, or within a day."""
+    """Whether the period began with the previous audit, or less than a day ago."""
     goes_on: bool
 
     @property
@@ -179,7 +180,7 @@ class _Lost:
         return self.dropped + self.failed
 
     def with_more(self, rest: _Lost) -> _Lost:
-        """With those of which the server does not say the database."""
+        """The same, plus points for which the server does not show the database."""
         return replace(self, dropped=self.dropped + rest.dropped, goes_on=self.goes_on or rest.goes_on)
 
     @property
@@ -188,9 +189,10 @@ class _Lost:
 
 
 def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
-    """None if the server does not tell. A shard that expires takes its counters along, so this is the least.
+    """The points lost; None if the server does not report them. The counters of an expired shard are gone, so this is a
+    lower bound.
 
-    `database`: empty for what the server counts as a whole, without what it counts for its databases.
+    `database`: empty for points that the server only counts as a whole, not for a database.
     """
     if status.counted(_DROPPED, database) is None:
         return None
@@ -258,7 +260,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
 
 
 def _is_known(database: Database, inside: Sequence[Measurement]) -> bool:
-    """Whether a limit that is reached would have been seen."""
+    """Whether the audit would have noticed if a limit had been reached."""
     return database.series is not None and all(tag.values for m in inside for tag in m.tags)
 
 
@@ -270,7 +272,7 @@ class _Reason:
 
 
 def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
-    """What may have made the server drop points, as far as the audit sees it; the likeliest first."""
+    """Possible reasons for the server to drop points, as far as the audit can see, most likely first."""
     yield from _limits_reached(case, database)
     yield from _conflicts(case.profile.inside(database))
 
@@ -286,7 +288,7 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
                     words = f"tag {tag.key} of {measurement.name} has {used}"
                     yield _Reason(words, tag.key, made_fields(measurement, tag.key))
         series, limit = database.series.value if database.series else 0, series_limit(case)
-        # A batch is dropped with all its new series, so that the limit itself is seldom reached.
+        # A batch is dropped with all its new series, so the limit itself is seldom reached.
         if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
             cause = main_tag(inside)
             words = f"the database has {number(series)} of the {number(limit.value)} series that it may have"

@@ -26,11 +26,13 @@ _ANOTHER_TABLE: Final = (
     "VACUUM FULL neither. Store what comes and goes as rows, or in a column of type jsonb, instead of as columns."
 )
 _PART: Final = 0.1
-"""Of what is counted: a family of so many names is what makes them many."""
+"""Minimum share of the counted names that a family must have to be named as the cause of their number."""
 _FEWEST: Final = 3
-"""Databases that are alike: fewer may be a coincidence."""
+"""Minimum number of databases with the same contents: fewer may be a coincidence."""
 _OVERDUE: Final = 2
-"""From how many times `autovacuum_freeze_max_age` on nothing makes transactions younger again as it should."""
+"""From this many times `autovacuum_freeze_max_age` on, autovacuum evidently does not lower the transaction age as it
+should.
+"""
 
 
 @rule(
@@ -112,16 +114,16 @@ def near_limit(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Advice:
-    """What is to be said beside the numbers."""
+    """What a finding says in addition to the numbers."""
 
     fix: str
     facts: tuple[str, ...]
     instead: str = ""
-    """Of `fix`, if most of what is counted is one family of names; empty for the same."""
+    """Replaces `fix` if most of the counted names are one family; empty to use `fix`."""
     inside: str = ""
-    """After the number."""
+    """Text that follows the number."""
     after: str = ""
-    """At the end of the sentence."""
+    """Text at the end of the sentence."""
     changes: tuple[Change, ...] = ()
     evidence: tuple[Evidence, ...] = ()
     is_avoidable: bool = True
@@ -135,15 +137,17 @@ class _Use:
     count: float
     advice: Callable[[], _Advice]
     grows: tuple[str, Subject, float] | None = None
-    """The figure in the history by whose rate it grows, and that figure today; None if it has no history."""
+    """The name of the figure in the history whose rate shows the growth, its subject, and its value today; None if it
+    has no history.
+    """
     names: Sequence[str] = ()
-    """Of what is counted, most of which may be those of one family."""
+    """The counted names, most of which may belong to one family."""
     part: float = costs.NOTED
-    """Of the limit, from which on it is reported."""
+    """Share of the limit from which on it is reported, 0 to 1."""
     per_day: float | None = None
-    """How much is added a day as long as the history does not tell; None if that is not known."""
+    """Number added per day, for use as long as the history does not show it; None if not known."""
     most: float | None = None
-    """How many this one may have, where that is not the same for all; None for the limit of all."""
+    """The limit for this one, if limits are not the same for all; None if they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,12 +158,12 @@ class _Near:
     advice: _Advice
 
     def rank(self, case: Case) -> tuple[int, float]:
-        """How bad it is, the worst last."""
+        """Sort key for how bad it is; the worst is last."""
         return severity_of(self.impact, case.harm).rank if self.advice.is_avoidable else -1, self.impact.share or 0.0
 
 
 def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measurement | None = None) -> Iterator[Finding]:
-    """One finding about the subject: of the limit that is nearest, with the others as evidence."""
+    """One finding about the subject: for the limit that is nearest, with the others as evidence."""
     near = []
     for use in uses:
         limit = case.limit(use.name, measurement)
@@ -168,7 +172,7 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         if 0 < limit.value < inf:
             per_day = costs.rate(case, *use.grows) if use.grows else None
             impact = costs.of_limit(case, use.count, limit, per_day=use.per_day if per_day is None else per_day)
-            # What is not enforced is worth a word where there is more of it.
+            # A limit that is not enforced is only reported once it is exceeded.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
                 near.append(_Near(use, limit, impact, use.advice()))
     if not near:
@@ -278,7 +282,7 @@ def _columns_evidence(measurement: Measurement) -> tuple[Evidence, ...]:
 
 
 def _tags(case: Case, measurement: Measurement) -> _Advice:
-    """With the tags that are enough to identify all series, if the tag sets were listed."""
+    """Also names the tags that suffice to identify all series, if the tag sets were listed."""
     sets, at = measurement.tag_sets, subject_of(measurement)
     keep = sets.minimal_key if sets else ()
     drop = [tag.key for tag in measurement.tags if tag.key not in keep] if keep else []
@@ -338,7 +342,9 @@ def _locks(partitions: int, of_each: int, longer: str) -> _Advice:
 
 
 def _measurements(case: Case, at: Subject, inside: Mapping[str, Sequence[str]]) -> _Use:
-    """Those of one database, or of all: with the largest family of names, which could be one measurement."""
+    """The measurements of one database, or of all; the advice names the largest family of names, which could be one
+    measurement.
+    """
     names = [one for found in inside.values() for one in found]
 
     def advice() -> _Advice:
@@ -382,7 +388,7 @@ _OPEN: Final = {
     "open_files": "Raise the limit of the process, or have the server open less.",
     "connections": "Let programs share a pool of connections, or raise the limit.",
 }
-"""What the server has open, by the name of its counter."""
+"""Resources that the server has open, by the name of the counter, with the fix."""
 
 
 def _databases(case: Case, databases: Sequence[Database]) -> _Advice:
@@ -406,7 +412,7 @@ def _transactions(ages: Sequence[ServerCounter], freezes_at: float) -> _Use:
         "transactions",
         oldest.value,
         lambda: _Advice(fix, ("server_status",), inside=inside, evidence=evidence),
-        # Up to then it falls again each time that autovacuum has been everywhere.
+        # Below that, the age falls again each time autovacuum has processed all tables.
         ("transaction_age", Subject(oldest.database), oldest.value) if overdue else None,
         part=0.0 if overdue else costs.NOTED,
     )

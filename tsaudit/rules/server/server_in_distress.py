@@ -15,7 +15,7 @@ from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number
 
 _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server's log.")
-"""Of an engine that does not say more."""
+"""Used for failures that the engine does not describe."""
 
 
 @rule(
@@ -90,7 +90,7 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
 
 _LOSE_DATA: Final = frozenset({"continuous_queries_failed", "subscriptions_failed", "writes_rejected"})
 _REPEATED: Final = frozenset({"compactions_failed", "flushes_failed"})
-"""What the server tries again, so that only a second day shows that it does not succeed."""
+"""Operations that the server retries, so that only a second day shows that they do not succeed."""
 _COUNTED: Final = {
     "continuous_queries_failed": ("continuous query failed", "continuous queries failed"),
     "subscriptions_failed": ("write to a subscriber failed", "writes to subscribers failed"),
@@ -104,7 +104,9 @@ _COUNTED: Final = {
 
 
 def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
-    """What failed since the audit before, all in one finding. On the first day nobody knows when it was."""
+    """What has failed since the previous audit, in one finding. On the first day, nothing is reported, because it is
+    not known when failures happened.
+    """
     day = case.timeline.previous
     before = day.server if day else None
     if day is None or before is None:
@@ -147,6 +149,6 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
 
 
 def _rose_before(case: Case, name: str) -> bool:
-    """Whether the counter had risen between the two audits before."""
+    """Whether the counter had risen between the two previous audits."""
     past = case.timeline.of(name, Subject())
     return len(past) > 1 and past[-1].value > past[-2].value

@@ -19,15 +19,15 @@ from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
 _ENDS_DAYS: Final = 14
-"""How long before its last partition ends a table is reported."""
+"""A table is reported from this many days before its last partition ends."""
 _NEXT: Final = 3
-"""Partitions that the plan creates."""
+"""Number of partitions that the plan creates."""
 _QUIET_DAYS: Final = 7
-"""After so long without a row, nobody needs a further partition."""
+"""If there was no row for this many days, no further partition is needed."""
 _ONE_MACHINE: Final = 10_000_000_000
-"""Bytes: any machine can store many times as much."""
+"""Size, in bytes, below which one partition is enough: any machine can store many times as much."""
 _MOST: Final = 0.5
-"""Share of the rows in the default partition: by then the others mean little."""
+"""If more than this share of the rows is in the default partition, the other partitions mean little."""
 
 
 @rule(
@@ -102,9 +102,9 @@ class _Trouble:
     observed: float
     unit: str
     merges: bool = False
-    """Whether it goes with the partitions."""
+    """Whether the trouble goes away if the partitions are merged."""
     following: tuple[tuple[str, str], ...] = ()
-    """Partitions to create, by name and bounds."""
+    """Partitions to create, as names and bounds."""
     fails: Impact | None = None
     """The mechanism that does not work; None for a note."""
 
@@ -113,7 +113,7 @@ _FAILS: Final = Impact(Currency.MECHANISM, is_enforced=False, how="the catalog a
 
 
 def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
-    """What is wrong, worst first."""
+    """What is wrong with the partitions, worst first."""
     by_time = _by_time(measurement, cut)
     if by_time and case.engine.divides_by_time:
         step = "Divide by a column that queries filter by, or not at all: storage is divided by time already."
@@ -130,7 +130,7 @@ def _troubles(case: Case, measurement: Measurement, cut: Partitioning) -> Iterat
 
 
 def _small(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
-    """So few bytes that one partition would do; nothing if they are not known."""
+    """Reports that there are so few bytes that one partition would be enough; nothing if the size is not known."""
     sizes = [part.bytes for part in cut.partitions if part.bytes is not None]
     held = measurement.storage.data_bytes if measurement.storage else None
     if held is None and len(sizes) == cut.count:
@@ -141,7 +141,7 @@ def _small(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
 
 
 def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
-    """The last range of time, if it ends soon and rows still come."""
+    """Reports the last time range if it ends soon and rows still arrive."""
     found, now, rest = _last_range(cut), case.profile.window.end, _rest_of(cut)
     if found is None or not _is_written(case, measurement, found[1]):
         return
@@ -155,7 +155,7 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         return
     ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
     stopped = left < 0 and _stopped(measurement, end)
-    # A program may make the partition of a time with its first row, but not where it makes them ahead.
+    # A program may create a partition with its first row, but not if it creates partitions ahead of time.
     is_ahead = first is not None and first > now
     unless = "" if stopped or is_ahead else ", unless the program makes one with its first row"
     if rest is not None:
@@ -177,8 +177,8 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
 
 
 def _comes_often(case: Case, length: timedelta, left: timedelta) -> bool:
-    """Whether partitions are so short that only a job or a trigger can make them, and it may just not have been its
-    turn.
+    """Whether partitions are so short that a job or a trigger must create them, and it may not have been time for the
+    next one yet.
     """
     previous = case.timeline.previous
     waited = previous is not None and case.profile.day - previous.day >= length
@@ -189,12 +189,14 @@ def _comes_often(case: Case, length: timedelta, left: timedelta) -> bool:
 def _last_range(cut: Partitioning) -> tuple[datetime | None, datetime] | None:
     ranges = [range_of(p.bounds) for p in cut.partitions if not _is_default(p)]
     known = [one for one in ranges if one is not None]
-    # One without an end takes all that comes.
+    # A partition without an end accepts all later rows.
     return max(known, key=lambda one: one[1]) if known and len(known) == len(ranges) else None
 
 
 def _is_written(case: Case, measurement: Measurement, end: datetime) -> bool:
-    """Whether rows still come, or came until the last range ended, so that they may be rejected since."""
+    """Whether rows still arrive, or arrived until the last range ended, so that they may have been rejected
+    since then.
+    """
     last = measurement.last_time
     if last is None or case.profile.window.end - last <= timedelta(days=_QUIET_DAYS):
         return True
@@ -202,7 +204,7 @@ def _is_written(case: Case, measurement: Measurement, end: datetime) -> bool:
 
 
 def _stopped(measurement: Measurement, end: datetime) -> bool:
-    """Whether the last row came shortly before this."""
+    """Whether the last row arrived at most a day before this time."""
     last = measurement.last_time
     return last is not None and timedelta() <= end - last <= timedelta(days=1)
 
@@ -212,7 +214,7 @@ def _rest_of(cut: Partitioning) -> Partition | None:
 
 
 def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
-    """Rows are deduplicated only within their partition, and the server does not warn about it."""
+    """Reports that rows are only deduplicated within their partition; the server does not warn about it."""
     outside = [key for key in cut.key if measurement.tag(key) is None]
     if not outside:
         return
@@ -247,7 +249,7 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
         words = f"the default partition {default.name} contains {_rows(default.rows)}, {percent(share)} of all"
         before = case.before(measurement)
         then = _rest_of(before.partitioning) if before and before.partitioning else None
-        # What has been there for long, and gets no more, is no failure of today.
+        # Rows that have been there for long, and do not increase, are not a failure of today.
         grows = then is None or then.rows is None or default.rows > then.rows
         yield _Trouble(words, step, default.rows, "rows", fails=_FAILS if by_time and grows else None)
 

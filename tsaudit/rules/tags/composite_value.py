@@ -100,7 +100,7 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
 
 
 def _taken_apart(measurement: Measurement, column: Tag | Field, composite: Composite) -> Finding | None:
-    """What is left to say if each attribute has a column of its own already; None if not."""
+    """A finding if each attribute already has a column of its own; None otherwise."""
     others: tuple[Tag | Field, ...] = (*measurement.tags, *measurement.fields)
     columns = {c.key.lower(): c for c in others if c is not column}
     found = [columns.get(_proposed(column.key, part).lower()) for part in composite.parts]
@@ -125,13 +125,17 @@ def _taken_apart(measurement: Measurement, column: Tag | Field, composite: Compo
 
 
 def _holds(other: Tag | Field, column: Tag | Field) -> bool:
-    """Whether values of another column occur in this one's. Both are samples, so not all of them need to."""
+    """Whether most of another column's sampled values occur within this column's. Both are samples, so not all of them
+    need to.
+    """
     seen = [value for value in other.sample if value]
     return bool(seen) and sum(any(value in whole for whole in column.sample) for value in seen) * 2 > len(seen)
 
 
 def _without_values(composite: Composite) -> str:
-    """The example with made-up values in the same places: changes are kept and shown, values of people are not."""
+    """The example with made-up values in the same positions, because changes are stored and shown, but personal data
+    must not be.
+    """
     from tsaudit.analysis.shapes.shapes import redact
 
     shown, end = "", 0

@@ -80,7 +80,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         evidence.append(Evidence("series without it", f"{number(left)} instead of {number(sets.series)}"))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        # What sources go back and forth between is no growth.
+        # Values between which sources switch back and forth do not cause growth.
         impact=None if recurs else costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",

@@ -25,17 +25,19 @@ if TYPE_CHECKING:
     from tsaudit.analysis.values.value_kinds import ValueKind
 
 _REPORTS: Final = 2
-"""A value that is written fewer times is no source."""
+"""Minimum number of times that a value is written if it names a source."""
 _WITH_ROWS: Final = 0.5
-"""Of `max_values`: so many are enough where the rows show that values are not used again. Below, that is chance."""
+"""Share of `max_values` that suffices if the rows show that values are not used again; below it, that may be chance."""
 _FEWEST_COMING: Final = 20
-"""Fewer values cost nothing, whatever becomes of them."""
+"""Up to this many values cost nothing, whatever becomes of them."""
 _SPREAD: Final = 2
-"""Times the values of one measurement in all of them: fewer are mostly the same."""
+"""All measurements together count only if they have at least this many times the values of one measurement; with fewer,
+the values are mostly the same.
+"""
 _SHORTEST_H: Final = 6
-"""Sources that report every few hours are seen twice in this time."""
+"""Number of hours within which sources that report every few hours are seen twice."""
 _KEEP_COMING: Final = 0.5
-"""Of the mean number of new values a day."""
+"""New values keep coming if today has at least this share of the mean number of new values per day."""
 
 
 @rule(
@@ -137,8 +139,9 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
 
 
 def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
-    """The tags that name the same things as another one that is reported, which stands for both: the one whose values
-    show by themselves that more will come, then the first. What is written once goes with anything else that is.
+    """The tags that name the same things as another reported tag, which represents both: preferably a tag whose values
+    alone show that more will come, otherwise the first. Tags whose values are written only once are ignored, because
+    they match each other by coincidence.
     """
     twins: set[str] = set()
     for tag, one in found.items():
@@ -164,17 +167,17 @@ class _Found:
 
 @dataclass(frozen=True, slots=True)
 class _Together:
-    """A tag in all measurements of a database: what one writer adds to each of them."""
+    """A tag in all measurements of a database: the effect of one writer that adds it to each of them."""
 
     measurements: int
     values: float
-    """Distinct ones in all of them, as far as the values read tell which they share."""
+    """Number of distinct values in all of them, estimated from the values read."""
     turnover: Turnover | None
-    """Of all of them; None if none is known."""
+    """Sum over all of them; None if none is known."""
 
 
 def _together(case: Case) -> dict[tuple[str, str], _Together]:
-    """By database and tag key."""
+    """The tags of all measurements together, by database and tag key."""
     found: dict[tuple[str, str], list[Tag]] = defaultdict(list)
     for measurement in case.measurements:
         for tag in filter(_comes_and_goes, measurement.tags):
@@ -183,7 +186,7 @@ def _together(case: Case) -> dict[tuple[str, str], _Together]:
 
 
 def _comes_and_goes(tag: Tag) -> bool:
-    """Whether its values may come and go in this measurement, whatever they do in others."""
+    """Whether the tag's values may come and go in this measurement, whatever they do in others."""
     return tag.turnover is None or 2 * tag.turnover.again <= tag.turnover.first
 
 
@@ -198,8 +201,8 @@ def _summed(tags: Sequence[Tag]) -> _Together:
 
 
 def _is_too_early(case: Case, tag: Tag, kind: ValueKind) -> bool:
-    """Whether nothing read can show that the values do not come again: fewer than two reports of each in a few hours,
-    and neither what they are nor an earlier listing that shows it.
+    """Whether it is too early to know if the values recur: the rows cover only a few hours with fewer than two reports
+    per value, and neither the kind of values nor an earlier listing shows it.
     """
     if kind.words:
         return False
@@ -210,7 +213,7 @@ def _is_too_early(case: Case, tag: Tag, kind: ValueKind) -> bool:
 
 
 def _keeps_coming(case: Case, tag: Tag) -> bool:
-    """Whether today has as many new values as the days before, by a second listing at least."""
+    """Whether about as many values are new today as on the days before. At least two listings are needed."""
     known = tag.over_time
     if known is None or known.new_values is None or tag.values is None or ended_on(case, tag):
         return False
@@ -218,7 +221,7 @@ def _keeps_coming(case: Case, tag: Tag) -> bool:
 
 
 def _is_written_once(case: Case, tag: Tag) -> bool:
-    """Whether its values are written once or twice, and new ones come each day."""
+    """Whether the tag's values are written once or twice, and new ones come every day."""
     read = tag.reports
     return read is not None and read.per_value < _REPORTS and not fleets.is_fleet(tag) and _keeps_coming(case, tag)
 
@@ -228,7 +231,7 @@ def _reason(
 ) -> tuple[str, float, Limit | None] | None:
     """Why the tag is reported, with the observed value and the limit; None if it is not reported.
 
-    `together`: the tag in all measurements of the database, which together are as many as it takes.
+    `together`: the tag in all measurements of the database, whose values count together.
     """
     assert tag.values is not None
     values, said = tag.values.value, values_of(tag.values)
@@ -252,7 +255,7 @@ def _reason(
         guess = ", provisional until 7 daily audits" if ends == "unknown" else ""
         return f"{said}{guess}", values, limit
     some = values >= _WITH_ROWS * limit.value
-    # What is used a few times leaves room for others, up to the last rows read.
+    # Values that are used only a few times leave room for new ones, up to the last rows read.
     if some and rows and (each := _rows_of_each(rows, tag)) and not (fleet or fleets.levels_off(tag)):
         again = "hardly any is used again" if each < _REPORTS else f"each in {number(round(each))} of them on average"
         early = _TOMORROW if _is_too_early(case, tag, kind) else ""
@@ -274,8 +277,8 @@ _TOMORROW: Final = "; whether they occur again will show with the next audit"
 
 
 def _rows_of_each(rows: Count, tag: Tag) -> float | None:
-    """The rows of each value, if they are few; None if not, or not known. An index lists the values of all time: where
-    there are more than rows within the window, only those in the rows read can be counted.
+    """The mean number of rows per value, if it is low; None if it is not, or not known. An index lists the values of
+    all time: if there are more values than rows within the window, only the rows read are counted.
     """
     assert tag.values is not None
     each = rows.value / max(tag.values.value, 1)
@@ -294,8 +297,8 @@ def _coming(seen: Turnover) -> str:
 
 
 def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Impact | None:
-    """What the tag costs: a server that limits the values of one tag rejects what goes beyond. Where series cost
-    nothing, readings are still numbers that are stored as text.
+    """What the tag costs: a server that limits the values of a tag rejects values beyond the limit. Even where series
+    cost nothing, numbers stored as text take up space.
     """
     tag, kind = found.tag, found.kind
     assert tag.values is not None
@@ -314,7 +317,7 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
 
 
 def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
-    """How many values a tag gains; 0 if it is leveling off or has ended, None if that is not known."""
+    """Number of values that the tag gains per day; 0 if it is leveling off or has ended; None if it is not known."""
     assert tag.values is not None
     if gained := gained_per_day(case, tag):
         return gained
@@ -325,8 +328,8 @@ def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | Non
 
 
 def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
-    """Whether a writer that does right would not write these values: those of sources are no waste, and a list, however
-    wordy, costs what it lists.
+    """Whether a correct writer would not write these values: values that name sources are necessary, and a list,
+    however wordy, only costs as much as it contains.
     """
     tag = found.tag
     if found.kind.again != "sources":
@@ -335,13 +338,13 @@ def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
         return False
     if not fleets.is_churn(tag):
         return True
-    # Of what ends within minutes, there are soon many more series than sources, if they are kept.
+    # Sources that end within minutes soon have many more series than there are sources at a time, if series are kept.
     kept = costs.kept_days(case, measurement)
     return not fleets.lasts(tag) and (kept is None or kept > case.harm.warning_days)
 
 
 def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Finding:
-    """`avoidable`: the tags of the measurement that are reported and cost something together."""
+    """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
     tag = found.tag
     assert tag.values is not None
     newest = ended_on(case, tag)
