@@ -27,7 +27,7 @@ class Duckdb(FileEngine):
     index_bytes = 262_000
     measurement_price = "a block of 256 KiB on disk for each table with rows, and each index or key: measured on DuckDB"
     measurements_per_statement = {"row_estimate": 50}
-    # Each part that is sorted takes megabytes, and the parts of one statement run at once.
+    # Sorting takes megabytes of memory for each table, and the parts of one statement run at the same time.
     batched_facts = BATCHED - {"row_sample"}
     total_falls_short = 0.0
     counts_writes = True
@@ -64,7 +64,7 @@ class Duckdb(FileEngine):
     def label(self, column: str, data_type: str, label: str) -> str | None:
         kind = data_type.upper()
         if kind.startswith("MAP(VARCHAR,"):
-            # What `[...]` of a map returns has changed between versions.
+            # The result type of `[...]` on a map differs between versions.
             return f"CAST(map_extract({column}, {label})[1] AS VARCHAR)"
         if kind.startswith("STRUCT(") and not kind.endswith("[]"):
             return f"CAST(struct_extract({column}, {label}) AS VARCHAR)"
@@ -82,7 +82,7 @@ class Duckdb(FileEngine):
 
 
 def _listed(column: str, label: str) -> str:
-    """Of a list of `key:value` or `key=value`."""
+    """The label's value in a list of `key:value` or `key=value` strings."""
     return (
         f"(SELECT any_value(substr(pair, length({label}) + 2)) FROM (SELECT unnest({column}) AS pair) AS pairs "  # noqa: S608
         f"WHERE starts_with(pair, {label} || ':') OR starts_with(pair, {label} || '='))"

@@ -1,4 +1,4 @@
-"""How changes are made on DuckDB."""
+"""How to make changes on DuckDB."""
 
 from __future__ import annotations
 
@@ -12,7 +12,9 @@ from tsaudit.text import many
 
 
 class DuckdbAdvice(SqlAdvice):
-    """A column or table with an index is not altered, so that indexes are dropped before and created again after."""
+    """DuckDB cannot alter a column or table that has an index, so indexes are dropped before and recreated
+    afterward.
+    """
 
     text_type = "VARCHAR"
     indexes_one_column = True

@@ -20,8 +20,8 @@ from tsaudit.engines.sql.connector import BATCH_ROWS, FileDriver
 
 @functools.cache
 def _spill_folder(process: int) -> str:
-    """A folder of this process, for what does not fit into the memory: only this user may read it, and it goes with the
-    process, whose forks have their own.
+    """A temporary folder for data that does not fit into memory. Only this user can read it. It is deleted when this
+    process ends; forked processes have their own.
     """
     folder = tempfile.mkdtemp(prefix="tsaudit-duckdb-")
 
@@ -34,12 +34,12 @@ def _spill_folder(process: int) -> str:
 
 
 def _read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
-    del lock_s  # it does not wait at all
+    del lock_s  # DuckDB does not wait for locks
     config = {
         # An audit neither downloads extensions nor leaves temporary files next to the database.
         "autoinstall_known_extensions": "false",
         "temp_directory": _spill_folder(os.getpid()),
-        # By default, DuckDB takes all processors, and keeps what it has read until that is most of the memory.
+        # By default, DuckDB uses all processors, and caches what it has read until most of the memory is in use.
         "threads": 2,
         "memory_limit": "256MB",
     }
@@ -50,7 +50,7 @@ def _batches(raw: Any, statement: str, as_text: bool) -> Iterator[pa.RecordBatch
     # The relation streams; a cursor's Arrow output would keep the whole response in memory.
     del as_text  # columns have one type here, and query files cast to text if needed
     found = raw.sql(statement)
-    # DuckDB before 1.5 has another name for it.
+    # Before version 1.5, the method had another name.
     read = found.to_arrow_reader if hasattr(found, "to_arrow_reader") else found.fetch_arrow_reader
     reader, first = read(BATCH_ROWS), True
     try:

@@ -1,4 +1,4 @@
-"""How changes are made on GreptimeDB: by ALTER TABLE where it can, otherwise with a new table."""
+"""How to make changes on GreptimeDB: with ALTER TABLE if possible, otherwise with a new table."""
 
 from __future__ import annotations
 
@@ -52,15 +52,15 @@ from tsaudit.text import listed, many, number
 
 _TERMS: Final = writers.Terms(row="row", measurement="table")
 _FROM_1_0: Final = frozenset({("append_mode", "true"), ("sst_format", "flat"), ("sst_format", "primary_key")})
-"""Options, and their values, that ALTER TABLE sets from version 1.0 on."""
+"""Options with their values that ALTER TABLE can set from version 1.0 on."""
 _OF_LOGS: Final = frozenset(
     {"trace_id", "span_id", "severity_text", "severity_number", "body", "trace_flags"}
     | {"scope_name", "scope_version", "scope_schema_url", "resource_schema_url"}
 )
-"""Columns that the receiver makes of each log; other tags are keys that its header names."""
+"""Columns that the receiver creates for each log record; other tags are attributes that its header names."""
 _MOST_NAMES: Final = 4
 _EACH_ROW: Final = 0.5
-"""Values of the key for each row from which on a key names rows, not sources."""
+"""If a key has at least this many values per row, it identifies rows, not sources."""
 
 
 class GreptimeAdvice(SqlAdvice):
@@ -95,7 +95,7 @@ class GreptimeAdvice(SqlAdvice):
         return self._of_logs(found)
 
     def _of_metrics(self) -> Step | None:
-        """A physical table, whose metrics have series of their own."""
+        """The step for a physical table, whose metrics each have their own series; None for other tables."""
         if not any(isinstance(c, MakeField) and c.tag == METRIC_OF_ROW for c in self.changes):
             return None
         words = "Write only the metrics that somebody looks at: each has series of its own. If Prometheus writes them:"
@@ -103,7 +103,7 @@ class GreptimeAdvice(SqlAdvice):
         return Step(StepKind.WRITER, words, f"write_relabel_configs:\n{rule}", "yaml")
 
     def _of_logs(self, found: Step) -> Step:
-        """OpenTelemetry's logs: the receiver makes tags of the attributes that a header names."""
+        """The step for OpenTelemetry's logs: the receiver turns the attributes that a header names into tags."""
         here, demoted = self.place.here, [c.tag for c in self.changes if isinstance(c, MakeField)]
         is_log = opentelemetry.signal_of(here) is Signal.LOG and "log_attributes" in here.columns
         if not demoted or not is_log:
@@ -126,12 +126,12 @@ class GreptimeAdvice(SqlAdvice):
 
     @cached_property
     def _new(self) -> NewTable:
-        """What the changes make of the table."""
+        """What the table is like after the changes."""
         here = self.place.here
         gone = {c.tag for c in self.changes if isinstance(c, MakeField)}
         wanted = next((c.key for c in self.changes if isinstance(c, SetKey) and c.key is not None), None)
         key = [c for c in (primary_key(here) if wanted is None else wanted) if c not in gone]
-        # An index serves as well in a table that keeps all rows anyway.
+        # In a table that keeps all rows anyway, an index is as good as a place in the key.
         added = [c.column for c in self.changes if isinstance(c, MakeTag) and not self._stays_append_only]
         key += [column for column in added if column not in key and column in here.columns]
         options = {c.option: c.value for c in self.changes if isinstance(c, SetOption)}
@@ -153,8 +153,8 @@ class GreptimeAdvice(SqlAdvice):
         )
 
     def _loses_ids(self, gone: Set[str]) -> bool:
-        """Whether the key loses what kept nearly every row apart: without it, rows that never did would overwrite each
-        other.
+        """Whether the changes remove columns from the key that distinguish nearly every row: without them, rows that
+        never overwrote each other would do so.
         """
         series, rows = self.place.here.series, self.place.here.rows
         is_each = (
@@ -167,7 +167,7 @@ class GreptimeAdvice(SqlAdvice):
 
     @cached_property
     def _is_replaced(self) -> bool:
-        """Whether ALTER TABLE does not make all the changes."""
+        """Whether ALTER TABLE cannot make all the changes."""
         new, here = self._new, self.place.here
         if is_metric(here):
             return False
@@ -177,11 +177,11 @@ class GreptimeAdvice(SqlAdvice):
 
     @property
     def _fixed_options(self) -> dict[str, str]:
-        """Options that change, and that ALTER TABLE does not set."""
+        """Options that change but cannot be set by ALTER TABLE."""
         changed = {k: v for k, v in self._new.options.items() if option(self.place.here, k) != v}
         alters = {k for k, v in changed.items() if self._alters(k, v)}
         if "append_mode" in alters:
-            alters.add("merge_mode")  # It goes along.
+            alters.add("merge_mode")  # It is set together with append_mode.
         return {k: v for k, v in changed.items() if k not in alters}
 
     def _alters(self, name: str, value: str) -> bool:
@@ -195,12 +195,12 @@ class GreptimeAdvice(SqlAdvice):
 
     @property
     def _keeps_all_rows(self) -> bool:
-        """Whether no row overwrites another one afterward, whatever the key."""
+        """Whether no row overwrites another one after the changes, whatever the key."""
         return self._new.options.get("append_mode", option(self.place.here, "append_mode")) == "true"
 
     @cached_property
     def _indexes(self) -> dict[str, frozenset[str]]:
-        """Column to the kinds of index on it, of those where they change."""
+        """For each column whose indexes change, the kinds of index that it then has."""
         here, found = self.place.here, dict[str, set[str]]()
 
         def of(column: str) -> set[str]:
@@ -214,7 +214,7 @@ class GreptimeAdvice(SqlAdvice):
             elif isinstance(change, MakeTag) and self._stays_append_only and change.column in here.columns:
                 of(change.column).add("inverted")
             elif isinstance(change, MakeField) and "inverted" in indexes_on(here, change.tag):
-                # It finds single values of many as well, for a fraction of the memory.
+                # A skipping index also finds single values among many, with a fraction of the memory.
                 of(change.tag).discard("inverted")
                 of(change.tag).add("skipping")
         return {column: frozenset(kinds) for column, kinds in found.items()}
@@ -266,21 +266,23 @@ class GreptimeAdvice(SqlAdvice):
         )
 
     def altered_table(self) -> str:
-        # A new table has its final name by then.
+        # At this point, a new table already has its final name.
         return self.place.table(self.table_name) if self._is_replaced else self.place.table()
 
     def added_column(self, column: str, kind: str, *, is_tag: bool) -> str:
         return f"{self.place.quoted([column])} {kind}{' PRIMARY KEY' if is_tag else ''}"
 
     def renamed(self) -> Part | None:
-        """The table; its columns only get other names in a new one."""
+        """The statement that renames the table; None if its name does not change. Columns can only be renamed by
+        creating a new table.
+        """
         if self._is_replaced or self.table_name == self.place.here.name:
             return None
         statement = f"ALTER TABLE {self.place.table()} RENAME {self.place.quoted([self.table_name])};"
         return Part(f"Rename {self.place.here.name} to {self.table_name}.", (statement,))
 
     def _options_set(self) -> Iterator[Part]:
-        """Options that ALTER TABLE sets; a new table has those that are wanted already."""
+        """Parts that set options with ALTER TABLE; a new table is created with the right options."""
         named = replace(self.place.here, name=self.table_name)
         for change in self.changes:
             if isinstance(change, SetOption) and not self._is_replaced and self._alters(change.option, change.value):
@@ -303,7 +305,7 @@ class GreptimeAdvice(SqlAdvice):
 
     @cached_property
     def _replaced(self) -> tuple[Part, Part]:
-        """A new table in place of the old one, and what becomes of its rows."""
+        """The part that replaces the old table by a new one, and the part about the old table's rows."""
         place, here, new = self.place, self.place.here, self._new
         created, old = place.free(f"{here.name}_new"), place.free(f"{here.name}_old")
         words = " ".join(self._why())
@@ -338,7 +340,7 @@ class GreptimeAdvice(SqlAdvice):
         )
 
     def _why(self) -> Iterator[str]:
-        """What the new table is like, in sentences."""
+        """What the new table is like, and why, in sentences."""
         here, new, now = self.place.here, self._new, primary_key(self.place.here)
         what = list[str]()
         if new.key != now:
@@ -356,7 +358,7 @@ class GreptimeAdvice(SqlAdvice):
             yield "It is append-only: it keeps all rows, and DELETE is refused."
 
     def _copy_loses(self) -> tuple[str, str]:
-        """Why rows are not copied, part of a sentence; or else what the copy loses."""
+        """Why rows are not copied, as part of a sentence, and what a copy loses; at least one of them is empty."""
         here, new = self.place.here, self._new
         if self._keeps_all_rows:
             seen = here.repeats
@@ -378,7 +380,9 @@ class GreptimeAdvice(SqlAdvice):
 
     @property
     def _compared_since(self) -> str:
-        """A condition for the rows that are proven to stay apart, if older ones were not compared; empty otherwise."""
+        """A condition for the rows that are proven not to overwrite each other, if older rows were not compared;
+        otherwise empty.
+        """
         here, effect = self.place.here, self.place.effect
         found, rows = effect.loss, here.rows
         if effect.keeps_rows or found is None or found.rows or not found.is_exact or here.time_column is None:
@@ -389,7 +393,7 @@ class GreptimeAdvice(SqlAdvice):
         return f"{self.place.quoted([here.time_column])} >= '{window.start.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
 
     def table_ddl(self, name: str, types: Mapping[str, str], key: Sequence[str], like: Measurement) -> str:
-        # Of a family there is no table that becomes another one.
+        # For a family, no single table is turned into the new one.
         new = NewTable((), None) if self.place.measurement is None else self._new
         kinds = {column: new.indexes.get(column, frozenset(indexes_on(like, column))) for column in types}
         return create(self.place, name, types, key, like.time_column, kinds, options_clause(like, new.options))

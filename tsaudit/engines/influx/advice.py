@@ -1,4 +1,4 @@
-"""How users of InfluxDB make the changes of a plan: what all generations have in common."""
+"""How users of InfluxDB make the changes of a plan: the common part of all generations."""
 
 from __future__ import annotations
 
@@ -56,8 +56,8 @@ def weeks(keep: timedelta) -> int:
 
 
 class InfluxAdvice(Advice):
-    """The steps of one plan. Nothing alters what is stored: writers write something else, and what they wrote expires
-    or is deleted, unless one statement can copy it.
+    """The steps of one plan. Stored points are never changed: writers write different points, and the old ones expire
+    or are deleted, unless a single statement can copy them.
     """
 
     handles = frozenset(
@@ -76,31 +76,33 @@ class InfluxAdvice(Advice):
     )
     terms: ClassVar[Terms] = Terms(types=_TYPES)
     copies: ClassVar[bool] = True
-    """Whether its language copies stored points."""
+    """Whether the query language can copy stored points."""
     kept_in: ClassVar[str]
-    """What has a retention."""
+    """The engine's word for what has a retention."""
 
     # --- What a generation adds ---------------------------------------------------------------------------------------
 
     def query(self, change: Diagnose) -> Query | None:
-        """The query for it; None where there is none."""
+        """The query for the change; None if there is none."""
         raise NotImplementedError
 
     def limited(self, change: SetRetention) -> tuple[str, str, str]:
-        """How data expires: what to do, the statement, and its language."""
+        """How to set the retention: what to do, the statement, and its language."""
         raise NotImplementedError
 
     @property
     def limits_stored(self) -> bool:
-        """Whether the new retention is that of what is stored as well."""
+        """Whether the new retention also applies to points that are already stored."""
         return True
 
     def copied(self) -> tuple[str, str]:
-        """One statement that copies the stored points without the tags that go, and its language."""
+        """A single statement that copies the stored points without the tags to remove, and its language."""
         raise NotImplementedError
 
     def deleted(self) -> tuple[str, str, str]:
-        """One statement that deletes what was stored with the tags that go, its language, and what that is."""
+        """A single statement that deletes the points stored with the tags to remove, its language, and what
+        it deletes.
+        """
         raise NotImplementedError
 
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
@@ -112,8 +114,8 @@ class InfluxAdvice(Advice):
     # --- The steps ----------------------------------------------------------------------------------------------------
 
     def find(self) -> Step | None:
-        """The sources of new values of a tag that goes, or what a rule asks to look at."""
-        # One statement for tags that distinguish the same series.
+        """The query for the sources of new values of a tag to remove, or the query that a rule asks for."""
+        # Tags that distinguish the same series need only one statement.
         by_text: dict[str, Query] = {}
         for change in self._looks():
             if query := self.query(change):
@@ -130,7 +132,7 @@ class InfluxAdvice(Advice):
         return Step(StepKind.FIND, words, text, first.language, cost=first.cost)
 
     def writer(self) -> Step | None:
-        """What writers send, with the setting of Telegraf, unless the columns show another program."""
+        """What writers should send, with the settings of Telegraf unless the columns indicate another program."""
         here = self.place.measurement
         if here is not None and (found := exporter_step(self.place, self.changes, self.terms)):
             return found
@@ -145,7 +147,7 @@ class InfluxAdvice(Advice):
         )
 
     def schema(self) -> Step | None:
-        """The retention, which is all that a statement can change."""
+        """The step that sets the retention, which is the only thing that a statement can change."""
         change = next((change for change in self.changes if isinstance(change, SetRetention)), None)
         if change is None:
             return None
@@ -163,7 +165,9 @@ class InfluxAdvice(Advice):
         )
 
     def stored(self) -> Step | None:
-        """It expires, or one statement deletes it or copies it; what a procedure would take is only said."""
+        """What to do about stored points: nothing if they expire; otherwise a single statement that deletes or copies
+        them. A procedure that needs more than that is only described.
+        """
         for change in self.changes:
             if isinstance(change, MergeMeasurements):
                 return self._merged(change)
@@ -176,7 +180,7 @@ class InfluxAdvice(Advice):
         return self._copy() or self._deletion()
 
     def verify(self) -> Step | None:
-        """The figure of a later audit that shows it."""
+        """The figures of a later audit that show whether the changes worked."""
         words = " ".join(self._figures())
         return Step(StepKind.VERIFY, words) if words else None
 
@@ -184,8 +188,8 @@ class InfluxAdvice(Advice):
 
     @cached_property
     def new_name(self) -> str:
-        """The measurement that replaces this one, because a name there cannot become a tag or a field, or change its
-        type, or because what is stored is copied; empty where writers keep its name.
+        """The name of a new measurement that replaces this one, because an existing column cannot become a tag or a
+        field, or change its type, or because stored points are copied; empty if writers keep the name.
         """
         if self.place.measurement is None or not self._writer_names:
             return ""
@@ -196,17 +200,17 @@ class InfluxAdvice(Advice):
 
     @property
     def _writer_names(self) -> bool:
-        """Whether its writer can be told to write to another measurement."""
+        """Whether the writer can be configured to write to another measurement."""
         return program_of(self.place.here, Program.TELEGRAF).has_fields
 
     @property
     def _renamed(self) -> str:
-        """What the measurement is to be called; empty: as it is."""
+        """The measurement's new name; empty if it stays the same."""
         return next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), "")
 
     @cached_property
     def _gone(self) -> tuple[str, ...]:
-        """Tags that are dropped, or become fields."""
+        """The tags that are dropped or become fields."""
         names = [
             change.tag if isinstance(change, MakeField) else change.column
             for change in self.changes
@@ -216,23 +220,27 @@ class InfluxAdvice(Advice):
 
     @cached_property
     def left_out(self) -> frozenset[str]:
-        """Columns that are dropped."""
+        """The columns that are dropped."""
         return frozenset(change.column for change in self.changes if isinstance(change, LeaveOut))
 
     @cached_property
     def kept_tags(self) -> tuple[str, ...]:
-        """Tags that stay."""
+        """The tags that are kept."""
         return tuple(tag.key for tag in self.place.here.tags if tag.key not in self._gone)
 
     @cached_property
     def _can_copy(self) -> bool:
-        """Whether one statement copies stored points, and it is proven that none of them would overwrite another."""
+        """Whether a single statement copies the stored points, and it is proven that none of them would overwrite
+        another.
+        """
         is_proven = self.place.effect.keeps_rows or self.compared_since is not None
         return self.copies and self._writer_names and is_proven and not self._expiry() and not self._obstacle
 
     @cached_property
     def compared_since(self) -> datetime | None:
-        """The time from which on all points were compared, and stay apart; None if all points do, or not even those."""
+        """The time from which on all points were compared and none overwrites another. None if this is true of all
+        points, or is not even proven for these.
+        """
         here, effect = self.place.here, self.place.effect
         found, rows = effect.loss, here.rows
         if effect.keeps_rows or found is None or found.rows or not found.is_exact:
@@ -243,7 +251,7 @@ class InfluxAdvice(Advice):
 
     @property
     def _obstacle(self) -> str:
-        """Why no single statement copies the points: part of a sentence; empty if one does."""
+        """Why no single statement can copy the points, as part of a sentence; empty if one can."""
         here = self.place.here
         tags, fields = {tag.key for tag in here.tags}, {field.key for field in here.fields}
         other = [change for change in self.changes if isinstance(change, MakeTag | SplitColumn | Rename | ChangeType)]
@@ -270,7 +278,9 @@ class InfluxAdvice(Advice):
 
     @property
     def _kept_as_it_is(self) -> str:
-        """What queries find in points stored so far, where columns change otherwise: part of a sentence."""
+        """What queries find in points stored before other changes of columns, as part of a sentence; empty if there are
+        no such changes.
+        """
         for change in self.changes:
             if isinstance(change, MakeTag):
                 return f"there, {change.column} is a field"
@@ -298,7 +308,7 @@ class InfluxAdvice(Advice):
                 yield Diagnose(change.at, "new values", change.column)
 
     def _likewise(self, words: str) -> str:
-        """The end of a paragraph about the first of several measurements; empty where there is only one."""
+        """The end of a paragraph about the first of several measurements; empty if there is only one."""
         if not self.also:
             return ""
         here, words_of = self.place.measurement, ENGINES[self.place.profile.engine].words
@@ -338,12 +348,14 @@ class InfluxAdvice(Advice):
         return Step(StepKind.STORED, words, text, language, cost="reads and writes all stored points")
 
     def _except(self) -> str:
-        """Other measurements of the plan that are not to be copied: the end of a sentence."""
+        """The other measurements of the plan that should not be copied, as the end of a sentence."""
         not_proven = [one.place.here.name for one in self.also if isinstance(one, InfluxAdvice) and not one._can_copy]
         return f", except {listed(not_proven, 3)}, where points may overwrite each other" if not_proven else ""
 
     def text_of(self, tag: str) -> str:
-        """The name of the field that holds stored values of a former tag: writers may give it another type."""
+        """The name of the field for stored values of a former tag. It differs from the tag's name if writers give the
+        new field another type.
+        """
         to = next((c.to for c in self.changes if isinstance(c, MakeField) and c.tag == tag), "")
         return f"{tag}_text" if to else tag
 
@@ -390,14 +402,14 @@ class InfluxAdvice(Advice):
     # --- Retention ----------------------------------------------------------------------------------------------------
 
     def _expiry(self) -> str:
-        """That stored points expire, and when: part of a sentence; empty where they do not, or if it is not known."""
+        """When stored points expire, as part of a sentence; empty if they do not expire, or if that is not known."""
         when, kept = self._last_expiry(), self._retention()
         if when is None or kept is None or kept.duration_s == FOREVER:
             return ""
         return f"points stored until now expire by {day(when)} (retention {retention(kept.duration_s)})"
 
     def _last_expiry(self) -> date | None:
-        """The day on which the last of the points stored until now expires; a shard expires as a whole."""
+        """The day on which the last of the points stored until now expires. A shard expires as a whole."""
         kept = self._retention()
         if kept is None or kept.duration_s == FOREVER:
             return None
@@ -405,7 +417,7 @@ class InfluxAdvice(Advice):
         return (newest + timedelta(seconds=kept.duration_s + (kept.partition_s or 0))).date()
 
     def _retention(self) -> Retention | None:
-        """The one of the measurement's points; None: not known."""
+        """The retention of the measurement's points; None if not known."""
         known = next((d for d in self.place.profile.databases if d.name == self.place.database), None)
         kept: Sequence[Retention] = () if known is None else known.retention or ()
         path = self.place.measurement.path if self.place.measurement else ()
@@ -413,7 +425,7 @@ class InfluxAdvice(Advice):
         return next(iter([*named, *(one for one in kept if one.default), *kept]), None)
 
     def _line(self, here: Measurement) -> str:
-        """A point as it should be written, in line protocol."""
+        """An example of a point as it should be written, in line protocol."""
         return "\n".join(_lines(here, self.new_name or here.name, self.changes))
 
 
@@ -447,7 +459,7 @@ _NO_ID: Final = {"trace_id": f"TraceID(0x{'0' * 32})", "span_id": f"SpanID(0x{'0
 
 
 def exporter_step(place: Place, changes: Sequence[Change], terms: Terms) -> Step | None:
-    """What the exporter is told about tags of logs or spans that go; None for all else."""
+    """How to configure the exporter so that it drops tags of logs or spans; None for other signals."""
     here, signal = place.here, opentelemetry.signal_of(place.here)
     gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
     gone = [name for name in gone if here.tag(name) is not None]
@@ -472,7 +484,7 @@ def exporter_step(place: Place, changes: Sequence[Change], terms: Terms) -> Step
 
 
 def _as_attributes() -> Iterator[str]:
-    """The exporter makes tags of both ids, or of none if one is missing."""
+    """The exporter turns either both IDs into tags or, if one is missing, neither."""
     for name, none in _NO_ID.items():
         yield f"set({opentelemetry.attribute('log', name)}, log.{name}.string) where log.{name} != {none}"
     yield f"set(log.trace_id, {_NO_ID['trace_id']})"

@@ -10,11 +10,11 @@ from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.text import listed
 
 _DATA: Final = re.compile(r"\{\w+\}")
-"""What varies in the common name of a family."""
+"""A placeholder for the varying part in the template of a family's names."""
 
 
 class Influxdb1Advice(InfluxAdvice):
-    """In InfluxQL."""
+    """The steps in InfluxQL."""
 
     kept_in = "retention policy"
 
@@ -91,7 +91,7 @@ class Influxdb1Advice(InfluxAdvice):
         return f"DROP MEASUREMENT {self.place.quoted([change.members[0].measurement])}", "influxql", False
 
     def _pattern(self, change: MergeMeasurements) -> str:
-        """A regular expression that fits the members' names alone; empty where none does."""
+        """A regular expression that matches the members' names and no others; empty if there is none."""
         names = {member.measurement for member in change.members}
         beside = {m.name for m in self.place.profile.measurements if m.database == self.place.database} - names
         for data in (".+", r".*\d.*"):

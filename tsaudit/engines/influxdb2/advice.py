@@ -15,7 +15,7 @@ _SCHEMA: Final = 'import "influxdata/influxdb/schema"'
 
 
 class Influxdb2Advice(InfluxAdvice):
-    """In Flux; in InfluxQL, where Flux does not tell a tag from a field."""
+    """The steps in Flux, or in InfluxQL where Flux cannot distinguish a tag from a field."""
 
     kept_in = "bucket"
 
@@ -55,7 +55,9 @@ class Influxdb2Advice(InfluxAdvice):
         return None
 
     def _sources(self, tag: str) -> Query:
-        """The sources with the most values within a day; the newest values, where no other tag shows a source."""
+        """The query for the sources with the most new values within a day; if no other tag identifies a source, the
+        query for the newest values.
+        """
         writers = self.place.writers_of(tag)
         shown = ", ".join(map(quote_flux, [*(writers or ["_time"]), tag]))
         lines = [*self._points(self.place.here.name, "-1d"), "first()", f"keep(columns: [{shown}])"]
@@ -110,17 +112,21 @@ class Influxdb2Advice(InfluxAdvice):
 
 
 def _piped(lines: list[str]) -> str:
-    """Steps of Flux, each on a line; the first two on one."""
+    """The steps of a Flux query, one per line except that the first two share a line."""
     head = " |> ".join(lines[:2])
     return "\n".join([head, *(f"  |> {line}" for line in lines[2:])])
 
 
 def _renamed(names: dict[str, str]) -> str:
-    """The new name of a column. By a function: a list would have to name columns that every series has."""
+    """The new name of a column, as an expression. A function is used because a list may only contain columns that every
+    series has.
+    """
     cases = (f"if column == {quote_flux(old)} then {quote_flux(new)} else " for old, new in sorted(names.items()))
     return f"{''.join(cases)}column"
 
 
 def _escaped(text: str) -> str:
-    """The text as part of a pattern of Flux, which is between slashes, and must not have a blank after a backslash."""
+    """The text, escaped for use in a Flux pattern, which is between slashes and must not contain a space after a
+    backslash.
+    """
     return re.sub(r"\\(\s)", r"\1", re.escape(text)).replace("/", "\\/")

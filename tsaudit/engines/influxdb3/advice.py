@@ -1,4 +1,4 @@
-"""How users of InfluxDB 3 make the changes of a plan. No statement changes what is stored."""
+"""How users of InfluxDB 3 make the changes of a plan. No statement changes stored rows."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _COST: Final = "reads a day of rows"
 
 
 class Influxdb3Advice(InfluxAdvice):
-    """In SQL, and in the command of the product."""
+    """The steps in SQL, and with the product's command."""
 
     terms = Terms("row", "table", types=InfluxAdvice.terms.types)
     copies = False
@@ -75,7 +75,9 @@ class Influxdb3Advice(InfluxAdvice):
 
     @property
     def limits_stored(self) -> bool:
-        """Core gives a database its retention when it is created."""
+        """Whether the new retention also applies to stored rows. In Core, a database gets its retention when it is
+        created.
+        """
         return self.place.profile.edition != "Core"
 
     def _new_database(self, change: SetRetention) -> str:

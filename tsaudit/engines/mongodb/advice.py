@@ -1,4 +1,4 @@
-"""How MongoDB's users make the changes of a plan: writers send other documents, and one command changes the rest."""
+"""How MongoDB's users make the changes of a plan: writers send different documents, and commands change the rest."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _BSON_TYPES: Final = {"integer": "long", "float": "double", "boolean": "bool", "
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What one change adds to a step."""
+    """The text that one change adds to a step."""
 
     words: str
     text: str = ""
@@ -57,7 +57,7 @@ class _Piece:
 
 
 class MongoAdvice(Advice):
-    """The steps of a plan on MongoDB, where no document overwrites another: two may be equal but for their `_id`."""
+    """The steps of a plan on MongoDB, where no document overwrites another: two may be equal except for their `_id`."""
 
     handles: ClassVar[frozenset[type[Change]]] = frozenset(
         {
@@ -145,7 +145,7 @@ class MongoAdvice(Advice):
         return f"db.getSiblingDB({text(self.place.database)})"
 
     def _tags_that_end(self) -> list[tuple[Change, str]]:
-        """The tags whose values matter, as they are written today."""
+        """The tags to remove, as they are written today, each with its change."""
         found: list[tuple[Change, str]] = []
         for change in self.changes:
             match change:
@@ -158,7 +158,9 @@ class MongoAdvice(Advice):
         return [other for other in self.also if isinstance(other, MongoAdvice)]
 
     def _together(self, kind: StepKind, found: Sequence[_Piece], others: Sequence[str] = ()) -> Step | None:
-        """One step of all pieces. `others`: the commands for the other collections of the plan."""
+        """One step with all the pieces; None if there are none. `others`: the commands for the other collections of the
+        plan.
+        """
         if not found:
             return None
         words = [piece.words for piece in found]
@@ -201,7 +203,7 @@ class MongoAdvice(Advice):
             yield f"Write {listed(typed, _MOST_NAMES)}."
 
     def _documents_to_write(self) -> Iterator[str]:
-        """A sentence for each change of what is one document, or one collection."""
+        """A sentence for each change of what forms one document, or one collection."""
         for change in self.changes:
             match change:
                 case UseAsId(field=field):
@@ -225,7 +227,9 @@ class MongoAdvice(Advice):
                     )
 
     def _example(self) -> str:
-        """A document as it should be written, with the fields that matter for the changes; empty for other changes."""
+        """An example of a document as it should be written, with the fields that matter for the changes; empty if the
+        changes need no example.
+        """
         if self.place.measurement is None:
             return ""
         gone = {change.column for change in self.changes if isinstance(change, LeaveOut | SplitColumn)}
@@ -401,7 +405,7 @@ class MongoAdvice(Advice):
         )
 
     def _rewritten(self) -> Iterator[_Piece]:
-        """Fields of stored documents under another name, with another type, or in another place."""
+        """The parts that rename, convert, or move fields of stored documents."""
         here = self.place.here
         split = [change.column for change in self.changes if isinstance(change, SplitColumn)]
         if split:
@@ -444,7 +448,7 @@ class MongoAdvice(Advice):
 
 
 def _lines(commands: Sequence[str]) -> str:
-    """The commands, each in lines of its own."""
+    """The commands, each starting on a new line."""
     return "\n".join(f"{wrapped(command)};" for command in dict.fromkeys(commands))
 
 

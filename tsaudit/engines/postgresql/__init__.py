@@ -45,7 +45,7 @@ class Postgresql(SqlEngine):
     }
     limits = (
         ServerLimit("near-limit.columns", 1_600, f"{_DOCS}/limits.html"),
-        # It plans well with up to a few thousand.
+        # The planner works well with up to a few thousand partitions.
         ServerLimit(
             "near-limit.partitions",
             1_000,
@@ -60,7 +60,7 @@ class Postgresql(SqlEngine):
             fix="Let each partition span more: a longer period, or fewer remainders of the hash. Drop old ones. Or "
             "raise max_locks_per_transaction, which takes a restart.",
         ),
-        # The catalog says how many each sequence and type has.
+        # The catalog shows how many values each sequence and type allows.
         ServerLimit(
             "near-limit.ids",
             None,
@@ -69,7 +69,7 @@ class Postgresql(SqlEngine):
             "bigint). ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in "
             "steps, and let it take over the name.",
         ),
-        # Three million before their numbers repeat, the server accepts none that writes.
+        # The server refuses writing transactions three million before transaction IDs would repeat.
         ServerLimit(
             "near-limit.transactions",
             2_144_483_648,
@@ -114,7 +114,7 @@ class Postgresql(SqlEngine):
             return f"({column} ->> {label})"
         schema, _, name = kind.rpartition(".")
         if name == "hstore":
-            # Outside of the search path, the operator is only found by its schema.
+            # If its schema is not in the search path, the operator must be qualified.
             return f"({column} {f'OPERATOR({data_type[: len(schema)]}.->)' if schema else '->'} {label})"
         if kind in ("text[]", "character varying[]"):
             return (

@@ -1,4 +1,4 @@
-"""How changes are made on PostgreSQL and TimescaleDB."""
+"""How to make changes on PostgreSQL and TimescaleDB."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tsaudit.model.profile import DEFAULT_PARTITION, Index
 from tsaudit.text import many
 
 _HYPERTABLE: Final = "timescaledb.compress"
-"""An option that hypertables have, and no other table."""
+"""An option that only hypertables have."""
 _CONCURRENTLY: Final = "VACUUM and schema changes of the table (SHARE UPDATE EXCLUSIVE), not its readers and writers"
 _EXCLUSIVE: Final = "all readers and writers of the table, briefly (ACCESS EXCLUSIVE)"
 _A_DAY_S: Final = 86_400
@@ -26,7 +26,7 @@ _MOST_PARTITIONS: Final = 4
 
 
 class PostgresqlAdvice(SqlAdvice):
-    """Indexes come and go beside writers; a table whose column is retyped is rewritten."""
+    """Indexes are created and dropped without blocking writers; changing the type of a column rewrites the table."""
 
     handles = SqlAdvice.handles | {AddPartitions, SetRetention}
     folds_case = False
@@ -69,7 +69,7 @@ class PostgresqlAdvice(SqlAdvice):
     def create_index(
         self, table: str, columns: Sequence[str], *, like: Index | None = None, method: str = "", name: str = ""
     ) -> str:
-        # PostgreSQL generates a free name.
+        # Without a name, PostgreSQL generates one that is free.
         unique = "UNIQUE " if like is not None and like.unique else ""
         using = f" USING {method}" if method not in ("", "btree") else ""
         own = f" {self.place.quoted([name])}" if name else ""
@@ -99,12 +99,16 @@ class PostgresqlAdvice(SqlAdvice):
         return self.index_part(words, [self.create_index(self.table_name, columns, method=method)], reads=True)
 
     def _is_in_order(self, column: str) -> bool:
-        """Whether rows lie in the order of the column, as rows of readings do; so if that is not known."""
+        """Whether rows are stored in the order of the column, as readings usually are; True also if that is
+        not known.
+        """
         status = self.place.here.status
         return status is None or status.is_in_order(column)
 
     def _on_partitions(self, columns: Sequence[str], method: str, words: str) -> Part:
-        """PostgreSQL creates no index CONCURRENTLY on a partitioned table, but on each of its partitions."""
+        """PostgreSQL cannot create an index CONCURRENTLY on a partitioned table, but it can on each of its
+        partitions.
+        """
         cut = self.place.here.partitioning
         assert cut is not None
         engine, taken = self.place.profile.engine, set[str]()
@@ -114,7 +118,7 @@ class PostgresqlAdvice(SqlAdvice):
             return quote_name(engine, Qualified(self.place.database, relation))
 
         def named(of: str) -> str:
-            # Longer names are cut off, and would meet.
+            # PostgreSQL cuts off longer names, which could then be the same.
             wanted = f"{of[:40]}_{'_'.join(columns)[:16]}_idx"
             numbered = (f"{wanted}_{number}" for number in range(2, len(taken) + 3))
             taken.add(
@@ -162,9 +166,9 @@ class PostgresqlAdvice(SqlAdvice):
 
     def retyped(self, column: str, kind: str) -> Part | None:
         if (self.place.here.options or {}).get(_HYPERTABLE) == "true":
-            return None  # Compressed chunks keep their types.
+            return None  # The types in compressed chunks cannot be changed.
         quoted, to = self.place.quoted([column]), ENGINES["postgresql"].sql_types[kind]
-        # The default of a text converts to no other type.
+        # The default of a text column cannot be converted to another type.
         dropped = f"ALTER COLUMN {quoted} DROP DEFAULT,"
         pieces = [f"ALTER TABLE {self.place.table()}", dropped, f"ALTER COLUMN {quoted}", f"TYPE {to}"]
         statement = folded([*pieces, f"USING CAST(NULLIF(btrim({quoted}), '') AS {to});"])
@@ -235,7 +239,7 @@ class PostgresqlAdvice(SqlAdvice):
                 yield f"After 1 day, no row should be older than {many(_days(change), 'day')}."
 
     def _delete(self, days: int) -> str:
-        """Deletes rows that are too old, by the type of the time."""
+        """A statement that deletes rows that are too old, with a condition that fits the type of the time column."""
         time, kind = self.place.quoted([self.place.here.time_column or "time"]), self.place.here.time_type or ""
         limit = f"now() - INTERVAL '{days} days'"
         if is_integer(kind):
@@ -259,7 +263,7 @@ ORDER BY 1, 2;"""
 
 
 def dependents(place: Place, columns: Sequence[str]) -> str:
-    """A query for the views, materialized ones included, that use the columns themselves."""
+    """A query for the views, including materialized ones, that use the columns."""
     engine = place.profile.engine
     listed = ", ".join(quote_text(engine, column) for column in columns)
     return _QUERY.format(table=quote_text(engine, place.table()), columns=listed)

@@ -38,10 +38,13 @@ _FORM: Final = "postgresql://user@host:5432/database"
 _GRANTS: Final = "see sql/postgresql/grants.md"
 _BATCH_ROWS: Final = 10_000
 _LOCK_TIMEOUT_S: Final = 2.0
-"""Tables with a lock are skipped: nobody should wait for an audit that waits for a lock."""
+"""Seconds to wait for a lock before a table is skipped: other sessions would have to wait behind an audit
+that waits.
+"""
 _LOCK_TIMEOUT_TOGETHER_S: Final = 0.1
-"""The same for a statement about several tables, which already holds locks on those before the one that it waits for.
-Whoever wants to lock these, too, would be in a deadlock with it, and the server looks for deadlocks after a second.
+"""The timeout for a statement about several tables, which already holds locks on some of them while it waits for the
+next one. A session that wants to lock these tables, too, would be in a deadlock with it, and the server checks for
+deadlocks after a second.
 """
 _SETTINGS: Final = {
     "search_path": "pg_catalog",
@@ -51,13 +54,13 @@ _SETTINGS: Final = {
     "intervalstyle": "iso_8601",
     "bytea_output": "hex",
     "extra_float_digits": "1",
-    # Rows hidden by a policy would be missing without notice: with this setting, the statement is refused.
+    # Rows hidden by a policy would be missing without notice. With this setting, the statement is refused instead.
     "row_security": "off",
     # Responses are read completely, and an audit should use one process, not several.
     "cursor_tuple_fraction": "1",
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
-    # If an index has the newest rows first, they are read from there instead of sorting all rows.
+    # If an index returns the newest rows first, use it instead of sorting all rows.
     "enable_sort": "off",
 }
 _TIMESCALEDB: Final = """
@@ -83,13 +86,15 @@ _ZONED: Final = 1184
 
 _CANCEL_S: Final = 1.0
 _GRACE_S: Final = 1.5
-"""How much longer than the statement's timeout to wait: the response to the cancellation says more."""
+"""How many seconds longer than the statement's timeout to wait, because the response to the cancellation has more
+detail.
+"""
 _FETCHED_BYTES: Final = 8_000_000
-"""Bytes per fetch, based on the width of the previous rows."""
+"""Target size of a fetch in bytes, based on the width of the previous rows."""
 _FEW_ROWS: Final = 100
 """Rows in the first fetch, while their width is unknown."""
 _MOST_BYTES: Final = 64_000_000
-"""Maximum bytes at once: the driver keeps two copies of them."""
+"""Maximum size of a response in memory, in bytes; the driver keeps two copies of it."""
 
 _Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
 
@@ -98,7 +103,7 @@ _Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
 def connect(
     url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
 ) -> Iterator[PostgresqlConnection]:
-    """An open connection to the database that the SQLAlchemy URL names. ConnectorError."""
+    """An open connection to the database that the SQLAlchemy URL names. Raises ConnectorError."""
     address = _address(url, username, password)
     connect_s = float(options.get("connect_timeout_s", 10.0))
     engine = sa.create_engine(
@@ -130,9 +135,11 @@ class PostgresqlConnection:
         parents = self._look_up(_PARENTS)
         hypertables = self._look_up(_HYPERTABLES) if parents and self._timescaledb else set()
         self._divided = {parent[:2] for parent in parents if parent[2] == "p"} | hypertables
-        """(schema, table) of those with partitions or chunks."""
+        """(schema, table) of the tables with partitions or chunks."""
         self._inherited = {parent[:2] for parent in parents} - self._divided
-        """(schema, table) that others inherit from and that have rows of their own: queries are about these rows."""
+        """(schema, table) of the tables from which others inherit, and which have rows of their own: queries only read
+        these rows.
+        """
         self.server_version = self._raw.info.parameter_status("server_version") or ""
         self.server_version += f", TimescaleDB {version or ''}".rstrip() if self._timescaledb else ""
 
@@ -149,9 +156,9 @@ class PostgresqlConnection:
         return Rows(statement, self._stream(read, timeout_s))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several tables; see `connection.QueriesBatches`.
+        """The same as `query`, for several tables; see `connection.QueriesBatches`.
 
-        A table with partitions is left out: the server locks all of them at once, and there may be thousands.
+        Tables with partitions are left out: the server locks all partitions at once, and there may be thousands.
         """
         given = [one for one in given if one.subject not in self._divided]
         alone = {one.measurement: self._statement(fact, one) for one in given}
@@ -172,7 +179,7 @@ class PostgresqlConnection:
         self._raw.close()
 
     def abort(self) -> None:
-        """Stop waiting; the server stops the statement at its own timeout, or when it cannot send."""
+        """Stop waiting. The server stops the statement at its own timeout, or when it cannot send the response."""
         self._raw.abort()
 
     def _open(self) -> None:
@@ -185,7 +192,8 @@ class PostgresqlConnection:
         self._raw.rollback()
         self._raw.read_only = True
         self._raw.prepare_threshold = None
-        # Values arrive as PostgreSQL prints them: it has times and numbers that Python cannot represent.
+        # Values arrive as text, as PostgreSQL prints them, because some times and numbers cannot be represented in
+        # Python.
         for kind in (None, *psycopg.postgres.types):
             for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
                 self._raw.adapters.register_loader(oid, TextLoader)
@@ -206,10 +214,10 @@ class PostgresqlConnection:
 
     def _stream(self, read: _Reader, timeout_s: float, lock_s: float = _LOCK_TIMEOUT_S) -> Iterator[pa.RecordBatch]:
         if self._raw.closed:
-            self._open()  # ConnectorError when the server is gone
+            self._open()  # raises ConnectorError if the server is gone
         raw = self._raw
         deadline = time.monotonic() + timeout_s
-        # For a server that ignores its own timeout and the cancellation.
+        # For a server that ignores both its own timeout and the cancellation.
         raw.deadline = deadline + _GRACE_S
         # The server's own timeout applies to each fetch; this one applies to the whole response.
         timer = threading.Timer(timeout_s, _cancel, [raw])
@@ -218,7 +226,7 @@ class PostgresqlConnection:
         try:
             raw.execute(_settings(timeout_s, lock_s))
             for batch in read(raw):
-                if time.monotonic() >= deadline:  # it passed while nothing was running that could be canceled
+                if time.monotonic() >= deadline:  # it passed while no statement was running
                     raise FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
                 yield batch
         except psycopg.Error as error:
@@ -249,7 +257,7 @@ def _address(url: str, username: str | None, password: str | None) -> sa.URL:
 
 
 def _settings(timeout_s: float, lock_s: float) -> str:
-    """One statement that applies to the transaction only, so that a pooler's connection stays unchanged."""
+    """One statement whose settings only apply to the transaction, so that a pooler's connection is not changed."""
     timeouts = {"statement_timeout": timeout_s, "lock_timeout": min(timeout_s, lock_s)}
     milliseconds = {name: f"{max(1, round(seconds * 1000))}ms" for name, seconds in timeouts.items()}
     pairs = (_SETTINGS | milliseconds).items()
@@ -323,13 +331,13 @@ def _failed(
         return FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
     if raw.closed:
         return FactError(Reason.UNREACHABLE, f"the connection was lost ({text})")
-    # Not even in temporary files is there room for it, or the server has set a limit for these.
+    # There is not enough room, not even in temporary files, or the server limits their size.
     too_much = isinstance(error, errors.OutOfMemory | errors.ConfigurationLimitExceeded | errors.DiskFull)
     return FactError(Reason.OVER_BUDGET if too_much else Reason.FAILED, text)
 
 
 def _no_session(url: sa.URL, error: Exception) -> str:
-    """What is wrong, and which other server listens there."""
+    """What is wrong; if another server listens on that port, which one."""
     said = _cannot_connect(url, error)
     host, port = url.host, url.port or 5432
     if "FATAL:" in str(error) or not host or "refused" in said or "resolve" in said:
@@ -351,5 +359,5 @@ def _cannot_connect(url: sa.URL, error: Exception) -> str:
 def _first_line(error: Exception) -> str:
     origin = getattr(error, "orig", None) or error
     lines = str(origin).strip().splitlines()
-    # Masked before it is cut: part of a cut password would not be recognized.
+    # Mask passwords before cutting the line: a part of a password would not be recognized.
     return mask(lines[0])[:300] if lines else type(origin).__name__

@@ -12,7 +12,7 @@ _WHOLE: Final = frozenset({"Seq Scan", "Sample Scan"})
 """Nodes that read all rows of a relation, however few they return."""
 _SORTS: Final = frozenset({"Sort", "Incremental Sort"})
 _OVER_CHUNKS: Final = frozenset({"ChunkAppend", "ConstraintAwareAppend"})
-"""TimescaleDB's own nodes for a hypertable, whose child nodes read its chunks."""
+"""TimescaleDB's own nodes for a hypertable, whose child nodes read the chunks."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,21 +20,22 @@ class ScanEstimate:
     """The planner's estimates of a table's rows, from the current size of its files and the last ANALYZE."""
 
     rows: int
-    """Within the window."""
+    """Rows within the window."""
     rows_read: int
-    """Read to find these."""
+    """Rows that are read to find these."""
     rows_all: int
-    """In the table."""
+    """Rows in the table."""
     rows_sorted: int | None
-    """Sorted to return the requested number of newest rows: 0 if an index has their order. None for a table without a
-    time.
+    """Rows that are sorted to return the requested number of newest rows: 0 if an index returns them in that order.
+    None for a table without a time.
     """
 
 
 def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimate:
-    """From the plans for reading the rows in the window, every row, and the newest rows in the window, in order.
+    """The estimate from the plans for reading the rows in the window, every row, and the newest rows in the window, in
+    order.
 
-    `newest`: with a limit; None for a table without a time, which has no such order.
+    `newest`: a plan with a limit; None for a table without a time, which has no newest rows.
     """
     sizes: dict[str, int] = {}
     for scan in _scans(every):
@@ -49,14 +50,16 @@ def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimat
 
 
 def _read(scans: Iterable[Plan], sizes: Mapping[str, int]) -> int:
-    """Rows that the nodes read. `sizes`: relation to its total number of rows."""
+    """The number of rows that the nodes read. `sizes`: relation to its total number of rows."""
     return sum(
         sizes.get(scan["Relation Name"], 0) if scan["Node Type"] in _WHOLE else scan["Plan Rows"] for scan in scans
     )
 
 
 def _sorted_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
-    """Rows of chunks that are read in time order until there are enough rows."""
+    """The number of rows that are sorted for the newest rows. Chunks are read in time order until there are enough
+    rows.
+    """
     top, wanted = newest, newest["Plan Rows"]
     while top["Node Type"] == "Limit":
         top = top["Plans"][0]
@@ -72,7 +75,9 @@ def _sorted_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
 
 
 def _is_sorted(plan: Plan) -> bool:
-    """Whether rows are sorted above the nodes that read them; below one, TimescaleDB sorts its batches."""
+    """Whether rows are sorted above the nodes that read them. Sorting below such a node is ignored: TimescaleDB sorts
+    its batches there.
+    """
     if plan["Node Type"] in _SORTS:
         return True
     return not _is_scan(plan) and any(map(_is_sorted, plan.get("Plans", ())))
@@ -83,7 +88,7 @@ def _is_scan(plan: Plan) -> bool:
 
 
 def _scans(plan: Plan) -> Iterator[Plan]:
-    """The nodes that read a relation; nodes below one, such as its index scan, are part of it."""
+    """The nodes that read a relation. Nodes below such a node, such as its index scan, are part of it."""
     if _is_scan(plan):
         yield plan
         return

@@ -1,4 +1,4 @@
-"""One statement about several tables, put together from their own statements, and its response taken apart again."""
+"""Combines the statements about several tables into one, and divides its response by table."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from tsaudit.engines.connection import RowsOfSeveral
 from tsaudit.model.facts.given import OfMeasurement, OfRowSample, OfSeriesListing
 
 PLACE: Final = "place_of_statement"
-"""A name that no column of a table should have: not every engine returns two columns of one name."""
+"""A column name that no table should have, because not every engine can return two columns with the same name."""
 
 
 def united(statements: Iterable[str]) -> str:
-    """A statement whose rows are those of all statements, each behind the place of its statement.
+    """A statement that returns the rows of all statements, each row preceded by the position of its statement.
 
-    The responses have as many columns, of the same types. The parts are nested evenly: in a chain of a hundred, the
-    first would be a hundred levels deep, and some servers go through a plan by recursion.
+    The responses must have the same number of columns, of the same types. The parts are nested evenly: in a chain of a
+    hundred, the first would be a hundred levels deep, and some servers process plans recursively.
     """
     parts = [
         f"SELECT {place} AS {PLACE}, of_{place}.* FROM (\n{statement}\n) AS of_{place}"  # noqa: S608  of query files
@@ -38,9 +38,9 @@ def _nested(parts: Sequence[str]) -> str:
 def divided(
     batches: Iterator[pa.RecordBatch], given: Sequence[OfMeasurement], rows: RowsOfSeveral
 ) -> Iterator[pa.RecordBatch]:
-    """The response to such a statement, in batches about one table each; a table without rows has one without any.
+    """The response to such a statement, in batches about one table each; a table without rows gets an empty batch.
 
-    `batches`: at least one, and if it is empty.
+    `batches`: at least one batch, which may be empty.
     """
     silent = set(range(len(given)))
     for batch in batches:
@@ -58,7 +58,9 @@ def divided(
 
 
 def _about(one: OfMeasurement, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """Without the place, and with the names of the table's own columns: the first table gives theirs to all."""
+    """The batch without the position, and with the names of the table's own columns, because the response has those of
+    the first table.
+    """
     own = batch.select(range(1, batch.num_columns))
     match one:
         case OfRowSample():

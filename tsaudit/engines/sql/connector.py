@@ -1,4 +1,6 @@
-"""Databases in files through SQLAlchemy: opened read-only, statements interrupted at the time limit."""
+"""Connections to databases in files through SQLAlchemy: opened read-only, and statements are interrupted at the time
+limit.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +30,14 @@ from tsaudit.net.watchdog import OutOfTimeError, bounded
 
 BATCH_ROWS: Final = 10_000
 _LOCK_S: Final = 5.0
-"""How long to wait for a writer, at most."""
+"""Maximum number of seconds to wait for a writer."""
 _TEXT_FACTS: Final = frozenset({"series_listing"})
 """Facts whose columns are read as strings, so that all batches of one response have the same schema."""
 
 
 @dataclass(frozen=True, slots=True)
 class FileDriver:
-    """What SQLAlchemy does not cover of an engine whose databases are files."""
+    """Parts of an engine with databases in files that SQLAlchemy does not cover."""
 
     opening: str
     """The statement that returns the server's version and the catalog's name; fails for other kinds of files."""
@@ -44,19 +46,20 @@ class FileDriver:
     batches: Callable[[Any, str, bool], Iterator[pa.RecordBatch]]
     """(driver's connection, statement, as text) to the response."""
     errors: tuple[type[Exception], ...]
-    """What the driver itself raises, beside SQLAlchemy's and the system's errors."""
+    """Exceptions of the driver itself, in addition to those of SQLAlchemy and the operating system."""
     too_much: str = ""
-    """How its words begin if a statement needs more memory, and more room in temporary files, than it may use; empty if
-    it has none for that."""
+    """How the error message begins if a statement needs more memory, and more space in temporary files, than it may
+    use; empty if there is no such message.
+    """
 
 
 @contextmanager
 def connect(
     engine: Engine, driver_of: Callable[[], FileDriver], url: str, options: Mapping[str, Any]
 ) -> Iterator[SqlConnection]:
-    """A read-only connection to the file that the SQLAlchemy URL names. Never creates a file. ConnectorError.
+    """A read-only connection to the file that the SQLAlchemy URL names. Never creates a file. Raises ConnectorError.
 
-    `driver_of`: loads the driver, which may not be installed.
+    `driver_of`: a function that loads the driver, which may not be installed.
     """
     path = _file(engine, url)
     try:
@@ -100,7 +103,9 @@ class SqlConnection:
         return Rows(statement, self._stream(statement, fact in _TEXT_FACTS, timeout_s))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several tables; see `connection.QueriesBatches`. Not on SQLite, whose columns have no types."""
+        """The same as `query`, for several tables; see `connection.QueriesBatches`. SQLite cannot do this, because its
+        columns have no types.
+        """
         alone = {one.measurement: self._statement(fact, one) for one in given}
         rows = RowsOfSeveral(batching.united(alone.values()), alone)
         batches = self._stream(rows.statement, fact in _TEXT_FACTS, timeout_s)
@@ -158,13 +163,13 @@ def _file(engine: Engine, url: str) -> Path:
 
 
 def _unusable(path: Path, engine: str) -> str:
-    """Why the path cannot be a database of the engine, in one line; empty if only its driver can find out."""
+    """Why the path cannot be a database of the engine, in one line; empty if only the driver can find out."""
     try:
         mode = path.stat().st_mode
         if stat.S_ISDIR(mode):
             return f"{path} is a directory; give the path of the file"
         if not stat.S_ISREG(mode):
-            # Opening a pipe would wait for a writer.
+            # Opening a pipe would block until there is a writer.
             return f"{path} is not a regular file"
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
@@ -216,16 +221,16 @@ _KINDS: Final = (
     (b"\x37\x7f\x06\x83", "the write-ahead log of a SQLite database", _MAIN),
     (b"\xd9\xd5\x05\xf9\x20\xa1\x63\xd7", "the journal of a SQLite database", _MAIN),
 )
-"""First bytes, what they mean, and what to do."""
+"""First bytes of a file, what kind of file it is, and what to do."""
 _STATEMENT: Final = re.compile(r"\s*(--|/\*|(PRAGMA|BEGIN|CREATE|INSERT|SET)\b)", re.IGNORECASE)
 _ROW: Final = re.compile(r"[^,;\t\r\n]*([,;\t])[^\r\n]*\r?\n")
 """A line of at least two values."""
 
 
 def what_else(head: bytes, engine: str) -> str:
-    """What a file with these first bytes is, and what to do, if it is no database of the engine; else empty.
+    """What kind of file has these first bytes, and what to do, if it is not a database of the engine; otherwise empty.
 
-    `head`: up to `HEAD_BYTES` bytes. Of an empty file, only its driver knows.
+    `head`: up to `HEAD_BYTES` bytes. For an empty file, only the driver can find out, so the result is empty.
     """
     own = ENGINES[engine]
     if own.file_magic is None or own.has_magic(head):
@@ -236,7 +241,7 @@ def what_else(head: bytes, engine: str) -> str:
             return ""
         return f"is a {other.name} database; set `engine: {other.name}` and start the URL with `{other.name}:`"
     if not head:
-        return ""  # To some engines, that is a database without tables.
+        return ""  # For some engines, an empty file is a database without tables.
     kind, hint = next(((kind, hint) for magic, kind, hint in _KINDS if head.startswith(magic)), _text(head))
     if not kind:
         return f"is not a {engine} database; check the path, and audit a decrypted copy if it is encrypted"
@@ -244,8 +249,8 @@ def what_else(head: bytes, engine: str) -> str:
 
 
 def _text(head: bytes) -> tuple[str, str]:
-    """What kind of text, and what to do; twice empty if it is none."""
-    # The last character may be cut in two.
+    """The kind of text file, and what to do; both empty if it is not text."""
+    # The last character may be incomplete.
     text = head.decode("utf-8-sig", "ignore")
     if b"\0" in head or len(text.encode()) < len(head.removeprefix(b"\xef\xbb\xbf")) - 3:
         return "", ""

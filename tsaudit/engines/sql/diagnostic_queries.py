@@ -1,4 +1,4 @@
-"""Queries that show what a finding is about, in SQL. They only read."""
+"""Queries in SQL that show what a finding is about. They only read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ _A_DAY: Final = timedelta(days=1)
 
 
 def newest_day(place: Place) -> str:
-    """A condition for the rows of the newest day; empty if the table has no time, or a number as one."""
+    """A condition for the rows of the newest day; empty if the table has no time column, or if its times
+    are numbers.
+    """
     time = place.here.time_column
     if time is None or is_number(place.here.time_type or ""):
         return ""
@@ -33,16 +35,18 @@ def _text(day: datetime) -> str:
 
 @dataclass(frozen=True, slots=True)
 class DiagnosticQueries:
-    """How one database is asked what it has."""
+    """How a database is queried about its contents."""
 
     recent: Callable[[Place], str] = newest_day
-    """The condition for rows of the newest day, of a place with a time column; empty: its times cannot be compared."""
+    """The condition for rows of the newest day, for a table with a time column; empty if its times cannot
+    be compared.
+    """
     columns: Callable[[Place], str] = lambda place: _standard(place, "columns", "column_name, data_type")
     tables: Callable[[Place], str] = lambda place: _standard(place, "tables", "table_name")
     databases: str = ""
-    """Lists the databases; empty: not asked."""
+    """A statement that lists the databases; empty if there is none."""
     end: str = ";"
-    """What ends a statement."""
+    """The text that ends a statement."""
 
 
 def _standard(place: Place, view: str, listed: str) -> str:
@@ -54,7 +58,7 @@ def _standard(place: Place, view: str, listed: str) -> str:
 
 
 def query(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[str, str, str] | None:
-    """Words, a statement, and what it reads; None if there is no statement for it."""
+    """Words, a statement, and what it reads; None if there is no statement for the change."""
     found = _of_database(place, change, own) if place.measurement is None else _of_table(place, change, own)
     return found and (found[0], f"{found[1]}{own.end}", found[2])
 
@@ -77,7 +81,8 @@ def _of_table(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[s
     if is_label:
         return None
     if change.what == "new values" and (writers := place.quoted(place.writers_of(change.column))):
-        # Counted, not shown: reports redact the values, and a query that is pasted into a chat should not reveal them.
+        # Values are counted, not shown: reports redact them, and a query that is pasted into a chat should not reveal
+        # them.
         counted = f"count(DISTINCT {column}) AS distinct_values"
         text = f"SELECT {writers}, {counted}\n{rows}\nGROUP BY {writers}"
         last = len(place.writers_of(change.column)) + 1

@@ -1,4 +1,4 @@
-"""The table that replaces several whose names differ in data only, with that data as columns."""
+"""The table that replaces several tables whose names differ only in data, with that data as columns."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tsaudit.text import listed
 
 @dataclass(frozen=True, slots=True)
 class MergedTable:
-    """Its columns."""
+    """The columns of the merged table."""
 
     name: str
     types: Mapping[str, str]
-    """Column to its type, of those that the tables have, the time first."""
+    """Each column of the old tables to its type; the time comes first."""
     data: tuple[str, ...]
-    """The columns that hold what the names say, in the order of `Merged.tags`."""
+    """The columns for the data in the old names, in the order of `Merged.tags`."""
     key: tuple[str, ...]
-    """What identifies a row; empty if the tables have no key."""
+    """The columns that identify a row; empty if the old tables have no key."""
     time: str | None
     first: Measurement
-    """One of the tables."""
+    """One of the old tables."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """All its columns, the time and what the names say first."""
+        """All columns of the table: the time and the data in the old names come first."""
         time = tuple(name for name in self.types if name == self.time)
         return (*time, *self.data, *(name for name in self.types if name not in time))
 
@@ -36,9 +36,9 @@ class MergedTable:
 def merged_table(
     place: Place, change: MergeMeasurements, folds_case: bool, taken: Collection[str]
 ) -> MergedTable | str:
-    """The table; or why it is not known, as the end of a sentence.
+    """The merged table, or why it cannot be determined, as the end of a sentence.
 
-    `folds_case`: whether names that differ in case only are one. `taken`: names that it cannot have.
+    `folds_case`: whether names that differ only in case are the same. `taken`: names that the table cannot have.
     """
     inside = {m.name: m for m in place.profile.measurements if m.database == place.database}
     if unknown := [m.measurement for m in change.members if m.measurement not in inside]:
@@ -64,7 +64,7 @@ def merged_table(
 
 
 def free(name: str, taken: Collection[str], folds_case: bool) -> str:
-    """The name, or if it is taken, the name with the lowest free number at its end."""
+    """The name or, if it is taken, the name with the lowest free number appended."""
     used = {t.casefold() for t in taken} if folds_case else set(taken)
 
     def is_free(one: str) -> bool:
@@ -75,14 +75,14 @@ def free(name: str, taken: Collection[str], folds_case: bool) -> str:
 
 
 def _beside(name: str, columns: Collection[str]) -> str:
-    """A name for what a table's name says, if the tables have a column of that name, too."""
+    """The name of a column for data from a table's name, changed if the tables already have a column with that name."""
     taken = {column.casefold() for column in columns}
     numbered = (f"{name}_in_name{number}" for number in ("", *(f"_{n}" for n in range(2, len(taken) + 3))))
     return next(one for one in (name, *numbered) if one.casefold() not in taken)
 
 
 def _types(member: Merged, measurement: Measurement) -> dict[str, str]:
-    """Columns by the names that they have in the new table."""
+    """The columns and their types, under the names that they have in the new table."""
     only = len(measurement.fields) == 1 and bool(member.field)
     renamed = {measurement.fields[0].key: member.field} if only else {}
     return {renamed.get(name, name): kind for name, kind in types_of(measurement).items()}

@@ -1,4 +1,4 @@
-"""What each change adds to a step: sentences and statements, which together have to fit on a screen."""
+"""What each change adds to a step: sentences and statements, which must fit on one screen together."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import listed, many
 
 MOST_LINES: Final = 10
-"""Lines of the text of a step."""
+"""Maximum number of lines in the text of a step."""
 MOST_OF_PLAN: Final = 20
-"""Lines of the texts of all steps, of the forty that fit on a screen with the sentences."""
+"""Maximum number of lines in the texts of all steps, so that they fit on a screen of forty lines together with the
+sentences.
+"""
 _WIDTH: Final = 96
 _INDENT: Final = "  "
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What a step says about one change, or about several of the same kind."""
+    """The part of a step about one change, or about several changes of the same kind."""
 
     words: str
     """Complete sentences. The first one says what to do, and can be understood without the others."""
     statements: tuple[str, ...] = ()
-    """In their order; each may have several lines and ends as the language requires."""
+    """The statements, in order; each may have several lines, and ends as the language requires."""
     locks: str = ""
     cost: str = ""
     loses: str = ""
@@ -33,7 +35,7 @@ class Part:
 
 
 def joined(kind: StepKind, parts: Sequence[Part], language: str = "sql") -> Step | None:
-    """One step of all the parts; None if there is none. Statements that do not fit are counted."""
+    """One step with all the parts; None if there are none. Statements that do not fit are only counted."""
     if not parts:
         return None
     each = (("\n".join(part.statements),) if part.are_one and part.statements else part.statements for part in parts)
@@ -54,7 +56,7 @@ def joined(kind: StepKind, parts: Sequence[Part], language: str = "sql") -> Step
 
 
 def shown(statements: Sequence[str], most: int = MOST_LINES) -> str:
-    """The statements, as many as fit into `most` lines, and how many are left out."""
+    """As many of the statements as fit into `most` lines, followed by the number of those left out."""
     found, lines = list[str](), 0
     for number, one in enumerate(statements):
         lines += lines_of(one)
@@ -65,7 +67,7 @@ def shown(statements: Sequence[str], most: int = MOST_LINES) -> str:
 
 
 def _left_out(found: Sequence[str], rest: Sequence[str]) -> str:
-    """How many statements are not shown, and of which form."""
+    """The number of statements that are not shown, and their form."""
     known = {_form(one) for text in found for one in _split(text)}
     left = [_form(one) for text in rest for one in _split(text)]
     others = [form for form in dict.fromkeys(left) if form not in known]
@@ -81,17 +83,17 @@ def _form(statement: str) -> str:
 
 
 def fits(*statements: str, most: int = MOST_LINES) -> bool:
-    """Whether the statements fit into one step, all of them."""
+    """Whether all the statements fit into one step."""
     return lines_of(*statements) <= min(most, MOST_LINES)
 
 
 def lines_of(*texts: str) -> int:
-    """How many lines the texts have together."""
+    """The total number of lines of the texts."""
     return sum(len(text.splitlines()) for text in texts)
 
 
 def folded(pieces: Iterable[str]) -> str:
-    """The pieces with blanks between them, on as many lines as it takes: only between pieces can a line end."""
+    """The pieces separated by spaces, on as many lines as necessary. Lines are only broken between pieces."""
     lines = [""]
     for piece in pieces:
         if lines[-1].strip() and len(lines[-1]) + len(piece) >= _WIDTH:
@@ -102,7 +104,7 @@ def folded(pieces: Iterable[str]) -> str:
 
 
 def enumerated(items: Sequence[str], before: str = "", after: str = "") -> list[str]:
-    """The items as pieces of a list, with commas between them."""
+    """The items as pieces of a list, separated by commas."""
     if not items:
         return []
     found = [f"{item}," for item in items[:-1]] + [items[-1]]
@@ -113,12 +115,14 @@ def enumerated(items: Sequence[str], before: str = "", after: str = "") -> list[
 
 
 def insert(table: str, columns: Sequence[str], values: Sequence[str], end: str, distinct: str = "") -> str:
-    """INSERT INTO ... SELECT. Names are quoted; `end`: from FROM on."""
+    """An INSERT INTO ... SELECT statement. Names must be quoted; `end`: the part from FROM on."""
     into = folded([f"INSERT INTO {table}", *enumerated(columns, "(", ")")])
     return f"{into}\n{folded([f'SELECT{distinct}', *enumerated(values), end])}"
 
 
 def create_table(name: str, lines: Sequence[str], end: str = "") -> str:
-    """The statement. `name` is quoted; `lines`: columns and constraints; `end`: what follows the parenthesis."""
+    """A CREATE TABLE statement. `name` must be quoted; `lines`: columns and constraints; `end`: what follows the
+    parenthesis.
+    """
     body = folded(enumerated(lines))
     return f"CREATE TABLE {name} (\n{_INDENT}{body}\n){end};"

@@ -1,4 +1,4 @@
-"""How changes are made on SQLite."""
+"""How to make changes on SQLite."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
 
 
 class SqliteAdvice(SqlAdvice):
-    """No statement changes the type of a column; each one locks the whole file for other writers."""
+    """SQLite cannot change the type of a column, and each statement locks the whole file for other writers."""
 
     alter_locks = "all writers of the file"
     diagnostic_queries = DiagnosticQueries(

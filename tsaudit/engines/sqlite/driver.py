@@ -25,8 +25,8 @@ def _batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> Iterator
     try:
         names = [column[0] for column in cursor.description]
         first = True
-        # Sized for facts that are read completely, so that the inferred types hold for the response; listings are
-        # strings anyway.
+        # The batch size fits facts that are read completely, so that the inferred types apply to the whole response;
+        # listings are strings anyway.
         while (rows := cursor.fetchmany(BATCH_ROWS if as_text else _WHOLE)) or first:
             first = False
             columns = list(zip(*rows, strict=True)) or [()] * len(names)
@@ -43,7 +43,7 @@ def _lenient_text(raw: bytes) -> str:
 
 
 def _array(values: tuple[Any, ...], as_text: bool) -> pa.Array:
-    """Converts SQLite's values, which have types row by row: a column with mixed types becomes strings."""
+    """Converts SQLite's values, whose types may differ from row to row: a column with mixed types becomes strings."""
     kinds = {type(v) for v in values if v is not None}
     if not as_text and kinds <= {int}:
         return pa.array(values, pa.int64() if kinds else pa.string())

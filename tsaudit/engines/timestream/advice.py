@@ -1,4 +1,4 @@
-"""How Timestream's users make the changes of a plan: writers send other records, to a new table where it takes one.
+"""How Timestream's users make the changes of a plan: writers send different records, to a new table if necessary.
 
 No statement changes a stored record or the role of a column, a dimension and a measure of one table cannot share a
 name, and the partition key is set when the table is created.
@@ -52,12 +52,14 @@ DIAGNOSTIC_QUERIES: Final = DiagnosticQueries(
 
 
 _MOST_MEASURES: Final = 256
-"""In one record: https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html"""
+"""Maximum number of measures in one record:
+https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html
+"""
 _MOST_NAMES: Final = 6
 _MOST_QUERIES: Final = 3
 _MOST_COMMANDS: Final = 3
 _SHOWN: Final = 4
-"""Dimensions or measures of an example."""
+"""Number of dimensions, or measures, shown in an example."""
 _SOON: Final = timedelta(days=3 * 366)
 """Records that expire within this time can be left where they are."""
 _ONE_DAY: Final = timedelta(days=1)
@@ -69,7 +71,7 @@ _TAKES_A_TABLE: Final = (ChangeType, MakeField, MakeTag, PartitionBy)
 
 @dataclass(frozen=True, slots=True)
 class _Piece:
-    """What one change adds to the step about the schema."""
+    """The text that one change adds to the step about the schema."""
 
     words: str
     command: str
@@ -198,7 +200,7 @@ class TimestreamAdvice(Advice):
 
     @property
     def _new_table(self) -> str:
-        """The table that the changes take; empty if they are possible in the present one."""
+        """The name of the new table that the changes require; empty if they can be made in the present table."""
         if self.place.measurement is None:
             return ""
         if not any(isinstance(change, _TAKES_A_TABLE) for change in self.changes):
@@ -230,7 +232,7 @@ class TimestreamAdvice(Advice):
                     )
 
     def _example(self) -> str:
-        """A record as it should be written; empty where only its table is another one."""
+        """An example of a record as it should be written; empty if only the table is a different one."""
         shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord, SplitColumn)
         if self.place.measurement is None or not any(isinstance(change, shown) for change in self.changes):
             return ""
@@ -242,7 +244,9 @@ class TimestreamAdvice(Advice):
         )
 
     def _columns(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """Dimensions, and measures with their types, that a record has then. What changes comes first."""
+        """The dimensions, and the measures with their types, of a record after the changes. Those that change come
+        first.
+        """
         here = self.place.here
         gone = {c.column for c in self.changes if isinstance(c, LeaveOut | SplitColumn)}
         to_measure = {c.tag: c.to for c in self.changes if isinstance(c, MakeField)}

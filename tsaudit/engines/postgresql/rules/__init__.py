@@ -1,1 +1,1 @@
-"""Rules that apply to PostgreSQL and TimescaleDB only."""
+"""Rules that only apply to PostgreSQL and TimescaleDB."""

@@ -16,10 +16,10 @@ from tsaudit.text import day as written
 from tsaudit.text import number, percent, size
 
 _RECENT: Final = timedelta(days=1)
-"""A vacuum that ended so recently has seen most of the rows that are dead now."""
+"""A vacuum that ended less than this long ago has seen most of the rows that are dead now."""
 _MOSTLY: Final = 0.5
 _FREE: Final = 0.4
-"""Share of the table: widths are estimates, and some of it is filled again."""
+"""Minimum share of the table that must be free: widths are estimates, and some free space is used again."""
 
 
 @rule(
@@ -88,11 +88,11 @@ class _Dead:
     rows: float
     live: float
     allowed: float
-    """How many autovacuum lets there be."""
+    """Number of dead rows that autovacuum tolerates."""
 
     @property
     def share(self) -> float:
-        """Of all rows, 0 to 1."""
+        """Share of dead rows among all rows, 0 to 1."""
         return self.rows / (self.rows + self.live)
 
 
@@ -108,19 +108,19 @@ def _dead(case: Case, measurement: Measurement) -> _Dead | None:
 
 
 def _allowed(case: Case, measurement: Measurement, live: float) -> float:
-    """How many dead rows autovacuum lets there be."""
+    """Number of dead rows that autovacuum tolerates in the table."""
     return _setting(case, measurement, "vacuum_threshold", 50) + live * _setting(
         case, measurement, "vacuum_scale_factor", 0.2
     )
 
 
 _ROW_BYTES: Final = 32
-"""Beside its values: a header of 24, a pointer of 4, and what alignment takes."""
+"""Bytes of a row besides its values: a header of 24, a pointer of 4, and alignment."""
 
 
 def _free_bytes(case: Case, measurement: Measurement) -> float | None:
-    """The bytes of neither live rows nor dead ones that autovacuum lets there be; None if they are not most of the
-    table, or not known.
+    """The bytes used neither by live rows nor by dead rows that autovacuum tolerates; None if they are not a large part
+    of the table, or not known.
     """
     status, options = measurement.status, measurement.options or {}
     held, live = (status.figures.get(name) if status else None for name in ("heap_bytes", "live_rows"))
@@ -158,7 +158,7 @@ def _emptied(case: Case, measurement: Measurement, free: float) -> Finding:
 
 
 def _setting(case: Case, measurement: Measurement, name: str, default: float) -> float:
-    """A setting of autovacuum, as it is for the table."""
+    """An autovacuum setting, as it applies to the table."""
     own = (measurement.options or {}).get(f"autovacuum_{name}")
     if own is not None:
         return float(own)
@@ -202,7 +202,7 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | No
 
 
 def _dying(case: Case, measurement: Measurement) -> float:
-    """How many rows are deleted or updated a day, if nothing frees them; 0 if something may."""
+    """Number of rows that are deleted or updated per day, if nothing frees them; 0 if something may."""
     at = measurement.status.figures.get("vacuumed") if measurement.status else None
     began = measurement.status.counted_since if measurement.status else None
     since = began if at is None else datetime.fromtimestamp(at, UTC)
@@ -218,7 +218,7 @@ def _dying(case: Case, measurement: Measurement) -> float:
 
 
 def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
-    """Why nothing frees them, and what to do."""
+    """Why nothing frees the dead rows, and what to do."""
     server, options = case.profile.server, measurement.options or {}
     vacuumed = measurement.status.figures.get("vacuumed") if measurement.status else None
     name = measurement.name

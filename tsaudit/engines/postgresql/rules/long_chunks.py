@@ -12,7 +12,9 @@ from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import duration, size
 
 _OF_MEMORY: Final = 0.25
-"""Share of the memory that the newest chunks of all hypertables should fit in, with their indexes, by the vendor."""
+"""Share of the memory into which, according to the vendor, the newest chunks of all hypertables should fit, with their
+indexes.
+"""
 _CACHED: Final = 0.75
 """Share of the memory that the vendor's tuning program sets as `effective_cache_size`."""
 
@@ -63,7 +65,7 @@ def long_chunks(case: Case) -> Iterator[Finding]:
 
 
 def _memory(case: Case) -> float | None:
-    """Bytes of memory of the server; None if nobody says."""
+    """Memory of the server in bytes; None if it is not known."""
     if case.harm.max_memory is not None:
         return case.harm.max_memory
     cached = case.profile.server.settings.get("effective_cache_size") if case.profile.server else None
@@ -71,7 +73,7 @@ def _memory(case: Case) -> float | None:
 
 
 def _newest(case: Case, measurement: Measurement) -> float:
-    """Bytes of a chunk that is written; 0 for none."""
+    """Size in bytes, with indexes, of a chunk that is being written; 0 if there is none."""
     cut, kept, storage = measurement.partitioning, measurement.retention, measurement.storage
     largest = cut.partitions[0].bytes if cut and cut.partitions else None
     if not largest or kept is None or kept.partition_s is None or not costs.added_a_day(case, measurement):
@@ -81,7 +83,7 @@ def _newest(case: Case, measurement: Measurement) -> float:
 
 
 def _finding(measurement: Measurement, taken: float, others: str, memory: float, fits: float) -> Finding:
-    """`fits`: the part of the present interval with which the chunks would fit."""
+    """`fits`: the share of the present chunk interval with which the chunks would fit."""
     assert measurement.retention is not None
     interval_s = measurement.retention.partition_s or 0
     return Finding(
@@ -97,6 +99,6 @@ def _finding(measurement: Measurement, taken: float, others: str, memory: float,
 
 
 def _whole(seconds: float) -> int:
-    """In whole days, hours, or minutes, whichever is the longest that fits."""
+    """The seconds rounded down to whole days, hours, or minutes, whichever is the longest unit that fits."""
     unit = next((unit for unit in (86_400, 3_600) if seconds >= unit), 60)
     return max(int(seconds // unit), 1) * unit

@@ -65,7 +65,7 @@ def small_segments(case: Case) -> Iterator[Finding]:
 
 
 def _finest(case: Case, measurement: Measurement) -> Tag | None:
-    """The column in `segmentby` with most values, if they have too few rows."""
+    """The column in `segmentby` with the most values, if its values have too few rows; otherwise None."""
     options, cut, rows = measurement.options or {}, measurement.partitioning, measurement.rows
     if options.get("timescaledb.compress") != "true" or cut is None or cut.count < 2 or rows is None:
         return None
