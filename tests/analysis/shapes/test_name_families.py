@@ -75,7 +75,7 @@ def test_a_family_may_measure_several_things():
             ["disk.sda1.free", "disk.sda2.free", "disk.sdb1.free"],
             "disk.{n}.free",
             "disk",
-            [Attribute("disk", "sda1")],
+            [Attribute("second_part", "sda1")],
         ),
     ],
 )
@@ -220,6 +220,7 @@ def test_each_name_is_in_one_family_at_most(names):
         ([f"site{n}_pump_{m}" for n in (1, 2) for m in (1, 2, 3)], {"site_number": "1", "pump_number": "1"}),
         ([f"bus.{n}.delay.mean" for n in range(101, 109)], {"bus": "101"}),
         ([f"{env}_{n}" for env in ("prod", "staging") for n in (1, 2, 3)], {"env": "prod", "second_part": "1"}),
+        ([f"metrics.{place}{n}.load" for place in ("rim", "hub") for n in (3, 4, 5)], {"second_part": "hub3"}),
         ([f"a{{b}}_{n}" for n in (1, 2, 3)], {"first_part": "1"}),
     ],
 )

@@ -29,6 +29,8 @@ _ID: Final = bson.ObjectId.from_datetime(NOW)
         {"ts": int(NOW.timestamp())},
         {"timestamp": NOW.timestamp() * 1000},
         {"_id": _ID, "v": 1},
+        {"tm": int(NOW.timestamp())},
+        {"read_time": NOW.timestamp() * 1000},
         NOW.isoformat(),
         {"text": "2026-03", "when": f"{NOW:%Y-%m-%d %H:%M}"},
         {"v": 1, "source": {"unit": 7, "read": NOW}},

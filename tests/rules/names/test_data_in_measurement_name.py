@@ -362,6 +362,12 @@ def test_families_that_differ_in_one_word_are_one_finding() -> None:
     assert len(run_rule(rule, of_four).findings) == 4
 
 
+def test_names_of_several_kinds_in_one_place_are_one_finding() -> None:
+    names = [f"stats.{name}.load" for name in ("web01", "web02", "web03", "rim4", "rim5", "rim6")]
+    (finding,) = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
+    assert finding.observed == 6
+
+
 def test_families_that_are_only_numbered_alike_are_apart() -> None:
     names = [f"{what}{n:02}" for what in ("pump", "valve") for n in range(20)]
     assert len(run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings) == 2

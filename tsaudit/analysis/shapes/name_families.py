@@ -138,7 +138,7 @@ _ENOUGH: Final = 5
 
 
 def _family(group: Sequence[NameReading]) -> NameFamily:
-    first = group[0]
+    first, read = group[0], _proposed_tags(group)
     fields = {reading.field for reading in group}
     last = "" if first.field is None else f".{first.field}" if len(fields) == 1 else ".{field}"
     measurement, field = _proposed_name(first)
@@ -146,7 +146,7 @@ def _family(group: Sequence[NameReading]) -> NameFamily:
         template=first.template + last,
         members=tuple(reading.name for reading in group),
         measurement=measurement,
-        tags=tuple(_proposed_tags(first)),
+        tags=tuple(map(Attribute, read, (text for kind, text in first.data if kind != "date"))),
         field=field,
     )
 
@@ -161,24 +161,36 @@ def _proposed_name(reading: NameReading) -> tuple[str, str | None]:
     return reading.field or "readings", None
 
 
-def _proposed_tags(reading: NameReading) -> Iterator[Attribute]:
-    """Named after what they are. A number is named after the word before it, or else after its place."""
+def _proposed_tags(group: Sequence[NameReading]) -> list[str]:
+    """Names for what varies, after what it is. A number is named after the word before it, or else after its place, and
+    so is a part of which nobody knows what it is.
+    """
+    template, data = group[0].template, group[0].data
+    places = [found.start() for found in re.finditer(r"\{\w+\}", template)]
+    if len(places) != len(data):  # The name itself contains braces.
+        places = [0] * len(data)
     seen: dict[str, int] = defaultdict(int)
-    places = [found.start() for found in re.finditer(r"\{\w+\}", reading.template)]
-    if len(places) != len(reading.data):  # The name itself contains braces.
-        places = [0] * len(reading.data)
-    varying = [(kind, text, at) for (kind, text), at in zip(reading.data, places, strict=True) if kind != "date"]
-    for position, (kind, text, at) in enumerate(varying):
-        name = (_counted(reading.template, at) or place_name(position)) if kind == "n" else kind
+    names: list[str] = []
+    for at, (kind, _), texts in zip(places, data, zip(*(one.data for one in group), strict=True), strict=True):
+        if kind == "date":
+            continue
+        counted = _counted(template, at, are_numbers=all(text.isdecimal() for _, text in texts))
+        place = len(re.findall(r"[A-Za-z0-9]+|\{\w+\}", template[:at]))
+        name = (counted or place_name(place)) if kind == "n" else kind
         seen[name] += 1
-        yield Attribute(name if seen[name] == 1 else f"{name}_{seen[name]}", text)
+        names.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
+    return names
 
 
-def _counted(template: str, at: int) -> str:
-    """What the number at this place counts, by the word before it; empty if there is none."""
+def _counted(template: str, at: int, *, are_numbers: bool) -> str:
+    """What the number at this place counts, by the word before it; empty if there is none, or it may be a name, such as
+    `edge07` in `metrics.edge07.load`.
+    """
     stem = re.search(r"([A-Za-z]+)[^A-Za-z0-9{}]*$", template[:at])
     is_part = "." in template and re.search(r"\.$", template[:at]) and re.match(r"\{n\}(\.|$)", template[at:])
-    return "" if stem is None else stem[1].lower() if is_part else f"{stem[1].lower()}_number"
+    if stem is None or (is_part and not are_numbers):
+        return ""
+    return stem[1].lower() if is_part else f"{stem[1].lower()}_number"
 
 
 _ORDINALS: Final = ("first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth")
@@ -208,8 +220,9 @@ class ParsedName:
 def parsed_names(family: NameFamily) -> Iterator[ParsedName]:
     """The data in the name of each member."""
     for group in _groups(family.members):
+        names = _proposed_tags(group)
         for reading in group:
-            tags = tuple((part.name, part.example) for part in _proposed_tags(reading))
+            tags = tuple(zip(names, (text for kind, text in reading.data if kind != "date"), strict=True))
             yield ParsedName(reading.name, tags, (reading.field or "") if family.field else "")
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import bson
 
+from tsaudit.analysis.columns.name_words import HINT, words_of
 from tsaudit.analysis.columns.time_columns import time_names
 from tsaudit.model.profile import ItemGrowth
 
@@ -53,11 +54,16 @@ def _time_of(item: Any) -> datetime | None:
     if not isinstance(item, Mapping):
         return None
     dates = (_time_of(value) for value in item.values() if isinstance(value, datetime | str))
-    counted = (_from_epoch(value) for key, value in item.items() if str(key).lower() in time_names())
+    counted = (_from_epoch(value) for key, value in item.items() if _names_time(str(key)))
     own = item.get("_id")
     created = own.generation_time if isinstance(own, bson.ObjectId) else None
     inside = (_time_of(value) for value in item.values() if isinstance(value, Mapping))
     return next((found for found in (*dates, *counted, created, *inside) if found is not None), None)
+
+
+def _names_time(key: str) -> bool:
+    """Whether a number so large is a time under this name: also under one as short as `t` or `tms`."""
+    return key.lower() in time_names() or bool(words_of(key) & HINT) or re.fullmatch("t[a-z]{0,2}", key) is not None
 
 
 _AS_TEXT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")

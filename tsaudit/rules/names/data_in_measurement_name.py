@@ -37,6 +37,7 @@ _SAME: Final = 0.5
 _MOST_LISTED: Final = 10
 """Families of one finding that are listed with their number of names."""
 _PIECES: Final = re.compile(r"(\{\w+\}|[A-Za-z0-9]+)")
+_KIND: Final = re.compile(r"\{(?!field\})\w+\}")
 _WORD: Final = re.compile(r"[A-Za-z0-9]+")
 
 
@@ -139,13 +140,15 @@ def _of_one_cause(found: Sequence[_Family]) -> list[list[int]]:
     """The positions of the families, those of one writer side by side: families that contain the same hosts or IDs, and
     at least five that differ in one word of their names, such as the application in `<application>.{host}.cpu`.
     """
-    alike: dict[object, list[int]] = defaultdict(list)
+    alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for place, (family, _) in enumerate(found):
         pieces = _PIECES.split(family.template)
         for at, word in enumerate(pieces):
             if _WORD.fullmatch(word):
                 alike["word", at, (*pieces[:at], *pieces[at + 1 :])].append(place)
-    joined = [places for places in alike.values() if len(places) >= A_LIST]
+        # Of names in one place, some look like hosts and others like numbers.
+        alike["kind", _KIND.sub("{}", family.template)].append(place)
+    joined = [places for (by, *_), places in alike.items() if len(places) >= (A_LIST if by == "word" else 2)]
     # Many writers count from 1: numbers alone do not show that it is the same one.
     first: dict[int, set[tuple[tuple[str, str], ...]]] = {}
     for place, (family, change) in enumerate(found):
