@@ -70,7 +70,8 @@ def _unit(profile: Profile, measurement: Measurement | None, asked: Sequence[tup
     kept, left_out = merge(Wanted(change, code) for (code, _, _), change in zip(asked, changes, strict=True))
     kept, fieldless = _with_a_field(profile, measurement, kept)
     kept, unknown = _handled(profile, kept)
-    findings = tuple(dict.fromkeys(finding for _, finding, _ in asked))
+    # By identity: one that is about a thousand tables would be hashed with all its changes, for each of the tables.
+    findings = tuple({id(finding): finding for _, finding, _ in asked}.values())
     return _Unit(asked[0][2].at, kept, (*left_out, *fieldless, *unknown), findings)
 
 
