@@ -587,7 +587,9 @@ class QueryRunner:
         measurement: str | None,
     ) -> str:
         connection, kept = self._connections.here(), self._prefetched.taken(fact, given)
-        with self._query_costs.statement(fact, timed=kept is None) as count, self._bounded(timeout, connection):
+        # Nothing needs to be stopped while a response is read that was received earlier.
+        limit = self._bounded(timeout, connection) if kept is None else contextlib.nullcontext()
+        with self._query_costs.statement(fact, timed=kept is None) as count, limit:
             rows = kept or connection.query(fact, timeout, given)
             held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
