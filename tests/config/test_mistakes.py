@@ -116,6 +116,12 @@ def test_nothing_is_proposed_that_would_be_rejected(wrong: str, tmp_path: Path) 
     assert "; write " not in line
 
 
+@pytest.mark.parametrize("text", ["[\t", "[\t\n", "# A comment [\n[\t"])
+def test_bracket_before_a_tab_is_the_one_that_is_open(text: str, tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r":\d: `\[` is not closed: add `\]`"):
+        load(written(tmp_path, text))
+
+
 @pytest.mark.parametrize(
     ("wrong", "answer"),
     [

@@ -114,7 +114,13 @@ def _open_bracket(text: str) -> tuple[int, str]:
             found.append((token.start_mark.line, "[" if isinstance(token, yaml.FlowSequenceStartToken) else "{"))
         elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken):
             found.pop()
-    return found[-1]
+    # The parser takes a tab after a bracket for a blank, the scanner gives up at it, before it returns the bracket.
+    return found[-1] if found else _last_bracket(LINE_END.split(text))
+
+
+def _last_bracket(lines: Sequence[str]) -> tuple[int, str]:
+    row = max(n for n, line in enumerate(lines) if "[" in line or "{" in line)
+    return row, re.findall(r"[\[{]", lines[row])[-1]
 
 
 def _tokens(text: str) -> Iterator[Any]:
