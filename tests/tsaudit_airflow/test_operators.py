@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 import socketserver
 import subprocess
 import sys
 import textwrap
 import threading
 import time
+from collections.abc import Iterator
 from contextlib import nullcontext
 from datetime import UTC, datetime, timedelta
 from email import message_from_bytes
@@ -174,12 +176,13 @@ def test_audit_when_the_configuration_is_wrong_is_one_line(folder: Path, python:
         ({"target": "metrix"}, "no target is named `metrix`, did you mean metrics"),
         ({"target": ""}, "no target is named ``"),
         ({"connections": []}, "SHOP_HOST"),
+        ({"connections": [], "python": None}, "SHOP_HOST has no value; pass it .in Airflow, by a connection"),
         ({"config": f"{folder}/none.yaml"}, "none.yaml: no such file"),
         ({"day": "someday"}, "day is 'someday'; write YYYY-MM-DD"),
         ({"day": f"{TODAY + timedelta(days=9):%Y-%m-%d}"}, "is in the future"),
     ):
         with pytest.raises(AirflowFailException, match=expected) as raised:
-            an_operator(folder, python=python, **options).execute(context_of())
+            an_operator(folder, **{"python": python} | options).execute(context_of())
         assert "\n" not in str(raised.value)
     with pytest.raises(AirflowFailException, match="nowhere/python cannot be started"):
         an_operator(folder, python="/nowhere/python").execute(context_of())
@@ -335,6 +338,25 @@ def test_configuration_of_the_page_when_its_connections_exist(folder: Path, monk
     monkeypatch.setenv("AIRFLOW_CONN_AUDITS", json.dumps(shop | {"schema": "audits"}))
     listed = TargetsOperator(task_id="t", config=f"{folder}/page.yaml", connections=["shop", "audits"])
     assert listed.execute({}) == ["shop"]
+
+
+def test_commands_of_the_page_add_connections_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
+    found: dict[str, str] = {}
+    for line in re.findall(r"^airflow connections add (.*)$", PAGE.replace("\\\n", ""), re.MULTILINE):
+        name, *options = shlex.split(line)
+        given = {key.removeprefix("--").replace("-", "_"): text for key, text in batched(options)}
+        fields = {key if key == "conn_type" else key.removeprefix("conn_"): text for key, text in given.items()}
+        monkeypatch.setattr(AuditHook, "get_connection", lambda self, name, has=fields: Connection(conn_id=name, **has))
+        found |= AuditHook(name).variables()
+    assert (found["SHOP_URL"], found["PLANT_URL"]) == (
+        "postgresql://tsaudit:%24SHOP_PASSWORD@db.example.com/shop",
+        "duckdb:////data/plant.duckdb",
+    )
+
+
+def batched(options: list[str]) -> Iterator[tuple[str, str]]:
+    """Each option with its value."""
+    return zip(options[::2], options[1::2], strict=True)
 
 
 def test_asset_when_named_twice_has_one_uri() -> None:

@@ -61,7 +61,7 @@ def unset(name: str) -> str:
 
 def not_passed(name: str) -> str:
     """The message about a reference whose variable does not exist, if a program passes the variables."""
-    return f"the variable {name} has no value; set it where this program gets its variables, or write the value here"
+    return f"the variable {name} has no value; pass it (in Airflow, by a connection in `connections`), or export it"
 
 
 def no_target(name: str, known: Collection[str]) -> str:
