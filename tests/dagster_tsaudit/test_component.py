@@ -12,9 +12,12 @@ import pytest
 import yaml
 from dagster.components.testing import create_defs_folder_sandbox
 from dagster.components.testing.test_cases import TestTranslationBatched
+from dagster_shared.yaml_utils import load_run_config_yaml
 
 from dagster_tsaudit import AuditComponent
+from dagster_tsaudit.days import audited_days
 from dagster_tsaudit.names import encode
+from dagster_tsaudit.plan import AuditConfig
 from dagster_tsaudit.scaffold import AuditScaffoldParams
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
@@ -95,6 +98,16 @@ def test_the_documented_translation_applies_to_checks_and_job_too(granularity: s
     assert (audit.group_name, audit.tags["engine"], audit.owners) == (f"audits_{group}", "duckdb", ["team:default"])
     assert {check.asset_key for check in definitions.resolve_asset_graph().asset_check_keys} == {key}
     assert definitions.resolve_job_def("audit_shop").asset_layer.executable_asset_keys == {key}
+
+
+def test_the_documented_days_fit_the_component_that_the_steps_add() -> None:
+    page = (ROOT / "docs" / "dagster.md").read_text()
+    (name,) = set(re.findall(r"dg scaffold defs dagster_tsaudit.AuditComponent (\w+)", page))
+    config = load_run_config_yaml(page.split("### Past days")[1].split("```yaml\n")[1].split("```")[0])
+    job = definitions_from({"target": TARGET, "name": name}).resolve_job_def(f"audit_{name}")
+    ((_, op),) = config["ops"].items()
+    assert dg.validate_run_config(job, config)
+    assert len(list(audited_days(AuditConfig(days=op["config"]["days"])))) == 31
 
 
 @pytest.mark.parametrize(
