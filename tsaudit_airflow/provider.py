@@ -37,12 +37,14 @@ def get_provider_info() -> dict[str, Any]:
                 "ui-field-behaviour": {
                     "hidden-fields": [],
                     "relabeling": {"host": "Host, address, or file", "schema": "Database"},
-                    "placeholders": {"host": "db.example.com, or https://influx.example.com:8086?org=acme"},
+                    "placeholders": {
+                        "host": "db.example.com, https://influx.example.com:8086?org=acme, or /data/plant.duckdb"
+                    },
                 },
                 "conn-fields": {
                     "engine": {
                         "label": "Engine",
-                        "description": "The `engine` of the target in tsaudit.yaml.",
+                        "description": "The engine of the target, as in tsaudit.yaml.",
                         "schema": {"type": ["string", "null"], "enum": _ENGINES},
                     },
                     "token": {

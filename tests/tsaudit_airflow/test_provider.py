@@ -42,6 +42,10 @@ def test_form_when_a_connection_is_added_has_what_tsaudit_needs() -> None:
     assert (form.standard_fields.url_schema.title, form.standard_fields.url_schema.hidden) == ("Database", False)
     assert form.extra_fields is not None
     assert set(form.extra_fields) == {"engine", "token"}
+    # The form shows them as they are, not as Markdown.
+    assert not [one for one in form.extra_fields.values() if "`" in one["description"]]
+    assert form.standard_fields.host is not None
+    assert {text[0] for text in str(form.standard_fields.host.placeholder).split(", or ")} >= {"/"}
     assert ProvidersManagerTaskRuntime().hooks["tsaudit"]
 
 
