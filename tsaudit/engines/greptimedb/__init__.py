@@ -51,8 +51,8 @@ class Greptimedb(Engine):
     total_falls_short = 0.05
     parameters = {
         "catalog": "which of the server's catalogs to read: `statistics`, or the other tables of information_schema",
-        "instants": "those columns whose values are times",
-        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+        "instants": "the columns whose values are times",
+        "measurement": "in files about all measurements: the measurement to query, if each needs its own statement",
     }
     failures = {
         "region": Failure(

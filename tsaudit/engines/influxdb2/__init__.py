@@ -51,9 +51,9 @@ class Influxdb2(InfluxEngine):
         "org": "the organization that the address names; empty for the token's own",
         "org_id": "the organization of the bucket",
         "bucket_id": "the bucket",
-        "dbrp": "what InfluxQL calls the bucket: `database`, `policy`, and whether that is its `default`",
+        "dbrp": "the bucket's names in InfluxQL: `database`, `policy`, and whether the policy is the `default`",
         "several": "the names of measurements to query together; empty: only `measurement`",
-        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+        "measurement": "in files about all measurements: the measurement to query, if each needs its own statement",
     }
 
     def connect(

@@ -86,10 +86,10 @@ class Mongodb(Engine):
         remove=(r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",),
     )
     parameters = {
-        "random": "whether to choose by chance; else the first ones are read",
-        "viewless": "whether buckets are read of the collection itself; else of `system.buckets`",
-        "whole": "whether all that the server says is wanted: some cannot leave parts of it out",
-        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+        "random": "whether to select at random; otherwise, the first ones are read",
+        "viewless": "whether to read buckets from the collection itself; otherwise from `system.buckets`",
+        "whole": "whether to request everything that the server reports: some servers cannot leave out parts of it",
+        "measurement": "in files about all measurements: the measurement to query, if each needs its own statement",
     }
     own_guidelines = frozenset({"B2", "C7", "E8", "H2", "H3", "H4", "H6"})
     not_applicable = {

@@ -62,7 +62,7 @@ class Timestream(Engine):
         ),
     )
     parameters = {
-        "measurement": "in files about all measurements: the one asked about, where each takes a statement",
+        "measurement": "in files about all measurements: the measurement to query, if each needs its own statement",
     }
     own_guidelines = frozenset({"B2", "C4", "D8", "F4", "G1", "G2", "G3", "G4", "G5", "G6", "G7"})
     not_applicable = {

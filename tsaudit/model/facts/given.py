@@ -103,14 +103,17 @@ class OfTimeExtents(OfMeasurement):
 class OfSeriesListing(OfMeasurement):
     """`series_listing`."""
 
-    limit: int = field(metadata=_is("maximum number of tag sets to return; one more than may be used"))
+    limit: int = field(
+        metadata=_is("maximum number of tag sets to return; one more than is used, to detect that there are more")
+    )
     partial_scan: TablePart | None = field(
         metadata=_is("the part to list: `newest`, `rows`, and `percent` of pages; None for all rows of the window")
     )
     singly: bool = field(
         default=False,
         metadata=_is(
-            "the values of each tag are wanted by themselves, from an index, at most `limit` of each: a column a batch"
+            "whether to list the values of each tag separately, from an index, at most `limit` of each, with one "
+            "column per batch"
         ),
     )
 
@@ -133,7 +136,7 @@ class OfRowSample(OfMeasurement):
     longest: int = field(metadata=_is("number of characters to return of a long string"))
     limit: int = field(metadata=_is("maximum number of rows to return"))
     series: Sequence[Mapping[str, str | None]] = field(
-        default=(), metadata=_is("tag sets, each by tag, whose rows are wanted; empty for all series")
+        default=(), metadata=_is("tag sets, each by tag, whose rows to return; empty for all series")
     )
     partial_scan: TablePart | None = field(
         default=None,
@@ -147,9 +150,9 @@ class OfRowSlice(OfMeasurement):
 
     limit: int = field(metadata=_is("maximum number of rows to return"))
     within: Sequence[Mapping[str, str | None]] = field(
-        default=(), metadata=_is("the values of some tags, each by tag, whose rows are wanted; empty for all rows")
+        default=(), metadata=_is("the values of some tags, each by tag, whose rows to return; empty for all rows")
     )
-    newest: bool = field(default=False, metadata=_is("whether the newest rows are wanted first"))
+    newest: bool = field(default=False, metadata=_is("whether to return the newest rows first"))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -158,8 +161,8 @@ class OfNullCounts(OfMeasurement):
 
     later: Literal["by index", "by scan"] | None = field(
         metadata=_is(
-            "a last column is wanted that says whether rows lie at or after `end`: looked up by an index on the time, "
-            "or seen in the same scan; None: not wanted"
+            "how to find out whether there are rows at or after `end`, which an additional last column says: by an "
+            "index on the time, or in the same scan; None: no such column"
         )
     )
 

@@ -29,21 +29,22 @@ OF_DATABASES: Final = (
         Scope.TARGET,
         CostLevel.METADATA,
         ("kind", "name", "database", "value"),
-        "what the server says of itself, as far as the user may see it: rows of the kind `setting` with limits as they "
-        "are set (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; PostgreSQL's "
-        "own names), `counter` with points of a database since the start (`points_written`, `points_dropped`, "
-        "`points_failed`), with what failed on the server (`continuous_queries_failed`, `subscriptions_failed`, "
-        "`server_errors`, `compactions_failed`, `flushes_failed`, `writes_rejected`, `writes_delayed`, "
-        "`queries_out_of_memory`), with what it has open of a setting of the same name (`open_files`, `connections`), "
-        "or with the age of its oldest transaction (`transaction_age`), `failure` with what fails at "
-        "present and how often it has, and one of the kind `started` with the time of the start in seconds since 1970",
+        "what the server reports about itself, as far as the user may read it: rows of the kind `setting` with "
+        "configured limits (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; "
+        "PostgreSQL's own names), `counter` with the points of a database since the server started (`points_written`, "
+        "`points_dropped`, `points_failed`), with the failures of the server (`continuous_queries_failed`, "
+        "`subscriptions_failed`, `server_errors`, `compactions_failed`, `flushes_failed`, `writes_rejected`, "
+        "`writes_delayed`, `queries_out_of_memory`), with the number of what it has open, for the settings of the same "
+        "name (`open_files`, `connections`), or with the age of its oldest transaction (`transaction_age`), `failure` "
+        "with what fails at present and how often it has failed, and one row of the kind `started` with the time of "
+        "the start in seconds since 1970",
     ),
     Fact(
         "server_counters",
         Scope.TARGET,
         CostLevel.METADATA,
         ("kind", "name", "database", "value"),
-        "the counters of `server_status`, and when they began, where the server tells nothing else of itself",
+        "the counters of `server_status`, and when they began, for servers that report nothing else about themselves",
         derived_from=("server_status",),
     ),
     Fact(
@@ -142,9 +143,9 @@ OF_DATABASES: Final = (
             "analysed_at",
             "changed_ratio",
         ),
-        "the engine's own statistics on each column of the named measurements: distinct values (at_least if "
-        "only from part of the rows), share of nulls, common values as a JSON list; the maximum number of "
-        "rows used, when, and rows written since then as a share; None for what is not known",
+        "the engine's own statistics on each column of the named measurements: distinct values (at_least if only from "
+        "part of the rows), share of nulls, common values as a JSON list; the maximum number of rows they are based "
+        "on, when they were computed, and the share of rows written since then; None for what is not known",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -190,14 +191,13 @@ OF_DATABASES: Final = (
             "scans",
             "counted_since",
         ),
-        "indexes, a row for each column in one; column None for an expression, or for one with an unusual "
-        "order (operator class, collation); is_constraint if a primary key or a unique constraint needs it; "
-        "scans None if uses are not counted, otherwise the number of uses since; an engine that may have "
-        "unfinished indexes that no query uses adds a column `is_valid`, one that sorts columns in "
-        "several ways `sorting`: desc, desc nulls last, or nulls first, empty for ascending, one with indexes of "
-        "ranges of pages `rows_read`: the rows of the pages that they led to, one that counts what it reads for "
-        "writes `is_as_old`, true if the index was written with all rows since then, and one whose indexes remove old "
-        "documents `expires_s`",
+        "indexes, one row for each of their columns; column None for an expression, or for one with an unusual order "
+        "(operator class, collation); is_constraint if a primary key or a unique constraint needs it; scans None if "
+        "uses are not counted, otherwise the number of uses since `counted_since`; an engine that may have unfinished "
+        "indexes that no query uses adds a column `is_valid`, one that sorts columns in several ways `sorting`: desc, "
+        "desc nulls last, or nulls first, empty for ascending, one with indexes of page ranges `rows_read`: the rows "
+        "on the pages that they led to, one that also counts the use of indexes by writes `is_as_old`, true if the "
+        "index has existed since `counted_since`, and one whose indexes remove old documents `expires_s`",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -215,13 +215,13 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         CostLevel.METADATA,
         ("measurement", "kind", "name", "value"),
-        "what the server counts of each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the whole "
-        "table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds since "
-        "1970, `figure` (`live_rows`, `dead_rows`; `heap_bytes`, those of the rows alone; `columns_used`, dropped ones "
-        "included; `vacuumed`, in seconds since 1970), and by column `order` with how far rows lie in its order, 0 to "
-        "1, `width` with its mean bytes in a row, `common` with the share of the rows that have its most common "
-        "value, or null, and `id` and `id_limit` with the last ID that its sequence gave and the highest one that the "
-        "sequence and the column's type allow; what is not known has no row",
+        "what the server counts for each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the "
+        "whole table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds "
+        "since 1970, `figure` (`live_rows`, `dead_rows`; `heap_bytes`, without indexes; `columns_used`, including "
+        "dropped ones; `vacuumed`, in seconds since 1970), and by column `order` with how far rows lie in its order, 0 "
+        "to 1, `width` with its mean bytes in a row, `common` with the share of the rows that have its most common "
+        "value, or null, and `id` and `id_limit` with the last ID that its sequence returned and the highest ID that "
+        "the sequence and the column's type allow; what is not known has no row",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -229,7 +229,8 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         CostLevel.METADATA,
         ("measurement", "index", "scans", "counted_since"),
-        "how often each index was used since, if that needs a separate permission; otherwise it is in `indexes`",
+        "how often each index was used since `counted_since`, if that needs a separate permission; otherwise it is in "
+        "`indexes`",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -237,7 +238,8 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         CostLevel.METADATA,
         ("measurement", "reads", "writes", "counted_since"),
-        "operations on each measurement since, by the connected server; one without a row had none",
+        "operations on each measurement since `counted_since`, as counted by the connected server; a measurement "
+        "without a row had none",
         asked_with=OfMeasurements,
     ),
     Fact(
@@ -245,26 +247,26 @@ OF_DATABASES: Final = (
         Scope.DATABASE,
         CostLevel.METADATA,
         ("data_bytes", "index_bytes", "disk_used_bytes", "disk_bytes"),
-        "bytes of the database, the bytes used on its file system, and the size of that",
+        "bytes of the database, the bytes used on its file system, and the size of that file system",
     ),
     Fact(
         "database_bytes",
         Scope.DATABASE,
         CostLevel.METADATA,
         ("data_bytes", "index_bytes"),
-        "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes "
-        "None if not reported; an engine with shards adds the columns `shards`, how many there are, and "
-        "`shard_series`, a series counted in each shard that has it, None if not reported",
+        "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes None if "
+        "not reported; an engine with shards adds the columns `shards`, their number, and `shard_series`, the sum of "
+        "the series in each shard, None if not reported",
     ),
     Fact(
         "kept_points",
         Scope.DATABASE,
         CostLevel.INDEX,
         ("measurement", "first", "last", "accepted", "overwritten"),
-        "points that the server accepted since its start for one part of the database, the newest that is not too "
-        "large, and how many of them, at least, others with the same tags and time replaced; the beginning and the end "
-        "of the part, in UTC; measurement: the one that nearly all rows are of, empty if there is none; no row if this "
-        "is not known",
+        "points that the server accepted since its start for one part of the database (the newest that is not too "
+        "large), and the minimum number of them that others with the same tags and time replaced; the beginning and "
+        "the end of the part, in UTC; measurement: the one that nearly all rows belong to, empty if there is none; no "
+        "row if this is not known",
     ),
     Fact(
         "stored_bytes",

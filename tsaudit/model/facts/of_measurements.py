@@ -153,7 +153,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         CostLevel.SCAN,
         (),
-        "the number of series read in which each field's values arrive at even intervals, and at uneven ones",
+        "the number of series read in which each field's values arrive at regular intervals, and irregularly",
         derived_from=("row_sample",),
     ),
     Fact(
@@ -161,7 +161,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         CostLevel.SCAN,
         (),
-        "hashes of the tag sets and times of a few points, the same few in measurements with the same points",
+        "hashes of the tag sets and times of a few points, which are the same in measurements with the same points",
         derived_from=("row_sample",),
     ),
     Fact(
@@ -185,7 +185,7 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         CostLevel.SCAN,
         (),
-        "how far fields with times are before the time of their rows",
+        "how much earlier the times in fields are than the times of their rows",
         derived_from=("row_sample",),
     ),
     Fact(
