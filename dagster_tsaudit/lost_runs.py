@@ -116,4 +116,4 @@ def _end(store: "Store", plan: AssetPlan, instance: dg.DagsterInstance, run: dg.
 
     # The leases that the run held are released at once, so that the run that repeats it need not wait.
     lease.release_all(store, [lease.identity_of_run(run.run_id, step.name) for step in plan.steps])
-    instance.report_run_failed(run, "its process was lost: it showed no sign of life")
+    instance.report_run_failed(run, "its process was lost: it sent no heartbeat")

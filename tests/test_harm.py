@@ -206,7 +206,7 @@ def test_limit_of_which_the_rate_is_not_known_says_so() -> None:
     near = impact(Currency.LIMIT, 9, whole=10, unit="columns", per_day=None)
     assert (
         of(priced(near))[0].consequence
-        == "What goes beyond 10 columns is rejected. When it is reached is not known yet."
+        == "Anything beyond 10 columns is rejected. When it is reached is not known yet."
     )
 
 

@@ -111,7 +111,7 @@ def test_message_when_not_taken_waits_and_shows_no_secret(
     history.audit(found(1))
     report = history.send()
     (line,) = report.errors
-    assert line.startswith("apprise: JSON did not take the message to `default`: ")
+    assert line.startswith("apprise: JSON did not accept the message to `default`: ")
     assert "error=500" in line
     assert (report.sent, report.waiting) == (0, 1)
     with caplog.at_level(logging.DEBUG):
@@ -229,7 +229,7 @@ def test_owner_when_unknown_is_a_mistake_in_the_file(tmp_path: Path) -> None:
         config_file.load(file)
     assert str(caught.value) == f"{file}:8: notifiers.mail.wbe: there is no owner `wbe`, did you mean web?"
     file.write_text("\n".join([*lines, *mail[:-1], "    web: json://y", "  other: {use: aprise}"]))
-    with pytest.raises(config_file.ConfigError, match="brings a notifier `aprise`, did you mean apprise"):
+    with pytest.raises(config_file.ConfigError, match="provides a notifier `aprise`, did you mean apprise"):
         config_file.load(file)
 
 

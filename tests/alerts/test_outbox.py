@@ -134,9 +134,8 @@ def test_what_the_audit_no_longer_finds_does_not_lead_while_it_waits_for_its_end
         history.send()
         titles.append(slack.messages[0].text.splitlines()[0])
         if not left:
-            assert "Not found anymore, and resolved if that stays so: CAR001 `main/table_1.host`" in str(
-                slack.messages[0].blocks
-            )
+            said = "No longer found, and resolved if the next audits do not find them either"
+            assert f"{said}: CAR001 `main/table_1.host`" in str(slack.messages[0].blocks)
     assert titles == [
         "🟠 Warning: demo, 1 open incident",
         "🟢 demo: 1 open incident not found anymore",

@@ -98,7 +98,7 @@ def test_taken_back_it_is_undone_and_can_be_given_again(history: History, slack:
         message.take_back("zzz", ANN)
         assert read_and_send(history) == ReactionReport(asked=1, undone=1)
         assert said(history) == []
-    assert ":zzz: was taken back. No longer muted: 1 incident." in slack.messages[-1].text
+    assert ":zzz: was removed. No longer muted: 1 incident." in slack.messages[-1].text
     assert len(slack.messages) == 5
 
 

@@ -235,7 +235,7 @@ def test_what_is_refused_as_plain_text_too_fails_the_run(many: History, slack: S
     report = many.send()
     assert (report.sent, report.failed) == (5, 1)
     assert report.errors == (
-        "the message about t0 to `default` was not taken: Slack rejected the message (invalid_blocks)",
+        "the message about t0 to `default` was not accepted: Slack rejected the message (invalid_blocks)",
     )
     assert states(many.store)[0] == ("alert", "failed")
 

@@ -320,12 +320,12 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
         (["--add"], "there is no tsaudit.yaml to add to; leave out `--add`"),
         (["--add", "--force"], "pass only one of them"),
         (["--url", "oracle://db/x"], "no engine has addresses that begin with oracle://, only with duckdb, http"),
-        (["--url", "db:x"], "db:x is neither a file that is there nor an address such as db7:8086"),
+        (["--url", "db:x"], "db:x is neither an existing file nor an address such as db7:8086"),
         (["--url", "metrics.db"], "nothing that tsaudit knows responds at metrics.db"),
         (["--url", "localhost:8087"], "nothing that tsaudit knows responds at localhost:8087; name the engine with"),
         (["--url", "https://db:1"], "nothing that tsaudit knows responds at db:1; name the engine with `--engine`"),
-        (["--url", "me:hunter2@:x"], "Invalid value for --url: :x is neither a file that is there nor an address"),
-        (["--host", "db:x"], "db:x is neither a file that is there nor an address such as db7:8086"),
+        (["--url", "me:hunter2@:x"], "Invalid value for --url: :x is neither an existing file nor an address"),
+        (["--host", "db:x"], "db:x is neither an existing file nor an address such as db7:8086"),
         (
             ["--engine", "influx", "--url", "x"],
             "`influx` is not supported, did you mean influxdb1 or influxdb2 or influxdb3?",
@@ -523,7 +523,7 @@ def test_init_adds_to_a_file_and_keeps_the_rest(empty_folder: Path) -> None:
     Path("tsaudit.yaml").chmod(0o640)
     with sqlite3.connect(empty_folder / "shop.db") as connection:
         connection.execute("create table t (x)")
-    assert "tsaudit.yaml has every database that was found; nothing was added" in init("--add").stdout
+    assert "tsaudit.yaml already has every database that was found; nothing was added" in init("--add").stdout
     assert Path("tsaudit.yaml").read_text() == MINE
 
     done = init("--add", "--url", "postgres://db7/shop")
@@ -606,7 +606,7 @@ def test_init_says_what_it_could_not_connect_to(monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setattr(module, "_tried", TRIED)
     done = init("--engine", "influxdb1", "--url", "http://127.0.0.1:1", "--name", "metrics")
     assert done.exit_code == Exit.OK
-    assert done.stderr.startswith("warning: metrics is in the file, but could not be connected to: ")
+    assert done.stderr.startswith("warning: metrics was added, but connecting to it failed: ")
     assert [t.name for t in written().targets] == ["metrics"]
 
 
@@ -666,7 +666,7 @@ def test_init_adds_to_what_it_has_written(empty_folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        ("targets: [{name: a, engine: sqlite, url: 'sqlite:///a.db'}]", "is no list with a `-` before each target"),
+        ("targets: [{name: a, engine: sqlite, url: 'sqlite:///a.db'}]", "is not a list with a `-` before each target"),
         ("targets:\n  - {name: a, engine: nosql, url: x}\n", "tsaudit.yaml:2"),
         ("targets: [", "tsaudit.yaml:1"),
     ],

@@ -193,7 +193,7 @@ def costing(currency: Currency, now: float, per_day: float = 0.0) -> Finding:
         (
             costing(Currency.READS, 3e9),
             costing(Currency.READS, 9e9),
-            "covers up to 4,500,000,000 rows read in vain a day, now 9,000,000,000 rows read in vain a day",
+            "covers up to 4,500,000,000 rows read unnecessarily a day, now 9,000,000,000 rows read unnecessarily a day",
         ),
         # As fast as it was; then faster.
         (costing(Currency.BYTES, 20e6, 1e6), costing(Currency.BYTES, 80e6, 1e6), ""),

@@ -162,7 +162,7 @@ def test_refused_notice_is_given_up_and_made_anew_by_the_next_audit(history: His
     audited(history, 0, a_finding())
     report = told(history)
     assert (report.failed, report.waiting) == (1, 0)
-    assert report.errors == ("the message about demo to `default` was not taken: pager: too long",)
+    assert report.errors == ("the message about demo to `default` was not accepted: pager: too long",)
     audited(history, 1, a_finding())
     assert told(history).errors == ()
     assert [n.kind for n in pager.GOT] == ["alert"]
@@ -255,7 +255,7 @@ def test_notifier_that_needs_nothing_has_nothing_behind_it(pager: Any, tmp_path:
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("pagr", "notifiers.pagr: no installed package brings a notifier of that name, did you mean pager?"),
+        ("pagr", "notifiers.pagr: no installed package provides a notifier of that name, did you mean pager?"),
         ("slack", "notifiers.slack: Slack is set up under `slack:`"),
     ],
 )

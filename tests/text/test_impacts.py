@@ -26,8 +26,8 @@ def test_a_mechanism_ends_or_has_ended(days_left: float | None, expected: str) -
     ("is_enforced", "expected"),
     [
         (True, "It ended 3 days ago: since then, rows have been rejected."),
-        (None, "It ended 3 days ago: since then, rows have been rejected, unless somebody made room for them."),
-        (False, "It ended 3 days ago: since then, rows have landed where they do not belong."),
+        (None, "It ended 3 days ago: since then, rows have been rejected, unless a partition for them was created."),
+        (False, "It ended 3 days ago: since then, rows have gone to the wrong partition."),
     ],
 )
 def test_what_has_ended_is_told_in_the_past(is_enforced: bool | None, expected: str) -> None:
@@ -38,17 +38,17 @@ def test_what_has_ended_is_told_in_the_past(is_enforced: bool | None, expected: 
 @pytest.mark.parametrize(
     ("days_left", "reason", "consequence"),
     [
-        (None, "80% of the limit", "What goes beyond 100 series is rejected."),
-        (0.0, "80% of the limit, reached", "What goes beyond 100 series is rejected."),
+        (None, "80% of the limit", "Anything beyond 100 series is rejected."),
+        (0.0, "80% of the limit, reached", "Anything beyond 100 series is rejected."),
         (
             0.4,
             "80% of the limit, reached in less than a day",
-            "In less than a day, what goes beyond 100 series is rejected.",
+            "In less than a day, anything beyond 100 series is rejected.",
         ),
         (
             12.0,
             "80% of the limit, reached in about 12 days",
-            "In about 12 days, what goes beyond 100 series is rejected.",
+            "In about 12 days, anything beyond 100 series is rejected.",
         ),
     ],
 )

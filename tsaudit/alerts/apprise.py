@@ -43,7 +43,7 @@ class Apprise(Notifier):
         except ImportError as error:
             raise SetupError("it needs Apprise: pip install 'tsaudit[apprise]'") from error
         if DEFAULT not in settings:
-            raise SetupError("there is no address for `default`, the owner of what has no other")
+            raise SetupError("there is no address for `default`, the owner of everything without another owner")
         self._apprise = apprise
         self._addresses = dict(settings)
         self._services: dict[str, Any] = {}
@@ -74,7 +74,8 @@ class Apprise(Notifier):
             )
         if not is_sent:
             reason = _without(self._addresses.values(), lines[-1]) if lines else "Apprise gives no reason"
-            raise NotifyError(f"{service.service_name} did not take the message to `{owner}`: {printable(reason, 300)}")
+            said = f"{service.service_name} did not accept the message to `{owner}`"
+            raise NotifyError(f"{said}: {printable(reason, 300)}")
 
 
 def _type(notice: Notice) -> str:

@@ -232,7 +232,7 @@ def _footer(
         blocks.append(small(f"and {some}: {where}"))
     if absent:
         named = _listed([_named(one) for one in absent])
-        blocks.append(small(f"Not found anymore, and resolved if that stays so: {named}"))
+        blocks.append(small(f"No longer found, and resolved if the next audits do not find them either: {named}"))
     if closed:
         blocks.append(small(f"No longer open: {_listed([f'{_named(c.incident)} {plain(c.how, 40)}' for c in closed])}"))
     return blocks

@@ -63,7 +63,7 @@ def plug_in(name: str, settings: Mapping[str, SecretStr]) -> Notifier:
             raise SetupError(str(problem))
     one = next((found for found in loaded if found.name == kind), None)
     if one is None:
-        raise SetupError(f"no installed package brings the notifier `{kind}`")
+        raise SetupError(f"no installed package provides the notifier `{kind}`")
     try:
         if not callable(one.value):
             raise TypeError(f"expected a class or function, got {type(one.value).__name__}")

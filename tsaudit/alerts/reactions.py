@@ -350,7 +350,7 @@ def confirm_decided(
 
 def confirm_undone(reaction: StoredReaction, name: str, some: Sequence[Incident]) -> Message:
     """The reply when a reaction was removed."""
-    title = f":{name}: was taken back. No longer {decisions.DONE[reaction.kind]}: {many(len(some), 'incident')}."
+    title = f":{name}: was removed. No longer {decisions.DONE[reaction.kind]}: {many(len(some), 'incident')}."
     return _in_paragraphs([[title, *_listed(some)]])
 
 

@@ -373,7 +373,7 @@ class _Attempt:
         self._record_result(DeliveryState.FAILED, error=str(error))
         self.sender.counts["failed"] += 1
         target = deliveries.split_thread(self.delivery.thread)[1] or "the digest"
-        self.sender.errors[f"the message about {target} to `{self.owner}` was not taken: {error}"] = None
+        self.sender.errors[f"the message about {target} to `{self.owner}` was not accepted: {error}"] = None
 
     def _record_result(
         self, state: DeliveryState, *, error: str | None = None, place: MessagePlace | None = None

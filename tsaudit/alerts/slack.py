@@ -105,7 +105,7 @@ class BotToken(Notifier):
         # Slack leaves the key out if the message has no reactions.
         given = message.get("reactions", []) if isinstance(message, dict) else None
         if not isinstance(given, list) or not all(map(_is_reaction, given)):
-            raise _odd(found, "with reactions of another form")
+            raise _odd(found, "with reactions in an unexpected format")
         people: dict[str, tuple[str, ...]] = {}
         for one in given:
             # `thumbsup::skin-tone-2` is the same reaction.

@@ -63,7 +63,7 @@ def read(file: Path) -> Existing:
     root = yaml.compose(text, yaml.SafeLoader)
     found = [value for key, value in root.value if key.value == "targets"] if isinstance(root, yaml.MappingNode) else []
     if not found or not isinstance(found[0], yaml.SequenceNode) or found[0].flow_style or not found[0].value:
-        raise click.UsageError(f"`targets:` in {file} is no list with a `-` before each target; add the target by hand")
+        raise click.UsageError(f"`targets:` in {file} is not a list with a `-` before each target; add it by hand")
     lines = text.splitlines(keepends=True)
     if not lines[-1].endswith("\n"):
         lines[-1] += "\n"

@@ -173,7 +173,7 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
 
 def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
     if not found["complete"] and not found["not_evaluated"] and not found["error"]:
-        yield "  incomplete: not everything was measured, though no rule lacked it; the report lists the gaps"
+        yield "  incomplete: not everything was measured, but no rule needed it; the report lists the gaps"
     causes = not_evaluated(found)
     for reason, codes in list(causes.items())[: None if everything else _CAUSES]:
         text = f"{'unknown':8}  {', '.join(codes)}: {reason}"

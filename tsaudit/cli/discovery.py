@@ -80,7 +80,7 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
         if found := _file(path):
             place = path.relative_to(root) if path.is_relative_to(root) else path
             return found.engine, f"{_scheme(found.url)}:///{place}"
-        raise LookupError(f"{text} is no DuckDB or SQLite file")
+        raise LookupError(f"{text} is not a DuckDB or SQLite file")
     scheme, separator, rest = text.partition("://")
     by_scheme: dict[str, list[Engine]] = {}
     for engine in ENGINES.values():
@@ -117,7 +117,7 @@ def host_and_port(text: str) -> tuple[str, int | None]:
         host, port = None, None
     if not host:
         shown = text.removeprefix("//").rpartition("@")[2]
-        raise LookupError(f"{shown} is neither a file that is there nor an address such as db7:8086")
+        raise LookupError(f"{shown} is neither an existing file nor an address such as db7:8086")
     return host, port
 
 

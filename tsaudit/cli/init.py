@@ -201,14 +201,14 @@ def _say(file: Path, found: list[FoundTarget], *, config: str | None, added: boo
     if found:
         show.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
     else:
-        show.line(f"{file} has every database that was found; nothing was added")
+        show.line(f"{file} already has every database that was found; nothing was added")
     for one in found:
         show.line(f"  {one.name}: {_described(one)}")
         if one.variable:
             what = "a token that can read the databases" if one.has_token else "the password"
             show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
         if one.problem:
-            show.warning(f"{one.name} is in the file, but could not be connected to: {one.problem}")
+            show.warning(f"{one.name} was added, but connecting to it failed: {one.problem}")
     if tables := sum(len(one.columns) for one in found):
         show.line(
             f"the roles of columns in {many(tables, 'table')} are a guess: confirm them below `columns` in {file}"

@@ -65,7 +65,7 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
         return
     _print(chosen, others, result)
     if muted_plans or muted_others:
-        show.line("Muted: nobody is asked to do what follows.")
+        show.line("Muted, so no action is requested:")
         show.line()
         _print(muted_plans, muted_others, muted)
     if not is_found:

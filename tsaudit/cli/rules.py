@@ -13,7 +13,7 @@ from tsaudit.text import in_full
 if TYPE_CHECKING:
     from tsaudit.cli.rule_texts import RuleText
 
-_AT_MOST: Final = "at most: the highest severity of a rule's findings. What a finding costs decides which one it has."
+_AT_MOST: Final = "at most: the highest severity of a rule's findings. The severity depends on what a finding costs."
 
 
 @click.command()

@@ -143,7 +143,7 @@ def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
             yield ("notifiers", name), "Slack is set up under `slack:`"
         elif kind not in known:
             said = "of that name" if kind == name else f"`{kind}`"
-            yield ("notifiers", name), f"no installed package brings a notifier {said}{nearest(str(kind), known)}"
+            yield ("notifiers", name), f"no installed package provides a notifier {said}{nearest(str(kind), known)}"
         elif kind == APPRISE and isinstance(about, dict):
             for owner in about.keys() - {*_owners(data), USE}:
                 yield ("notifiers", name, owner), f"there is no owner `{owner}`{nearest(str(owner), _owners(data))}"

@@ -42,7 +42,7 @@ def _cause(lines: Sequence[str], at: Any, opened: Any, said: str, text: str) -> 
     if re.match(r" *[^\S ]", line):
         return at.line, NO_SPACES
     if "escape" in said:
-        return at.line, "in double quotes, a backslash has a meaning of its own; use single quotes around text with one"
+        return at.line, "in double quotes, a backslash has a special meaning; use single quotes around text with one"
     if "quoted" in said:
         return _open_quote(lines, opened.line, opened.column)
     for row, column in ((at.line, at.column), (opened.line, opened.column)):

@@ -41,7 +41,7 @@ _AMOUNTS: Final = {
     Currency.SERIES: "avoidable series",
     Currency.BYTES: "bytes that could be saved in a year",
     Currency.MONEY: "dollars a month that could be saved",
-    Currency.READS: "rows read in vain a day",
+    Currency.READS: "rows read unnecessarily a day",
 }
 """Costs whose amounts can be compared, with their units. Other costs have no amount, or the same amount as the observed
 figure.

@@ -29,7 +29,7 @@ class Currency(enum.StrEnum):
     MONEY = "avoidable dollars a month"
     MECHANISM = "a mechanism that fails"
     ANSWERS = "wrong answers"
-    READS = "rows read in vain a day"
+    READS = "rows read unnecessarily a day"
 
 
 @dataclass(frozen=True, slots=True)

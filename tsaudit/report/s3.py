@@ -43,7 +43,7 @@ class S3Storage:
         kind = CONTENT_TYPES.get(PurePosixPath(path).suffix, "application/octet-stream")
         answer = self._client.put_object(Bucket=self._bucket, Key=self._key(path), Body=data, ContentType=kind)
         if not answer.get("ETag"):
-            raise ValueError("the answer has no ETag, so it is not that of an object store")
+            raise ValueError("the response has no ETag, so it is not from an object store")
 
     def read(self, path: str) -> bytes:
         """The contents. Raises FileNotFoundError if there is no such object."""

@@ -85,7 +85,7 @@ def _amount(impact: Impact, value: float) -> str:
         case Currency.FAMILY:
             return f"{number(rounded)} {impact.unit or 'names'} of one family"
         case Currency.READS:
-            return f"{number(rounded)} rows read in vain"
+            return f"{number(rounded)} rows read unnecessarily"
         case Currency.OVERWRITTEN:
             return f"{many(value, 'row')} overwritten{'' if impact.is_enforced else ', or sent again'}"
         case _:
@@ -121,16 +121,16 @@ def _beyond_the_limit(impact: Impact) -> str:
         return f"{when}it exceeds {limit}." if when else stays
     unless = "" if impact.is_enforced else ", if this server enforces the limit"
     unknown = " When it is reached is not known yet." if impact.per_day is None and not when else ""
-    return f"{when}{'what' if when else 'What'} goes {what} is rejected{unless}.{unknown}"
+    return f"{when}{'anything' if when else 'Anything'} {what} is rejected{unless}.{unknown}"
 
 
 def _without_it(impact: Impact) -> str:
     if impact.days_left is None:
         return "It stays broken until somebody fixes it."
     if impact.days_left < 0:
-        since = "have landed where they do not belong" if impact.is_enforced is False else "have been rejected"
-        unless = ", unless somebody made room for them" if impact.is_enforced is None else ""
+        since = "have gone to the wrong partition" if impact.is_enforced is False else "have been rejected"
+        unless = ", unless a partition for them was created" if impact.is_enforced is None else ""
         return f"It ended {_ago(impact.days_left)}: since then, rows {since}{unless}."
-    then = "rows land where they do not belong" if impact.is_enforced is False else "rows are rejected"
-    unless = ", unless somebody makes room for them" if impact.is_enforced is None else ""
+    then = "rows go to the wrong partition" if impact.is_enforced is False else "rows are rejected"
+    unless = ", unless a partition for them is created" if impact.is_enforced is None else ""
     return f"In {_in_days(impact.days_left)}, {then}{unless}."

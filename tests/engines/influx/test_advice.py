@@ -359,7 +359,7 @@ def test_the_setting_is_shown_and_its_loss_counted_with_what_is_milder(engine: s
     assert f"To lose none, write {row}s that share a time with times that differ" in writer.words
     assert "or keep it as a tag, with fewer or coarser values." in writer.words
     assert writer.loses == (
-        f"719 of the 9,000 {row}s compared (10 minutes on 2026-03-31): they end up with the tags and time of others"
+        f"719 of the 9,000 {row}s compared (10 minutes on 2026-03-31): they get the same tags and time as others"
     )
     assert '[processors.converter.tags]\n    string = ["id"]' in writer.text
     assert "from 81 to 3" in needed(found.verify()).words

@@ -210,7 +210,7 @@ def test_what_the_finding_about_the_end_says() -> None:
         "The last partition ends on 2026-04-10, and nothing takes later rows, unless the program makes one with its "
         "first row."
     )
-    assert finding.consequence == "In 10 days, rows are rejected, unless somebody makes room for them."
+    assert finding.consequence == "In 10 days, rows are rejected, unless a partition for them is created."
     # Whoever makes partitions ahead of their time has not made the next one.
     finding = _ending(-9, 1, 11)
     assert finding is not None

@@ -69,7 +69,7 @@ def _parsed(sql: str) -> exp.Query:
     except sqlglot.ParseError as error:
         first = error.errors[0] if error.errors else {}
         where = f"line {first.get('line')}, column {first.get('col')}"
-        raise UnreadableError(f"{where} is no SQL that sqlglot parses") from error
+        raise UnreadableError(f"{where} is not SQL that sqlglot can parse") from error
     except sqlglot.errors.SqlglotError as error:
         raise UnreadableError("a quote or a comment in it has no end") from error
     except RecursionError as error:

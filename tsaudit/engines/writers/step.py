@@ -118,14 +118,14 @@ def loss(effect: Effect, row: str = "point") -> str:
     far as rows were compared.
     """
     if effect.loss is None:
-        unknown = f"{row}s that end up with the tags and time of others; not counted: {effect.loss_unknown}"
+        unknown = f"{row}s that get the same tags and time as others; not counted: {effect.loss_unknown}"
         return unknown if effect.loss_unknown else ""
     found = effect.loss
     if not found.rows:
         return ""
     at_least = "" if found.is_exact else "at least "
     among = f"the {many(found.compared, row)} compared{f' ({found.scope})' if found.scope else ''}"
-    return f"{at_least}{number(found.rows)} of {among}: they end up with the tags and time of others"
+    return f"{at_least}{number(found.rows)} of {among}: they get the same tags and time as others"
 
 
 def milder(place: Place, changes: Sequence[Change], terms: Terms = Terms()) -> str:
