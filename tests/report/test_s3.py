@@ -187,7 +187,7 @@ def test_an_answer_that_is_not_of_an_object_store_is_no_success(bucket: Any) -> 
     """Such as a login page with status 200."""
     folder = Folder(FOLDER)
     s3._client().meta.events.register("after-call.s3.PutObject", lambda parsed, **_: parsed.pop("ETag"))
-    with pytest.raises(ReportError, match=r"^cannot write s3://reports/daily/a\.html: the answer has no ETag"):
+    with pytest.raises(ReportError, match=r"^cannot write s3://reports/daily/a\.html: the response has no ETag"):
         folder.write("a.html", b"")
 
 
