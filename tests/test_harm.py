@@ -180,10 +180,10 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
 @pytest.mark.parametrize(
     ("rates", "said"),
     [
-        ((None, None), "The 12,000 avoidable series stay; whether they grow is not known yet."),
-        ((0.0, None), "The 12,000 avoidable series stay; whether they grow is not known yet."),
-        ((0.0, 0.0), "Nothing more: the 12,000 avoidable series stay, and are not growing."),
-        ((100.0, None), "13,000 avoidable series in 10 days."),
+        ((None, None), "At least 12,000 avoidable series; whether there will be more is not known yet."),
+        ((0.0, None), "At least 12,000 avoidable series; whether there will be more is not known yet."),
+        ((0.0, 0.0), "Nothing more: it stays at 12,000 avoidable series."),
+        ((100.0, None), "It grows to 13,000 avoidable series in 10 days."),
     ],
 )
 def test_a_rate_that_is_not_known_is_not_told_as_rest(rates: tuple[float | None, ...], said: str) -> None:

@@ -200,7 +200,7 @@ def costing(currency: Currency, now: float, per_day: float = 0.0) -> Finding:
         (
             costing(Currency.BYTES, 20e6, 1e6),
             costing(Currency.BYTES, 21e6, 2e6),
-            "covers up to 578 MB that could be saved in a year, now 751 MB that could be saved in a year",
+            "covers up to 578 MB of avoidable storage in a year, now 751 MB of avoidable storage in a year",
         ),
         # What cannot be counted is covered by what was observed.
         (costing(Currency.ANSWERS, 0), costing(Currency.ANSWERS, 0), ""),

@@ -39,7 +39,7 @@ _AMOUNTS: Final = {
     Currency.REJECTED: "points rejected or dropped",
     Currency.OVERWRITTEN: "rows overwritten",
     Currency.SERIES: "avoidable series",
-    Currency.BYTES: "bytes that could be saved in a year",
+    Currency.BYTES: "bytes of avoidable storage in a year",
     Currency.MONEY: "dollars a month that could be saved",
     Currency.READS: "rows read unnecessarily a day",
 }

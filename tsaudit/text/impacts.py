@@ -26,7 +26,7 @@ def reason(impact: Impact, days: float) -> str:
         case _:
             parts = [_amount(impact, impact.now), *_share(impact)]
             if _grows(impact, days):
-                parts.append(f"{_amount(impact, impact.after(days))} in {_in_days(days)}")
+                parts.append(f"{_figure(impact, impact.after(days))} in {_in_days(days)}")
             return ", ".join(parts)
 
 
@@ -48,11 +48,11 @@ def consequence(impact: Impact, days: float) -> str:
             return f"Each day, about {_amount(impact, impact.now)}, and more as the table grows."
         case _:
             if impact.per_day is None:
-                return f"The {_amount(impact, impact.now)} stay; whether they grow is not known yet."
+                return f"At least {_amount(impact, impact.now)}; whether there will be more is not known yet."
             if not _grows(impact, days):
-                return f"Nothing more: the {_amount(impact, impact.now)} stay, and are not growing."
+                return f"Nothing more: it stays at {_amount(impact, impact.now)}."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
-            return f"{_amount(impact, impact.after(days))} in {_in_days(days)}{memory}."
+            return f"It grows to {_amount(impact, impact.after(days))} in {_in_days(days)}{memory}."
 
 
 def _grows(impact: Impact, days: float) -> bool:
@@ -73,19 +73,29 @@ def _about(days: float) -> str:
     return f"about {_in_days(days)}" if round(days) else _in_days(days)
 
 
-def _amount(impact: Impact, value: float) -> str:
-    rounded = float(f"{value:.3g}")
+def _figure(impact: Impact, value: float) -> str:
     match impact.currency:
         case Currency.BYTES:
-            return f"{size(value)} that could be saved"
+            return size(value)
         case Currency.MONEY:
-            return f"${number(round(value))} a month that could be saved"
+            return f"${number(round(value))}"
+        case _:
+            return number(float(f"{value:.3g}"))
+
+
+def _amount(impact: Impact, value: float) -> str:
+    figure = _figure(impact, value)
+    match impact.currency:
+        case Currency.BYTES:
+            return f"{figure} of avoidable storage"
+        case Currency.MONEY:
+            return f"{figure} a month that could be saved"
         case Currency.SERIES:
-            return f"{number(rounded)} avoidable series"
+            return f"{figure} avoidable series"
         case Currency.FAMILY:
-            return f"{number(rounded)} {impact.unit or 'names'} of one family"
+            return f"{figure} {impact.unit or 'names'} of one family"
         case Currency.READS:
-            return f"{number(rounded)} rows read unnecessarily"
+            return f"{figure} rows read unnecessarily"
         case Currency.OVERWRITTEN:
             return f"{many(value, 'row')} overwritten{'' if impact.is_enforced else ', or sent again'}"
         case _:

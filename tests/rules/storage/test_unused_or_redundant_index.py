@@ -650,7 +650,7 @@ def test_start_of_another_index_is_priced_at_the_rate_of_its_documents() -> None
     assert finding.severity is Severity.NOTE
     assert finding.impact is not None
     assert finding.impact.after(365) == pytest.approx(4e6 * 2)
-    assert finding.consequence == "8 MB that could be saved in 3 days."
+    assert finding.consequence == "It grows to 8 MB of avoidable storage in 3 days."
     counted = (Point(profile.day - timedelta(days=7), 1.0),)
     known = Timeline(points={("rows", Subject("main", "trips")): counted})
     (finding,) = run_rule(rule, profile, timeline=known).findings

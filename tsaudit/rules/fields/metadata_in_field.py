@@ -285,7 +285,7 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
         evidence=(
             *(Evidence(f"bytes of {name} in a row", f"{read.columns[name]:.3g}") for name in names),
             Evidence("bytes of all columns in a row", f"{read.total:.3g}"),
-            Evidence("bytes that could be saved", size(round(impact.now))),
+            Evidence("avoidable storage", size(round(impact.now))),
         ),
         facts=("field_values", "table_status", "row_estimate", "storage"),
         source=read.source,
