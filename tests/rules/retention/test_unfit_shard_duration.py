@@ -81,7 +81,7 @@ def test_a_thousand_shards_of_a_day() -> None:
     )
     assert finding.fix.startswith("Set a shard duration of 7 days.")
     # A year more is 365 shards more.
-    assert finding.consequence.startswith("578 MB")
+    assert finding.consequence.startswith("It grows to 578 MB")
     assert _severities(1_000, engine="influxdb2") == WARNING
 
 
