@@ -67,6 +67,12 @@ def test_measures_when_there_are_more_than_a_record_or_a_table_takes() -> None:
     assert run_rule(rule, _named(1_025, 20)).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize(("names", "said"), [(256, ""), (257, ", in 2 records of up to 256 measures each")])
+def test_writers_are_told_how_many_records_it_takes(names: int, said: str) -> None:
+    (finding,) = with_steps(rule, _named(names, names))
+    assert f"as measures of one multi-measure record{said}: one row for each" in finding.fix
+
+
 def test_finding_when_it_is_read() -> None:
     (finding,) = with_steps(rule, _profile(200, 100))
     assert finding.message == (
