@@ -223,11 +223,9 @@ def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
 
 def counted(audit: Mapping[str, Any]) -> str:
     """The open findings of an audit by severity, such as `1 critical, 2 warnings`; empty without any."""
-    counts = {severity: count for severity, count in audit["findings"].items() if count}
-    return ", ".join(
-        f"{count:,} {severity}{'' if count == 1 or severity == 'critical' else 's'}"
-        for severity, count in counts.items()
-    )
+    from tsaudit.text.findings import tally
+
+    return tally(Counter(audit["findings"]).elements())
 
 
 def verdict_line(audit: Mapping[str, Any]) -> str:
