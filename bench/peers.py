@@ -209,7 +209,7 @@ def _pghero(checkout: str) -> None:
             with contextlib.suppress(psycopg.Error):
                 connection.execute(statement).fetchall()
                 run += 1
-    print(f"{run} statements; by its own rules: indexes that repeat others, IDs that run out, unused indexes")
+    print(f"{run} statements; what its rules in Ruby would make of the rows was not tried")
 
 
 def _soda(_folder: str) -> None:
