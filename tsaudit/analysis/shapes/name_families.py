@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
-from tsaudit.analysis.shapes.attributes import Attribute
+from tsaudit.analysis.shapes.composites import Attribute
 from tsaudit.analysis.shapes.identifiers import are_random_texts, are_short_ids
 from tsaudit.analysis.shapes.periods import FILLED, dated_templates
 from tsaudit.analysis.shapes.shape_rules import KUBERNETES, is_random

@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tsaudit.analysis.shapes.attributes import Attribute, Composite
-from tsaudit.analysis.shapes.composites import split_composite
+from tsaudit.analysis.shapes.composites import Attribute, Composite, split_composite
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families
 from tsaudit.analysis.shapes.redaction import redact
