@@ -13,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tsaudit.analysis.shapes.shape_rules import is_text
 from tsaudit.analysis.shapes.shapes import (
     IDENTIFIER_KINDS,
     TEXT_KINDS,
@@ -23,7 +24,6 @@ from tsaudit.analysis.shapes.shapes import (
     redact,
     split_composite,
 )
-from tsaudit.analysis.shapes.texts import is_text
 
 R = random.Random(20261121)
 SERVICES = ["api", "auth", "billing", "cart", "checkout", "core", "feed", "gateway", "mail", "search", "store", "user"]

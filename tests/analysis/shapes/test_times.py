@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.analysis.shapes.times import is_time
+from tsaudit.analysis.shapes.shape_rules import is_time
 
 
 @pytest.mark.parametrize(

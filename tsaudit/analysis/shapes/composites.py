@@ -17,8 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.analysis.shapes.identifiers import identifier_kind
-from tsaudit.analysis.shapes.remembered import remembered
-from tsaudit.analysis.shapes.shape_rules import kind_of
+from tsaudit.analysis.shapes.shape_rules import kind_of, remembered
 
 _MAJORITY: Final = 0.8
 _LONGEST: Final = 400

@@ -16,8 +16,7 @@ from dataclasses import dataclass
 from statistics import median
 from typing import Final
 
-from tsaudit.analysis.shapes.shape_rules import is_epoch
-from tsaudit.analysis.shapes.times import WITHIN, is_time
+from tsaudit.analysis.shapes.shape_rules import WITHIN, is_epoch, is_time
 
 FEWEST: Final = 8
 """Minimum number of distinct values: with fewer, their positions cannot be compared."""

@@ -1,5 +1,6 @@
 """Classifies a single string by the first of the ordered rules that matches all of it, and gives the name of its kind
-in words.
+in words: points in time in the notations that people and programs use, texts that are meant to be read in any script,
+addresses, numbers, and others.
 """
 
 from __future__ import annotations
@@ -8,13 +9,11 @@ import functools
 import ipaddress
 import itertools
 import re
-from collections.abc import Callable, Iterable
+import unicodedata
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Final
-
-from tsaudit.analysis.shapes.texts import is_statement, is_text
-from tsaudit.analysis.shapes.times import is_time
+from datetime import UTC, date, datetime
+from typing import Any, Final, TypeVar
 
 UNKNOWN: Final = "unknown"
 
@@ -125,6 +124,189 @@ _PRODUCT: Final = r"[\w!#$%&'*+.^`|~-]+/[\w.+-]*\d[\w.+-]*"
 _USER_AGENT: Final = _pattern(rf"{_PRODUCT}(?: {_PRODUCT}| \([^()]+\)| [\w.-]+)+")
 """Products with versions, and comments, as in RFC 9110, section 10.1.5. A single product could be a path."""
 
+
+_MONTHS: Final = re.compile(
+    "jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|mär|mrz|maa|mag|mai|maj|mei|fév|avr|abr|giu|jui|lug|aoû|ago|set|out|"
+    "okt|ott|dez|déc|dic|ene|gen"
+)
+"""Abbreviated names of months in several languages."""
+_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+
+_ISO: Final = re.compile(
+    r"(\d{4})[-/](\d\d)[-/](\d\d)"
+    r"(?:[T ](?:[01]\d|2[0-3])[:.]?[0-5]\d(?:[:.]?[0-5]\d(?:[.,]\d+)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)?"
+)
+_ORDINAL: Final = re.compile(r"(?:19|20)\d\d-(?:[0-3]\d\d|W[0-5]\d-[1-7])T[\d:.]+Z?")
+_COMPACT: Final = re.compile(r"(\d{4})(\d\d)(\d\d)(?:T?\d{6}Z?)?")
+_CLOCK: Final = re.compile(
+    r"(?<!\d)(?:[01]?\d|2[0-3]):[0-5]\d(?::[0-5]\d(?:[.,]\d{1,9})?)?(?!\d)|\d\d\.\d\d\.\d\d\.\d+(?= [AP]M)"
+)
+_ZONE: Final = re.compile(r"[+-]\d\d:?\d\d$|\b[A-Z][a-z]+/[A-Z][A-Za-z_]+$|\b(?:[A-Z]{3,4}|Z)$")
+_PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
+
+
+def is_time(value: str) -> bool:
+    """Whether the whole value is a date, with or without a time of day; a time of day alone is not."""
+    found = _ISO.fullmatch(value) or _COMPACT.fullmatch(value)
+    if found:
+        return _is_date(*(int(part) for part in found.groups()))
+    if _ORDINAL.fullmatch(value):
+        return True
+    if len(value) > 48 or not any(c.isdigit() for c in value):
+        return False
+    rest, clocks = _CLOCK.subn(" ", value.strip("[]()"))
+    if clocks > 1:
+        return False
+    numbers, months = [], 0
+    for part in _PARTS.findall(_ZONE.sub("", rest.strip()) if clocks else rest):
+        word = part.lower()
+        if part.isascii() and part.isdigit():
+            numbers.append(part)
+        elif _MONTHS.match(word) and len(word) <= 10:
+            months += 1
+        elif word[:3] not in _WEEKDAYS and word not in (
+            "am",
+            "pm",
+            "t",
+            "z",
+            "utc",
+            "gmt",
+            "at",
+            "uhr",
+            "de",
+            *"年月日년월일",
+        ):
+            return False
+    if not clocks and not re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4}|.*[^\W\d_].*", value):
+        return False
+    return _is_calendar(numbers, months, clocked=bool(clocks))
+
+
+def _is_calendar(numbers: list[str], months: int, *, clocked: bool) -> bool:
+    """Whether the numbers, besides names of months, are a day and a year."""
+    years = [n for n in numbers if len(n) == 4 and 1970 <= int(n) <= 2099]
+    short = [int(n) for n in numbers if len(n) <= 2]
+    if len(years) + len(short) != len(numbers) or months > 1 or len(years) > 1:
+        return False
+    if months:
+        # If there is a time of day, the year may be missing or short.
+        return bool(short) and short[0] <= 31 and len(short) <= 1 + (clocked and not years) and (clocked or bool(years))
+    if years:
+        return len(short) == 2 and 1 <= min(short) <= 12 and max(short) <= 31
+    return clocked and len(short) == 3
+
+
+def _is_date(year: int, month: int, day: int) -> bool:
+    try:
+        date(year, month, day)
+    except ValueError:
+        return False
+    return 1970 <= year <= 2099
+
+
+WITHIN: Final = re.compile(
+    r"(?:19|20)\d\d[-_./]?(?:0[1-9]|1[0-2])[-_./]?(?:0[1-9]|[12]\d|3[01])[-_T ./]{0,2}\d\d[-_:.]?\d"
+)
+"""A date within a longer value, followed by a time of day or by a number of that day."""
+
+
+_PIECES: Final = re.compile(r"\S+")
+_LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
+_LOG_BEGIN: Final = re.compile(
+    r"(?:\[?(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b|\d{4}-\d\d-\d\d[ T]\d)", re.IGNORECASE
+)
+_EXCEPTION: Final = re.compile(
+    r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure|Warning|Fault)\b(?::\s|\s*\()|at [\w$]+(?:\.[\w$<>]+)+\("
+)
+_MARKUP: Final = re.compile(r"<(?!\S+@\S+>)[?!/]?[A-Za-z][^<>]*>.*", re.DOTALL)
+_OPTION: Final = re.compile(r"(?<=\s)--?[A-Za-z][\w.-]*")
+"""An option of a command, as in `java -Xmx2g -jar shop.jar`."""
+_SYNTAX: Final = ("()", "[]", "{}", "<>", "\"'", "=", ";", "|", "$", "*", ":", ",", "!", "?", "#")
+_WITHOUT_SPACES: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
+"""Letters of scripts that do not put spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
+_HIRAGANA: Final = re.compile(r"[\u3041-\u3096]")
+_SOUTHEAST: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_KOREAN_VERB: Final = re.compile(r"[\uac00-\ud7a3](?:\ub2c8\ub2e4|\uc138\uc694|\uc2b5\ub2c8\uae4c)\b")
+_STOPS: Final = re.compile(r"[\uff0c\u3002\uff1a\uff1b\uff01\uff1f\u3001\uff08.!?:;,]|\d{3}")
+
+
+def is_text(value: str) -> bool:
+    """Whether the value reads as a sentence, a line of a log, a command, or code."""
+    if "\n" in value.strip() or _EXCEPTION.match(value) or _MARKUP.fullmatch(value):
+        return True
+    if _REQUEST.search(value):
+        return len(_PIECES.findall(value)) >= _OF_REQUEST
+    return bool(_is_unspaced(value) or _is_prose(value) or _is_code(value) or _KOREAN_VERB.search(value))
+
+
+_REQUEST: Final = re.compile(r"\b(?:GET|HEAD|POST|PUT|PATCH|DELETE|OPTIONS|CONNECT) [/*h]\S*")
+_OF_REQUEST: Final = 4
+"""Minimum number of words in a line about a request: a route has only two."""
+
+
+def _is_prose(value: str) -> bool:
+    words = [w.strip(".,:;!?()[]'\"") for w in _PIECES.findall(value)]
+    if len(words) > 2 and (len(value) > 120 or _LOG_BEGIN.match(value)):
+        return True
+    has_signs = any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value)
+    # Letters without case are neither lower nor upper, so only its length can distinguish a title from a sentence.
+    uncased = sum(len(w) for w in words if w.lower() == w.upper() and _is_word(w))
+    if uncased and not _WITHOUT_SPACES.search(value):
+        return len(words) >= 3 and uncased >= 8 and (has_signs or len(words) >= 5)
+    # Product names have as many words and numbers, but rarely contain two lower-case words, and titles contain only
+    # short ones. A short word after a number is a unit, and one before a number shows a location, as in `floor 3 room
+    # 200`.
+    common = [
+        len(word)
+        for before, word, behind in zip(("", *words), words, (*words[1:], ""), strict=False)
+        if word.islower()
+        and word.isalpha()
+        and len(word) > (5 if behind.isdigit() else 2 if before[:1].isdigit() else 1)
+    ]
+    is_title = len(common) < 5 and max(common, default=0) <= 3
+    return len(common) >= 2 and not is_title and (len(words) >= 7 or (len(words) >= 4 and has_signs))
+
+
+def _is_word(text: str) -> bool:
+    """Whether the text consists of letters, and of marks above and below them, as in Indian scripts."""
+    return all(c.isalpha() or unicodedata.category(c)[0] == "M" for c in text)
+
+
+def _is_code(value: str) -> bool:
+    if " " not in value or len(value) < 20:
+        return False
+    if len(_OPTION.findall(value)) >= 2 and len(_PIECES.findall(value)) >= 4:
+        return True
+    kinds = sum(any(c in value for c in characters) for characters in _SYNTAX)
+    return kinds >= 3 and len(_LETTERS.findall(value)) >= 3
+
+
+def _is_unspaced(value: str) -> bool:
+    letters = len(_WITHOUT_SPACES.findall(value))
+    if letters < 8:
+        return False
+    if len(_SOUTHEAST.findall(value)) > letters / 2:
+        return letters >= 20
+    return letters >= 16 or len(_HIRAGANA.findall(value)) >= 4 or bool(_STOPS.search(value))
+
+
+_VERB: Final = (
+    "select|insert|update|delete|with|create|alter|drop|truncate|set|call|explain|analyze|vacuum|begin|commit|rollback|"
+    "show|grant|revoke|copy|merge|replace|lock|declare|fetch|exec|execute|use|values|deallocate|prepare|discard"
+)
+_STATEMENT: Final = re.compile(
+    r"\s*(?:select\b.*\bfrom\b|insert\s+into\b|update\b.*\bset\b|delete\s+from\b|with\b.*\bas\s*\(|"
+    r"(?:create|alter|drop|truncate)\s+(?:table|index|view|database)\b).*",
+    re.IGNORECASE | re.DOTALL,
+)
+_COMMAND: Final = re.compile(rf"\s*(?:{_VERB.upper()})\b.*[\s(].*", re.DOTALL)
+
+
+def is_statement(value: str) -> bool:
+    """Whether the value is a statement in SQL."""
+    return bool(_STATEMENT.fullmatch(value) or _COMMAND.fullmatch(value))
+
+
 RULES: Final = (
     ShapeRule("uuid", _pattern(r"(?:urn:uuid:)?\{?[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\}?")),
     ShapeRule("ulid", _pattern(r"[0-7][0-9A-HJKMNP-TV-Z]{25}|(?=.*[a-z])[0-7][0-9a-hjkmnp-tv-z]{25}", case=True)),
@@ -203,3 +385,31 @@ def describe_kinds(values: Iterable[str]) -> tuple[str, ...]:
     name.
     """
     return tuple(dict.fromkeys(word for value in values if (word := _DESCRIPTIONS.get(kind_of(value)))))
+
+
+_Found = TypeVar("_Found")
+
+
+_LISTS: Final = 4_096
+
+
+_LONGEST: Final = 4_096
+"""Most characters of all values of a list together to cache its result: longer lists hardly recur, and would take
+hundreds of megabytes.
+"""
+
+
+def remembered(find: Callable[[Sequence[str]], _Found], values: Sequence[str]) -> _Found:
+    """The result of `find` for the values, from the cache if possible. `find` may depend on nothing but the values.
+
+    Several rules ask about the same column, and tables of one family have the same values, such as hosts and states.
+    """
+    if sum(map(len, values)) > _LONGEST:
+        return find(values)
+    found: _Found = _remembered(find, tuple(values))
+    return found
+
+
+@functools.lru_cache(maxsize=_LISTS)
+def _remembered(find: Callable[[Sequence[str]], Any], values: tuple[str, ...]) -> Any:
+    return find(values)

@@ -11,8 +11,7 @@ from tsaudit.analysis.shapes.composites import Attribute, Composite, split_compo
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families
 from tsaudit.analysis.shapes.redaction import redact
-from tsaudit.analysis.shapes.remembered import remembered
-from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, kind_of, rule_for
+from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, kind_of, remembered, rule_for
 
 __all__ = [
     "IDENTIFIER_KINDS",
