@@ -14,7 +14,7 @@ from sqlalchemy import func, select, update
 
 from tests.builders import a_profile, a_result
 from tests.history.conftest import EXAMPLES
-from tsaudit.analysis.values import packed_columns, stored_value_sets, value_sets
+from tsaudit.analysis.values import stored_value_sets, value_sets
 from tsaudit.analysis.values.value_hashes import hash_values
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.compaction import DAILY, WEEKLY, compact
@@ -249,7 +249,7 @@ def test_damaged_bytes_are_left_and_a_new_set_begun(store: Store) -> None:
         audit(store, on(number), (HOST, [f"v{i}" for i in range(100)]))
     with store.writing("demo") as connection:
         damaged = update(value_set).where(value_set.c.day == on(1))
-        connection.execute(damaged.values(data=packed_columns.DELTA + b"?" * 40))
+        connection.execute(damaged.values(data=stored_value_sets.DELTA + b"?" * 40))
     assert stored(store, on(3)) == ValueSet.empty()
     audit(store, FIRST, (HOST, ["late"]))
     assert [row.day for row in rows(store)] == [on(n) for n in range(3)]

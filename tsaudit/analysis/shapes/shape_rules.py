@@ -391,8 +391,6 @@ _Found = TypeVar("_Found")
 
 
 _LISTS: Final = 4_096
-
-
 _LONGEST: Final = 4_096
 """Most characters of all values of a list together to cache its result: longer lists hardly recur, and would take
 hundreds of megabytes.
