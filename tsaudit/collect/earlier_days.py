@@ -151,8 +151,7 @@ class Comparison:
         """
         from tsaudit.analysis.cardinality import arrivals
         from tsaudit.analysis.cardinality.arrivals import with_ages
-        from tsaudit.analysis.cardinality.hashed_tag_sets import series_digests
-        from tsaudit.analysis.values.value_hashes import truncated
+        from tsaudit.analysis.values.value_hashes import series_digests, truncated
 
         if draft.measurement.series is None or draft.measurement.series.source.how is not How.EXACT:
             return draft

@@ -15,9 +15,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tsaudit.analysis.cardinality.hashed_tag_sets import HashedTag
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.values import value_growth
+from tsaudit.analysis.values.value_hashes import HashedTag
 from tsaudit.analysis.values.value_sample import sample
 from tsaudit.analysis.values.value_sets import Days, ValueSet
 from tsaudit.model.profile import SAMPLE_SIZE, Arrivals, Respelled, SeriesSince, ValuesOverTime

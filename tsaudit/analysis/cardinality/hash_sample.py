@@ -21,7 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tsaudit.analysis.values.value_sample import hashes, mixed
+from tsaudit.analysis.values.value_hashes import mixed
+from tsaudit.analysis.values.value_sample import hashes
 
 MOST_VALUES: Final = 1 << 16
 """Most distinct values of a tag that are counted exactly while the series are sampled; above that, the error is at most

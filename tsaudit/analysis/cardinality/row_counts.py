@@ -9,13 +9,12 @@ for only a few selections.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-
-from tsaudit.analysis.threads import in_threads
 
 _CHUNK: Final = 1 << 14
 """Number of rows summed in one batch: few enough to fit in the CPU cache."""
@@ -233,3 +232,19 @@ def _equal_to_previous(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
 def _zeros(rows: int) -> _Hashes:
     """Zeros that share the memory of a single element."""
     return np.broadcast_to(np.uint64(0), rows)
+
+
+Part = TypeVar("Part")
+Result = TypeVar("Result")
+
+_THREADS: Final = 2
+_WORTH_A_THREAD: Final = 20_000
+"""With fewer rows, starting a thread takes longer than the work itself."""
+
+
+def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], rows: int) -> list[Result]:
+    """The results for all parts, in order. `rows`: the number of rows that each part processes."""
+    if rows < _WORTH_A_THREAD:
+        return [work(part) for part in parts]
+    with ThreadPoolExecutor(_THREADS) as threads:
+        return list(threads.map(work, parts))

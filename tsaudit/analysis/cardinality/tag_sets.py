@@ -19,10 +19,10 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality import dependency_search
 from tsaudit.analysis.cardinality.hash_sample import Counted, Thinning, bucket_numbers, series_hashes
-from tsaudit.analysis.cardinality.hashed_tag_sets import HashedTag
 from tsaudit.analysis.cardinality.numbered_column import ABSENT, NumberedColumn
+from tsaudit.analysis.cardinality.row_counts import in_threads
 from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable
-from tsaudit.analysis.threads import in_threads
+from tsaudit.analysis.values.value_hashes import HashedTag
 from tsaudit.analysis.values.value_sample import hashes, sample
 from tsaudit.model.profile import (
     SAMPLE_SIZE,

@@ -16,7 +16,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tsaudit.analysis.values.value_sample import mixed
+from tsaudit.analysis.values.value_hashes import mixed
 
 SIZE: Final = 64
 """Number of points kept per measurement: two measurements that share half of their points appear to share 90% in only

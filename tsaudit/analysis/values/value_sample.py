@@ -10,6 +10,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tsaudit.analysis.values.value_hashes import mixed
+
 _AT_ONCE: Final = 1 << 15
 """Strings hashed in one batch: few enough to fit in the CPU cache."""
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -37,13 +39,6 @@ def sample(values: pa.StringArray, size: int, without: Sequence[str] = ()) -> tu
 def hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
     """A 64-bit hash of each string, none null; the same in every run. Do not store it: it may change with a version."""
     return np.concatenate([np.zeros(0, np.uint64), *(_hashes(part) for part in _parts(values))])
-
-
-def mixed(hashes: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
-    """The finalizer of SplitMix64: every input bit flips half of the output bits."""
-    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return hashes ^ (hashes >> np.uint64(31))
 
 
 def _parts(values: pa.StringArray) -> Iterator[pa.StringArray]:
