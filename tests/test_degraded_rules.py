@@ -9,7 +9,7 @@ from typing import Final
 import pytest
 
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
-from tsaudit.collect.past_days import of_its_day
+from tsaudit.collect import of_its_day
 from tsaudit.config.settings import Incidents
 from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.history import incidents

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Self
 
 from tsaudit import run, secrets
 from tsaudit.collect import collect as collect_profile
-from tsaudit.collect.past_days import of_its_day
+from tsaudit.collect import of_its_day
 from tsaudit.config import file as config_file
 from tsaudit.config import problem_messages
 from tsaudit.config.settings import Settings, Target

@@ -15,8 +15,7 @@ from datetime import UTC, date, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import alerts, not_audited, report
-from tsaudit.collect import collect
-from tsaudit.collect.past_days import of_its_day
+from tsaudit.collect import collect, of_its_day
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
 from tsaudit.degraded_rules import degraded_rules, outcomes_of

@@ -14,7 +14,7 @@ from tests.builders import NOW, a_measurement, a_profile
 from tests.histories import clock_at
 from tsaudit import run
 from tsaudit.backtest import backtest
-from tsaudit.collect.past_days import of_its_day
+from tsaudit.collect import of_its_day
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
 from tsaudit.library import measure

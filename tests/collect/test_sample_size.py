@@ -10,11 +10,11 @@ import pytest
 
 from tests.builders import NOW
 from tests.collecting import collected, figures
-from tsaudit.collect import measuring, sample_size
+from tsaudit import collect
+from tsaudit.collect import FEWEST_ROWS, SAMPLED_ROWS, measuring, rows_each
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.read_rows import ReadRows
-from tsaudit.collect.sample_size import FEWEST_ROWS, SAMPLED_ROWS, rows_each
 from tsaudit.config.settings import Target
 
 MOST = 10_000
@@ -41,8 +41,8 @@ def test_no_sample_is_larger_than_configured() -> None:
 
 
 def test_samples_of_many_tables_are_smaller(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sample_size, "SAMPLED_ROWS", 500)
-    monkeypatch.setattr(sample_size, "FEWEST_ROWS", 100)
+    monkeypatch.setattr(collect, "SAMPLED_ROWS", 500)
+    monkeypatch.setattr(collect, "FEWEST_ROWS", 100)
     with duckdb.connect(str(tmp_path / "many.duckdb")) as connection:
         for name, rows in (("small", 50), ("big", 900), ("bigger", 3_000)):
             connection.execute(
@@ -72,7 +72,7 @@ def test_of_many_tables_rows_of_a_part_are_kept_at_a_time(tmp_path: Path, monkey
         return describe(runner, draft)
 
     monkeypatch.setattr(measuring, "describe_fields", counting)
-    monkeypatch.setattr(sample_size, "_AT_A_TIME", 250)
+    monkeypatch.setattr(collect, "_AT_A_TIME", 250)
     assert figures(collected(target)) == figures(whole)
     assert len(kept) == 7
     assert max(kept) == 2

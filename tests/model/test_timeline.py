@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
 from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
-from tsaudit.collect.past_days import of_its_day
+from tsaudit.collect import of_its_day
 from tsaudit.model.profile import Count, Database, How
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures

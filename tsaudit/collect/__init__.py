@@ -6,34 +6,34 @@ gap, and the audit continues.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
 from dataclasses import replace
 from datetime import date, datetime
 from itertools import groupby
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect import catalog
 from tsaudit.collect.cross_checks import cross_checked, without_unusable_figures
+from tsaudit.collect.draft import Draft
 from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
 from tsaudit.collect.measuring import MeasuringContext, MeasuringStep, contained, measuring_of
 from tsaudit.collect.probing import Probed, database_names, probe
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.sample_size import in_parts, rows_each
+from tsaudit.engines.language import Language
 from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Profile, Window, utc_now
+from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Window, utc_now
+from tsaudit.model.timeline import SAME_DAY
 from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from tsaudit.collect.draft import Draft
     from tsaudit.config.settings import Target
     from tsaudit.engines.connection import Connection
 
-__all__ = ["Probed", "collect", "database_names", "probe"]
+__all__ = ["Probed", "collect", "database_names", "of_its_day", "probe"]
 
 
 def collect(
@@ -104,3 +104,85 @@ def _after(runner: QueryRunner, steps: Sequence[MeasuringStep], drafts: list[Dra
         drafts = runner.each(contained(runner, step.fact, step.run), drafts)
         runner.drop_prefetched()
     return [replace(draft, sample=None) for draft in drafts] if steps[-1].keeps_rows else drafts
+
+
+SAMPLED_ROWS: Final = 500_000
+"""Most rows in all samples of a target together: reading and describing them takes several times as long as everything
+else.
+"""
+FEWEST_ROWS: Final = 1_000
+"""Smallest limit of a sample, however many measurements there are: rules about rows need about this many to decide."""
+
+_AT_A_TIME: Final = 200_000
+"""Most sampled rows in memory at once: with a dozen columns, they take about as much memory as the program itself."""
+
+
+def rows_each(rows: Sequence[int | None], most: int) -> int:
+    """The most rows to read of each measurement, so that all samples together stay within SAMPLED_ROWS.
+
+    `rows`: the number of rows of each measurement; None if unknown. `most`: the upper limit of a sample. Rows that
+    small measurements do not need are given to the others.
+    """
+    left, needed = SAMPLED_ROWS, sorted(most if one is None else min(one, most) for one in rows)
+    for place, need in enumerate(needed):
+        share = left // (len(needed) - place)
+        if need > share:
+            return min(most, max(share, FEWEST_ROWS))
+        left -= need
+    return most
+
+
+def in_parts(drafts: Sequence[Draft], each: int) -> Iterator[list[Draft]]:
+    """The drafts in parts whose samples have few enough rows to be in memory together. `each`: the most rows of one
+    sample.
+    """
+    part: list[Draft] = []
+    rows = 0
+    for draft in drafts:
+        own = each if draft.estimated_rows is None else min(draft.estimated_rows, each)
+        if part and rows + own > _AT_A_TIME:
+            yield part
+            part, rows = [], 0
+        part.append(draft)
+        rows += own
+    if part:
+        yield part
+
+
+_OF_INDEX: Final = ("series_listing", "database_series")
+_OF_ROWS: Final = ("documents", "null_counts", "row_sample", "series_listing")
+_LISTED: Final = "the index lists the series of today, and not those of a past day"
+_READ: Final = "rows are read whatever their time, and not those of a past day"
+
+
+def of_its_day(profile: Profile) -> Profile:
+    """The profile without what its engine cannot say of a past day, if it is of one.
+
+    What is there today would be found on a day before it existed. Rules that need it are unknown on that day.
+    """
+    if profile.collected_at - profile.window.end <= SAME_DAY:
+        return profile
+    language = ENGINES[profile.engine].language
+    databases, gaps = profile.databases, list(profile.gaps)
+    if language is Language.INFLUXQL:
+        gaps += [Gap(fact, Reason.PAST_DAY, _LISTED, one.name) for one in databases for fact in _OF_INDEX]
+        databases = tuple(replace(one, series=None, own_series=None) for one in databases)
+    measurements = []
+    for one in profile.measurements:
+        is_bounded = one.time_column is not None and language is not Language.MONGOSH
+        if not is_bounded:
+            facts = [fact for fact in _OF_ROWS if fact in profile.facts]
+            gaps += [Gap(fact, Reason.PAST_DAY, _READ, one.database, one.name) for fact in facts]
+            one = _without_rows(one)
+        measurements.append(_without_series(one) if language is Language.INFLUXQL or not is_bounded else one)
+    return replace(profile, databases=databases, measurements=tuple(measurements), gaps=tuple(gaps))
+
+
+def _without_rows(measurement: Measurement) -> Measurement:
+    fields = tuple(replace(field, null_ratio=None, distinct=None) for field in measurement.fields)
+    return replace(measurement, rows=None, documents=None, fields=fields, row_patterns=None)
+
+
+def _without_series(measurement: Measurement) -> Measurement:
+    tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in measurement.tags)
+    return replace(measurement, series=None, tags=tags, tag_sets=None, arrivals=None)
