@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from tsaudit.analysis.columns.columns import Column
+from tsaudit.collect.catalog import listing_of, no_such_database, nothing_to_audit, unused_settings
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.unused_settings import find, listed, no_such_database, nothing_to_audit
 from tsaudit.config.settings import Columns, MeasurementOverride, Target
 
 NAMES = {"main": ["cpu", "disk", "net"], "other": ["cpu", "mem"]}
@@ -20,7 +20,7 @@ def a_target(engine: str = "duckdb", **changes: Any) -> Target:
 
 
 def found(target: Target, names: dict[str, list[str]] = NAMES, *drafts: Draft) -> list[str]:
-    return [str(one) for one in find(target, names, drafts)]
+    return [str(one) for one in unused_settings(target, names, drafts)]
 
 
 def test_nothing_is_said_when_all_matches() -> None:
@@ -114,7 +114,7 @@ def test_a_database_that_is_not_there_and_what_is_near() -> None:
 
 
 def test_what_the_patterns_leave_out_is_counted_with_a_few_names() -> None:
-    one = listed(a_target(include=("cpu",)), "main", ["e", "d", "cpu", "b", "a"])
+    one = listing_of(a_target(include=("cpu",)), "main", ["e", "d", "cpu", "b", "a"])
     assert (one.measurements, one.left_out, one.examples) == (5, 4, ("a", "b", "d"))
 
 
