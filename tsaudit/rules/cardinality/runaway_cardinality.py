@@ -16,8 +16,7 @@ from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.rules.growth_cause import Cause, cause_of
-from tsaudit.rules.growth_inside import cause_inside
+from tsaudit.rules.growth_cause import Cause, cause_inside, cause_of
 from tsaudit.rules.series_estimate import series_limit, series_of
 from tsaudit.text import many, number, percent, quantity
 from tsaudit.text.forecasts import PROVISIONAL, limit_reached

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from typing import Final
 
 from tsaudit.model.change import Diagnose, Rename
@@ -10,7 +11,6 @@ from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Tag
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.rules.new_names import distinct
 
 _STILL_WRITTEN_H: Final = 24
 """Hours after which a tag or field counts as no longer written. Many jobs report once a day; rarer reports soon have a
@@ -56,7 +56,7 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         tags = {tag.key: tag for tag in measurement.tags}
         twice = [field.key for field in measurement.fields if field.key in tags]
-        names = distinct(twice, lambda name: f"{name}_value", measurement.columns)
+        names = _new_names(twice, measurement.columns)
         for field in measurement.fields:
             if field.key in tags:
                 yield Finding(
@@ -81,3 +81,14 @@ def _impact(tag: Tag, field: Field) -> Impact | None:
     if any(one.idle_hours is None or one.idle_hours > _STILL_WRITTEN_H for one in (tag, field)):
         return None
     return Impact(Currency.ANSWERS, how="the newest rows read, some of which have it as a tag and some as a field")
+
+
+def _new_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
+    """Each name to another one that is not taken, whatever its case."""
+    used = {name.lower() for name in taken}
+    found: dict[str, str] = {}
+    for name in names:
+        proposed = itertools.chain([f"{name}_value"], (f"{name}_value_{number}" for number in itertools.count(2)))
+        found[name] = next(one for one in proposed if one.lower() not in used)
+        used.add(found[name].lower())
+    return found
