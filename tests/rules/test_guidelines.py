@@ -7,8 +7,7 @@ import re
 
 from tsaudit import guidelines
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines import GUIDELINES, CheckState, as_json, status
-from tsaudit.guidelines.catalog import NOT_CHECKED
+from tsaudit.guidelines import GUIDELINES, NOT_CHECKED, CheckState, as_json, status
 from tsaudit.rules import all_rules
 
 COUNTS = {"A": 9, "B": 6, "C": 7, "D": 8, "E": 13, "F": 4, "G": 7, "H": 6}
