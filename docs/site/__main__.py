@@ -14,11 +14,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from docs.site.rule_pages import page
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import CHAPTERS, CheckState, Status, status
 from tsaudit.rule import Rule
-from tsaudit.rules import all_rules, pages
+from tsaudit.rules import all_rules
 
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
@@ -84,7 +85,7 @@ def _rules(rules: tuple[Rule, ...]) -> Iterator[str]:
 
 def _rule(rule: Rule, statuses: tuple[Status, ...]) -> Iterator[str]:
     titles = {one.guideline.id: one.guideline.title for one in statuses}
-    for line in pages.page(rule):
+    for line in page(rule):
         yield _linked(line, "../")
     if rule.guidelines:
         yield ""

@@ -8,15 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from docs.site import rule_pages
 from tsaudit import guidelines, plugins
 from tsaudit.cli import rule_texts
-from tsaudit.rules import all_rules, pages
+from tsaudit.rules import all_rules
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize(("name", "make"), [("rules.md", pages.markdown), ("guidelines.md", guidelines.markdown)])
+@pytest.mark.parametrize(("name", "make"), [("rules.md", rule_pages.markdown), ("guidelines.md", guidelines.markdown)])
 def test_document_when_made_anew(name: str, make: object) -> None:
     assert callable(make)
     text, path = make(all_rules()), DOCS / name
@@ -41,7 +42,7 @@ def test_texts_of_rules_when_another_package_brings_one(monkeypatch: pytest.Monk
 
 
 def test_rules_page_when_a_rule_is_looked_up() -> None:
-    text = pages.markdown(all_rules())
+    text = rule_pages.markdown(all_rules())
     for rule in all_rules():
         assert f"](#{rule.code.lower()}-{rule.name})" in text
         assert f"## {rule.code} {rule.name}\n" in text
