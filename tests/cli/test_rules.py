@@ -25,8 +25,7 @@ from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.subject import Subject
 from tsaudit.policy import limit_plans
-from tsaudit.rules import all_rules
-from tsaudit.rules.applicability import why_not
+from tsaudit.rules import all_rules, why_not
 
 
 def tsaudit(*arguments: str) -> Result:

@@ -14,7 +14,7 @@ from tsaudit.model.plan import Effect, Loss
 from tsaudit.model.profile import Contribution, How, Measurement, RowsApart, SetApart, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
-from tsaudit.planning.effects import effect_of, tags_ended, together, with_next
+from tsaudit.planning.plans import effect_of, tags_ended, together, with_next
 
 AT = Subject("main", "cpu")
 PART = "at least; by 1,000 of 90,000 rows"
