@@ -6,14 +6,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, LeaveOut, MakeField, MakeTag, Rename
+from tsaudit.model.plan import Requested
 from tsaudit.model.subject import Subject
-from tsaudit.planning.plans import Wanted, merge
+from tsaudit.planning.plans import merge
 
 AT = Subject("shop", "requests")
 
 
 def _merged(*wanted: tuple[str, Change]) -> tuple[list[tuple[Change, tuple[str, ...]]], list[tuple[Change, str]]]:
-    kept, left_out = merge(Wanted(change, rule) for rule, change in wanted)
+    kept, left_out = merge(Requested(change, (rule,)) for rule, change in wanted)
     return [(one.change, one.rules) for one in kept], [(one.change, one.reason) for one in left_out]
 
 

@@ -67,7 +67,7 @@ def plans_of(profile: Profile, results: Iterable[RuleResult]) -> tuple[Plan, ...
 
 def _unit(profile: Profile, measurement: Measurement | None, asked: Sequence[tuple[str, Finding, Change]]) -> _Unit:
     changes = _typed(profile, measurement, [change for _, _, change in asked])
-    kept, left_out = merge(Wanted(change, code) for (code, _, _), change in zip(asked, changes, strict=True))
+    kept, left_out = merge(Requested(change, (code,)) for (code, _, _), change in zip(asked, changes, strict=True))
     kept, fieldless = _with_a_field(profile, measurement, kept)
     kept, unknown = _handled(profile, kept)
     # By identity: one that is about a thousand tables would be hashed with all its changes, for each of the tables.
@@ -217,15 +217,7 @@ def _sentence(
     yield from (describe.brief(step.words) for step in itertools.islice(_steps([place], [unit], says_most), 1))
 
 
-@dataclass(frozen=True, slots=True)
-class Wanted:
-    """A change, and the code of the rule whose finding asks for it."""
-
-    change: Change
-    rule: str
-
-
-def merge(wanted: Iterable[Wanted]) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
+def merge(wanted: Iterable[Requested]) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
     """The changes of one measurement that can be made together, and those that cannot, with the reason for each.
 
     `wanted`: the changes, those of the worst finding first.
@@ -235,10 +227,10 @@ def merge(wanted: Iterable[Wanted]) -> tuple[tuple[Requested, ...], tuple[LeftOu
     for one in wanted:
         same = next((known for known in kept if _one_of(known.change, one.change) is not None), None)
         change = one.change if same is None else _one_of(same.change, one.change) or one.change
-        rules = tuple(dict.fromkeys((*(same.rules if same else ()), one.rule)))
+        rules = tuple(dict.fromkeys((*(same.rules if same else ()), *one.rules)))
         others = [known for known in kept if known is not same]
         if reason := _conflict(change, others):
-            left_out.append(LeftOut(one.change, (one.rule,), reason))
+            left_out.append(LeftOut(one.change, one.rules, reason))
         elif same is not None:
             kept[kept.index(same)] = Requested(change, rules)
         else:
