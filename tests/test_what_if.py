@@ -12,12 +12,11 @@ from tests.collecting import collected, writer_to
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import Influxd
-from tsaudit.analysis.cardinality.what_if import Collisions, Left, TagReduction
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.influx import row_slice
 from tsaudit.engines.registry import ENGINES
-from tsaudit.what_if import UnknownNameError, answer
+from tsaudit.what_if import Collisions, Left, TagReduction, UnknownNameError, answer
 
 BY_USER = TagReduction(frozenset({"user_id"}))
 BY_HOST = TagReduction(frozenset({"host"}))

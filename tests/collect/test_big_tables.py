@@ -14,7 +14,6 @@ import pytest
 from tests.builders import NOW
 from tests.collecting import collected, collected_with
 from tests.servers import Postgresql
-from tsaudit.analysis.cardinality.what_if import TagReduction
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Rows
@@ -23,7 +22,7 @@ from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import How, Measurement, Profile, Reason, utc_now
-from tsaudit.what_if import answer
+from tsaudit.what_if import TagReduction, answer
 
 ROWS = 2_000_000
 FEW = {"max_scan_rows": 20_000, "max_rows": 1_000}

@@ -73,8 +73,7 @@ def what_if(
     settings = options.load_settings(config, "history", "targets")
     chosen = options.chosen(settings, [target])[0]
 
-    from tsaudit.analysis.cardinality.what_if import TagReduction
-    from tsaudit.what_if import UnknownNameError, answer
+    from tsaudit.what_if import TagReduction, UnknownNameError, answer
 
     change = TagReduction(frozenset({*drop, *to_field}), dict(bucket))
     last = _last_profile(settings, target)

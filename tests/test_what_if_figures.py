@@ -12,7 +12,7 @@ from tests.builders import a_source
 from tests.examples import examples
 from tsaudit.analysis.cardinality.hash_sample import bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.analysis.cardinality.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
+from tsaudit.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
 
 TAGS = ("host", "region", "user")
 VALUES = st.none() | st.sampled_from(["a", "b", "c", "d", "é"])
