@@ -146,11 +146,7 @@ def test_a_tag_that_turns_up_after_thinning_was_absent_before() -> None:
 
 
 def kept_bytes(counter: TagSetCounter) -> int:
-    held = [
-        part
-        for c in counter._columns.values()
-        for part in (*c._values, *c._hashes, *c._parts, *c._waiting, *c._waiting_hashes)
-    ]
+    held = [part for c in counter._columns.values() for part in (c._values, *c._parts, *c._waiting)]
     return sum(part.nbytes for part in [*held, *counter._waiting])
 
 

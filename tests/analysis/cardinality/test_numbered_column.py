@@ -19,9 +19,9 @@ MANY = st.one_of(
 BATCHES = st.lists(st.lists(st.one_of(FEW, MANY), max_size=30), max_size=12)
 WAYS = {
     "as it is": {},
-    "hashes as soon as can be": {"_MANY": 0, "_TRY_ON": 1},
-    "all hashes alike": {"_MANY": 0, "hashes": lambda texts: np.zeros(len(texts), np.uint64)},
-    "few hashes": {"_MANY": 1, "hashes": lambda texts: np.array([len(t) % 3 for t in texts.to_pylist()], np.uint64)},
+    "hashes as soon as can be": {"_TRY_ON": 1},
+    "all hashes alike": {"_TRY_ON": 1, "hashes": lambda texts: np.zeros(len(texts), np.uint64)},
+    "few hashes": {"_TRY_ON": 1, "hashes": lambda texts: np.array([len(t) % 3 for t in texts.to_pylist()], np.uint64)},
 }
 """By hash or by dictionary, and with hashes that several values share."""
 
@@ -67,7 +67,7 @@ def check(column: NumberedColumn, batches: list[list[str | None]]) -> None:
 
 @pytest.mark.parametrize("hashed", [True, False])
 def test_ids_as_long_as_each_other_are_told_apart_by_their_bytes(hashed, monkeypatch):
-    monkeypatch.setattr(numbered_column, "_MANY", 0)
+    monkeypatch.setattr(numbered_column, "_TRY_ON", 1)
     if not hashed:
         monkeypatch.setattr(numbered_column, "hashes", lambda texts: np.zeros(len(texts), np.uint64))
     batches = [[f"id-{i * 7919 % 90:04}" for i in range(at, at + 60)] for at in range(0, 600, 60)]
@@ -102,17 +102,11 @@ def test_series_before_the_tag_turned_up_lack_it():
     assert column.codes.tolist() == [0, 0, 0, 1]
 
 
-def test_a_column_of_ids_turns_to_hashes_and_back_when_they_repeat(monkeypatch):
+def test_ids_that_repeat_keep_their_numbers():
     ids = [f"{i:08x}" for i in range(100_000)]
     column = NumberedColumn()
-    column.add([texts(ids)])
-    assert column._hashes
-    assert column.levels == 100_000
-    for _ in range(3):
+    for _ in range(5):
         column.add([texts(ids)])
-    monkeypatch.setattr(numbered_column, "_MANY", 1 << 20)
-    column.add([texts(ids)])
-    assert not column._hashes
     assert column.values.to_pylist() == ids
     assert (column.codes == np.tile(np.arange(1, 100_001), 5)).all()
 

@@ -113,7 +113,7 @@ def test_batches_of_any_size_and_tags_that_come_and_go_change_nothing(rows, data
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cardinality, "_NUMBER_AT", data.draw(st.sampled_from([1, 100, 1000])))
         patch.setattr(cardinality, "_COMPACT_AT", data.draw(st.integers(1, 40)))
-        patch.setattr(numbered_column, "_MANY", data.draw(st.sampled_from([0, 2, 1000])))
+        patch.setattr(numbered_column, "_TRY_ON", data.draw(st.sampled_from([1, 2, 1000])))
         counter, at = TagSetCounter(TAGS[:2]), 0
         while at < len(rows):
             part = rows[at : at + data.draw(st.integers(1, 10))]
