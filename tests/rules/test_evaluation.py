@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.builders import NOW, a_count, a_finding, a_measurement, a_profile, a_tag
-from tsaudit.collect.cross_checks import PAIRS, ComparedFigure, CrossCheck, Disagreement, Relation, marked
+from tsaudit.collect.cross_checks import ComparedFigure, CrossCheck, Relation, marked
 from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate, required_facts
@@ -226,7 +226,7 @@ def test_series_by_guessed_tags_are_a_note(reasons: tuple[str, str], severity: S
 def test_no_warning_rests_on_a_figure_that_another_one_contradicts(is_disputed: bool, severity: Severity) -> None:
     listed, rows = a_count(500), ComparedFigure("row", "", 60, "null_counts", "duckdb/null_counts.sql")
     figure = ComparedFigure("series", "", 500, "series_listing", listed.source.query)
-    dispute = Disagreement(PAIRS[0], CrossCheck("main", "bad", figure, Relation.AT_MOST, rows))
+    dispute = CrossCheck("main", "bad", figure, Relation.AT_MOST, rows)
     series = marked(listed, [dispute]) if is_disputed else listed
 
     def check(case: Case) -> Iterator[Finding]:

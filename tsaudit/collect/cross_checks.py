@@ -60,12 +60,21 @@ class CrossCheck:
     allowed_ratio: float | None = None
     """Overrides the pair's tolerance; None to use that one."""
 
+    @property
+    def detail(self) -> str:
+        """Both figures and both queries, in one line, if they disagree."""
+        return f"{self.first} {self.relation.value} {self.second}; one of the two figures is wrong"
+
+    def gaps(self) -> Iterator[Gap]:
+        """One gap for each of the two facts, if they disagree."""
+        for fact in sorted({self.first.fact, self.second.fact}):
+            yield Gap(fact, Reason.INCONSISTENT, self.detail, self.database, self.measurement)
+
 
 @dataclass(frozen=True, slots=True)
 class Pair:
     """Two ways to obtain a figure, and how far the results may differ."""
 
-    name: str
     compared: Callable[[Profile, Profile | None], Iterator[CrossCheck]]
     """(profile, previous profile) to the possible comparisons."""
     allowed_ratio: float
@@ -276,7 +285,6 @@ def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[Cro
 
 PAIRS: Final = (
     Pair(
-        "series listed, series of the database",
         _series_of_databases,
         0.01,
         2,
@@ -284,7 +292,6 @@ PAIRS: Final = (
         "new series appear between the count and the last listing; some servers refresh the count every 10 seconds",
     ),
     Pair(
-        "rows read, rows counted",
         _rows_read,
         0.01,
         10,
@@ -292,7 +299,6 @@ PAIRS: Final = (
         "both statements have the same window, so only rows that arrive late or are deleted in between differ",
     ),
     Pair(
-        "series, rows",
         _series_in_rows,
         0.01,
         10,
@@ -300,7 +306,6 @@ PAIRS: Final = (
         "each series has a row within the window; rows arrive late or are deleted between the two statements",
     ),
     Pair(
-        "rows, all rows",
         _rows_of_all,
         0.0,
         10,
@@ -311,7 +316,6 @@ PAIRS: Final = (
         ),
     ),
     Pair(
-        "documents read, documents counted",
         _documents_read,
         0.1,
         10,
@@ -322,7 +326,6 @@ PAIRS: Final = (
         ),
     ),
     Pair(
-        "fields, series",
         _fields_of_listed,
         0.0,
         0,
@@ -330,7 +333,6 @@ PAIRS: Final = (
         "none: a series exists because of a field",
     ),
     Pair(
-        "rows of today, rows of the day before",
         _since_yesterday,
         0.0,
         0,
@@ -346,28 +348,9 @@ _STANDARD_ERRORS: Final = 3.0
 """An estimate may differ from the true value by this many standard errors."""
 
 
-@dataclass(frozen=True, slots=True)
-class Disagreement:
-    """A failed comparison, and its pair."""
-
-    pair: Pair
-    compared: CrossCheck
-
-    @property
-    def detail(self) -> str:
-        """Both figures and both queries, in one line."""
-        first, second = self.compared.first, self.compared.second
-        return f"{first} {self.compared.relation.value} {second}; one of the two figures is wrong"
-
-    def gaps(self) -> Iterator[Gap]:
-        """One gap for each of the two facts."""
-        for fact in sorted({self.compared.first.fact, self.compared.second.fact}):
-            yield Gap(fact, Reason.INCONSISTENT, self.detail, self.compared.database, self.compared.measurement)
-
-
 def disagreements(
     profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None
-) -> Iterator[Disagreement]:
+) -> Iterator[CrossCheck]:
     """All pairs of figures that contradict each other. `previous`: the previous profile, None for none. `queried`: the
     collected facts, None for all.
     """
@@ -376,7 +359,7 @@ def disagreements(
             continue
         for compared in pair.compared(profile, previous):
             if not _agree(pair, compared):
-                yield Disagreement(pair, compared)
+                yield compared
 
 
 def cross_checked(profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None) -> Profile:
@@ -387,11 +370,11 @@ def cross_checked(profile: Profile, previous: Profile | None = None, queried: fr
     if not found:
         return profile
     gaps = {gap for one in found for gap in one.gaps()}
-    within: dict[str, list[Disagreement]] = defaultdict(list)
-    about: dict[tuple[str, str | None], list[Disagreement]] = defaultdict(list)
+    within: dict[str, list[CrossCheck]] = defaultdict(list)
+    about: dict[tuple[str, str | None], list[CrossCheck]] = defaultdict(list)
     for one in found:
-        within[one.compared.database].append(one)
-        about[one.compared.database, one.compared.measurement].append(one)
+        within[one.database].append(one)
+        about[one.database, one.measurement].append(one)
     return dataclasses.replace(
         profile,
         databases=tuple(marked(d, within[d.name]) for d in profile.databases),
@@ -420,10 +403,10 @@ def inexact(value: T, query: str, words: str) -> T:
     return dataclasses.replace(value, **new) if new else value
 
 
-def marked(subject: T, found: Iterable[Disagreement]) -> T:
+def marked(subject: T, found: Iterable[CrossCheck]) -> T:
     """The subject, with each contradicted figure turned into an estimate that names the contradicting figure."""
     for one in found:
-        first, second = one.compared.first, one.compared.second
+        first, second = one.first, one.second
         subject = inexact(subject, first.query, f"{CONTRADICTED} {second}")
         subject = inexact(subject, second.query, f"{CONTRADICTED} {first}")
     return subject

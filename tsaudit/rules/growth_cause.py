@@ -320,9 +320,8 @@ def _values_before(case: Case, measurement: Measurement, tag: str, day: date) ->
     if points:
         earlier = [p for p in points if p.day <= day]
         return max((earlier[-1] if earlier else points[0]).value, 1.0)
-    previous = case.timeline.previous
-    same = [m for m in previous.measurements if subject_of(m) == subject_of(measurement)] if previous else []
-    return 1.0 if same and same[0].tag(tag) is None else None
+    before = case.before(measurement)
+    return 1.0 if before is not None and before.tag(tag) is None else None
 
 
 _ALIKE: Final = 0.2

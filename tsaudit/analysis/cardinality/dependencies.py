@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsaudit.analysis.cardinality.row_counts import Codes, numbered
+from tsaudit.analysis.codes import combined
 
 _REFUTE_ON: Final = 1 << 16
 """Number of rows on which a dependency is tested before all rows are read."""
@@ -186,21 +187,14 @@ def _together(
     columns: Sequence[Codes], first: int, second: int, wanted: Sequence[int], rows: npt.NDArray[np.int64] | None
 ) -> Iterator[TagPair]:
     if rows is not None and wanted:
-        sample, _ = _combined(columns[first][rows], columns[second][rows])
+        sample = combined([columns[first][rows], columns[second][rows]], len(rows))
         wanted = [y for y in wanted if _agree(sample, [columns[y][rows]])]
     if wanted:
-        both, combinations = _combined(columns[first], columns[second])
+        both = combined([columns[first], columns[second]], len(columns[first]))
+        combinations = int(both.max(initial=-1)) + 1
         for y in wanted:
             if _agree(both, [columns[y]]):
                 yield TagPair(min(first, second), max(first, second), y, len(both) - combinations)
-
-
-def _combined(x: Codes, y: Codes) -> tuple[Codes, int]:
-    """A code for each combination of codes, per row, and the number of combinations."""
-    width = int(y.max(initial=0)) + 1
-    keys = x.astype(np.int64) * width + y
-    known, numbers = np.unique(keys, return_inverse=True)
-    return numbers, len(known)
 
 
 def _broken(x: Codes, y: Codes, most: int) -> npt.NDArray[np.intp] | None:

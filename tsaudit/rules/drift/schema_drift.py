@@ -168,8 +168,8 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
         return None
     at = Subject(difference.subject.database, difference.subject.measurement)
     measurement = next((m for m in case.measurements if subject_of(m) == at), None)
-    earlier = case.timeline.previous.measurements if case.timeline.previous else ()
-    before = next((m.series for m in earlier if subject_of(m) == at), None)
+    earlier = case.before(measurement) if measurement is not None else None
+    before = earlier.series if earlier is not None else None
     if measurement is None or measurement.series is None or before is None:
         return None
     tag = measurement.tag(difference.subject.column)

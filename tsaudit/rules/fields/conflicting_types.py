@@ -80,9 +80,7 @@ def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None
     read = "the types of the documents read within the window"
     if case.engine.keeps_documents:
         return Impact(Currency.ANSWERS, how=read)
-    previous = case.timeline.previous
-    known = previous.measurements if previous else ()
-    before = next((m for m in known if (m.database, m.name) == (measurement.database, measurement.name)), None)
+    previous, before = case.timeline.previous, case.before(measurement)
     then = next((f.types for f in before.fields if f.key == field.key), ()) if before else ()
     if not then or set(field.types) <= set(then):
         return None
