@@ -5,17 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, TypedDict
+from typing import Final, TypedDict
 
 from tsaudit.analysis.columns.columns import Column, TimeColumn
+from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.engines.labels import Label
 from tsaudit.model.facts.given import TablePart
 from tsaudit.model.profile import Field, Gap, Measurement, Role, Tag, Window
 from tsaudit.text import many
-
-if TYPE_CHECKING:
-    from tsaudit.collect.read_rows import ReadColumn, ReadRows
-
 
 LONGEST: Final = 1000
 """Most characters read of each string: enough to recognize what it contains, even if the column contains documents."""

@@ -13,18 +13,18 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
+from tsaudit.analysis.cardinality import arrivals
+from tsaudit.analysis.cardinality.arrivals import with_ages
+from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
+from tsaudit.analysis.values.value_hashes import series_digests, truncated
+from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.draft import Draft
 from tsaudit.model.profile import FOREVER, Count, Database, How, Measurement, Profile, Ratio, Reason, Window, utc_now
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-    from tsaudit.analysis.values.value_sets import ValueSet
-
 
 _PRESENT: Final = timedelta(hours=1)
 """An audit takes time: a window that ended this recently still counts as ending now."""
@@ -149,10 +149,6 @@ class Comparison:
         A sampled listing is not compared. Neither is an index's listing of the present when a past day is audited: its
         values would be mistaken for old ones.
         """
-        from tsaudit.analysis.cardinality import arrivals
-        from tsaudit.analysis.cardinality.arrivals import with_ages
-        from tsaudit.analysis.values.value_hashes import series_digests, truncated
-
         if draft.measurement.series is None or draft.measurement.series.source.how is not How.EXACT:
             return draft
         is_bounded = not draft.is_indexed and draft.time is not None

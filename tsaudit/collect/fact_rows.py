@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pyarrow as pa
 
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurements
 from tsaudit.model.profile import Reason
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
 
 Row = dict[str, Any]
 
@@ -101,8 +99,6 @@ def _about(runner: QueryRunner, database: str, names: list[str]) -> OfMeasuremen
 
 def single_value(column: pa.Array) -> Any:
     """The only value of a column. Times are cut to microseconds, the precision of Python's datetime."""
-    import pyarrow as pa
-
     if pa.types.is_timestamp(column.type):
         column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
     return column[0].as_py()

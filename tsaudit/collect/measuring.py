@@ -10,7 +10,9 @@ import functools
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import pyarrow as pa
 
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.collect import partial_scan
@@ -26,9 +28,6 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.model.facts import STRUCTURE, asked_for
 from tsaudit.model.profile import Database, Gap, Reason, Role, Source, utc_now
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,18 +12,15 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+
+import pyarrow as pa
 
 from tsaudit.collect.draft import ColumnStatistics, Draft, PartialScan
+from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.facts.given import OfScanEstimate
 from tsaudit.model.profile import Count, How, Ratio, Reason, Source, Window
 from tsaudit.text import instant, many, number, percent
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-
-    from tsaudit.collect.query_runner import QueryRunner
-
 
 LISTED_ROWS: Final = 100_000
 """Rows of a big table whose tag sets are listed: few enough that their distinct values fit into the server's memory."""

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.model.facts import FACTS, Fact, Given
 from tsaudit.model.facts.given import OfMeasurement, OfMeasurements, OfNullCounts, OfTimeExtents
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _SHARES: Final = frozenset({"null_ratio", "spatial_coverage"})
 """Columns with a share, from 0 to 1."""
@@ -108,8 +108,6 @@ def impossible(fact: str, batch: pa.RecordBatch, given: Given) -> str:
 
 def _no_text(column: pa.Array) -> str:
     """What the column is instead of texts; empty if it is nothing else."""
-    import pyarrow as pa
-
     kind = column.type.value_type if pa.types.is_dictionary(column.type) else column.type
     is_text = pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_string_view(kind)
     return "" if is_text or column.null_count == len(column) else f"no text, but {kind}"
@@ -117,9 +115,6 @@ def _no_text(column: pa.Array) -> str:
 
 def _no_count(column: pa.Array, is_share: bool = False) -> str:
     """The first value that is no amount; empty if all are. Null is not known."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     kind = column.type
     if pa.types.is_null(kind):
         return ""
@@ -138,8 +133,6 @@ def _no_count(column: pa.Array, is_share: bool = False) -> str:
 
 def _outside(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
     """The first time that no row of the period can have; empty if there is none."""
-    import pyarrow as pa
-
     if not isinstance(given, OfMeasurement | OfMeasurements):
         return ""
     kind = TimeKind(getattr(given, "time_kind", None) or TimeKind.TIMESTAMP)
@@ -156,8 +149,6 @@ def _outside(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
 
 
 def _parts_above(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
-    import pyarrow.compute as pc
-
     parts = [(part, batch.column(part), whole) for part, whole in _PARTS if {part, whole} <= set(fact.columns)]
     if "*" in fact.columns:
         counts = batch.columns[fact.columns.index("*") :]

@@ -9,6 +9,8 @@ from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from tsaudit.collect import catalog
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import contained, measuring_of
@@ -23,8 +25,6 @@ from tsaudit.model.profile import Measurement, Profile, Window, utc_now
 from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tsaudit.config.settings import Target
     from tsaudit.engines.connection import Connection
 

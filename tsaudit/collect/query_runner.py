@@ -14,6 +14,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
+import pyarrow as pa
+
 from tsaudit.collect.plausibility import impossible
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine
@@ -28,8 +30,6 @@ from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, within
 from tsaudit.text import size
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tsaudit.config.settings import Target
 
 

@@ -13,6 +13,8 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
+import pyarrow as pa
+
 from tsaudit.analysis.columns import roles
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column
@@ -35,8 +37,6 @@ from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from tsaudit.config.settings import Columns
 
 
@@ -345,8 +345,6 @@ def open_labels(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -> Draft:
-    import pyarrow as pa
-
     assert draft.sample is not None
     sample, tags = draft.sample, []
     sets = [labels_of(value) or {} for value in draft.read(Role.FIELD, column).values.to_pylist()]

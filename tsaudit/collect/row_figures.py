@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -15,8 +16,10 @@ from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import cohesion, coincidence, rhythm
 from tsaudit.analysis.rows.cohesion import repeated_together
-from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, overwritten
+from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, lost_ratio, overwritten
+from tsaudit.analysis.tables.typed_values import split_by
 from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
+from tsaudit.analysis.values.value_sample import sample
 from tsaudit.collect.read_rows import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -47,11 +50,6 @@ from tsaudit.model.profile import (
     Turnover,
     Window,
 )
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
 
 
 def filled_in(field: Field, column: ReadColumn, series: Groups, source: Source) -> Field:
@@ -174,8 +172,6 @@ def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
 
 
 def _sampled(texts: pa.StringArray) -> tuple[str, ...]:
-    from tsaudit.analysis.values.value_sample import sample
-
     if len(texts) <= SAMPLE_SIZE:
         return tuple(sorted(texts.to_pylist()))
     ends = pc.min_max(texts).as_py()
@@ -219,8 +215,6 @@ def _floats(column: ReadColumn) -> npt.NDArray[np.float64]:
 
 def numbers_by(field: Field, column: ReadColumn, tags: Mapping[str, ReadColumn]) -> NumbersBy | None:
     """The tag that separates the numbers in a text field from its texts."""
-    from tsaudit.analysis.tables.typed_values import split_by
-
     if field.number_ratio is None or not 0.0 < field.number_ratio.value < 1.0 or len(tags) < 2:
         return None
     is_number = pc.match_substring_regex(column.texts, NUMBER).to_numpy(zero_copy_only=False)
@@ -348,8 +342,6 @@ def repeats(
 
     `times_us`: the times in microseconds, if they are known.
     """
-    from tsaudit.analysis.rows.distinguishing_tags import lost_ratio
-
     key = [column.where(times.known) for column in (times, *tags.values())]
     rest = [column.where(times.known) for column in fields.values()]
     rows = len(key[0])

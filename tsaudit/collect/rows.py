@@ -8,7 +8,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal
+from typing import Any, Final, Literal
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import Groups
 from tsaudit.analysis.columns.roles import may_be_long
@@ -20,6 +24,7 @@ from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import Answer, QueryRunner
+from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     also_in,
@@ -62,12 +67,6 @@ from tsaudit.model.profile import (
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import instant as instant_description
 from tsaudit.text import many, number, span, values_of
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
-    from tsaudit.collect.read_rows import ReadColumn
 
 _NEVER: Final = 2**63 - 1
 """Later than any time, in microseconds."""
@@ -176,8 +175,6 @@ def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
 
 def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft with the count of rows that were all read; they show the shares of nulls, too."""
-    import pyarrow.compute as pc
-
     assert draft.sample is not None
     known = replace(draft.measurement, rows=Count(draft.sample.num_rows, sample_source(runner, draft)))
     if draft.time:
@@ -188,8 +185,6 @@ def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
-    import pyarrow.compute as pc
-
     assert draft.partial_scan is not None
     rows, last = partial_scan.rows_by_planner(runner, draft), draft.measurement.last_time
     if draft.sample is not None and draft.sample.num_rows and draft.time:

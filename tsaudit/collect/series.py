@@ -5,7 +5,10 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import partial_scan
@@ -16,11 +19,6 @@ from tsaudit.collect.query_runner import Answer, QueryRunner, TooMuchError
 from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
-
-if TYPE_CHECKING:
-    import numpy as np
-    import pyarrow as pa
-
 
 SERIES_KEPT: Final = 64
 """Complete tag sets kept, to read their rows."""
@@ -304,8 +302,6 @@ class _Reservoir:
     """An even selection of the tag sets that stream by; the same for the same listing, whichever the measurement."""
 
     def __init__(self, draft: Draft) -> None:
-        import numpy as np
-
         self._random = np.random.default_rng(zlib.crc32("/".join(sorted(t.key for t in draft.tags)).encode()))
         self._kept: list[tuple[float, dict[str, str | None]]] = []
 

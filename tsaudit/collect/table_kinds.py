@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from tsaudit.analysis.columns import roles
 from tsaudit.analysis.columns import types as column_types
@@ -14,18 +19,13 @@ from tsaudit.analysis.columns.roles import are_quantities
 from tsaudit.analysis.columns.row_evidence import Seen, Sources, lives, sequences, sources
 from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, ids_of_rows, never_source
 from tsaudit.analysis.columns.time_columns import Extent, kind_of
+from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.analysis.values.label_sets import label_sets
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.model.profile import TableKind
-
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-    import pyarrow as pa
-
-    from tsaudit.collect.read_rows import ReadColumn, ReadRows
 
 NOT_CLASSIFIED: Final = "could not classify this table, so no rule about tags or series evaluates it; set `kind`"
 """The reason if the rows read do not show what kind the table is."""
@@ -113,9 +113,6 @@ def _all_times(sample: ReadRows, draft: Draft, time: TimeColumn) -> dict[str, np
 
 def _time_kind(values: pa.ChunkedArray, column: Column) -> TimeKind | None:
     """How the column stores times; None if it does not contain times."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     is_text, is_number = roles.is_text(column.data_type), not native(column) and words_of(column.name) & HINT
     if not (native(column) or is_text or is_number) or column_types.is_list(column.data_type):
         return None
@@ -135,9 +132,6 @@ def _times(sample: ReadRows, name: str, kind: TimeKind, rows: int | None = None)
     """Microseconds since 1970; NaN where a row has no time. `rows`: use only this many rows at the beginning; None for
     all.
     """
-    import numpy as np
-    import pyarrow as pa
-
     values = sample.times_us(name, kind).values
     values = values if rows is None else values.slice(0, rows)
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
@@ -201,15 +195,11 @@ def _seen(values: ReadColumn, column: Column, whole: bool) -> Seen:
 
 def _has_fractions(known: pa.ChunkedArray) -> bool:
     """Whether some numbers have a fraction, so that they are no IDs, whatever the column's name."""
-    import pyarrow.compute as pc
-
     some = known.slice(0, _LOOKED_AT).cast("float64", safe=False)
     return bool(pc.any(pc.not_equal(some, pc.floor(some))).as_py())
 
 
 def _seen_text(values: ReadColumn, column: Column, rows: int, whole: bool) -> Seen:
-    from tsaudit.analysis.shapes import shapes
-
     if not rows:
         return Seen(distinct=0, is_text=True)
     if values.may_have_label_sets and label_sets(values.values.drop_null().slice(0, _LOOKED_AT).to_pylist()):

@@ -6,13 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+import numpy.typing as npt
+
+from tsaudit.analysis.codes import combined, count_distinct
 from tsaudit.analysis.columns.name_words import CHANGED, OTHER, WRITTEN, words_of
+from tsaudit.analysis.rows.rhythm import spacing
 from tsaudit.analysis.significance import ALIKE
 
 if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
-
     Times = npt.NDArray[np.float64]
     """Microseconds since 1970; NaN where there is no time."""
 
@@ -65,8 +67,6 @@ def lives(time: str, values: Mapping[str, Times]) -> list[Life]:
     """The columns with times other than `time`. `values`: column to the times of the rows read, including the column
     `time`.
     """
-    import numpy as np
-
     own = values[time]
     found = []
     for name, times in values.items():
@@ -85,8 +85,6 @@ def _changes(name: str, times: Times, own: Times, others: Sequence[Times]) -> bo
     """Whether the column shows when a row was changed: it is later than the row, and often missing or named
     accordingly.
     """
-    import numpy as np
-
     both = ~np.isnan(times) & ~np.isnan(own)
     if not both.any():
         return False
@@ -106,8 +104,6 @@ def _changes(name: str, times: Times, own: Times, others: Sequence[Times]) -> bo
 
 def _is_begin(time: str, own: Times, name: str, times: Times) -> bool:
     """Whether the time column itself is the time of the last change, and this column is the time of the beginning."""
-    import numpy as np
-
     if not words_of(time) & (CHANGED | OTHER) or not words_of(name) & WRITTEN or np.isnan(times).any():
         return False
     lag = (own - times)[~np.isnan(own)]
@@ -116,8 +112,6 @@ def _is_begin(time: str, own: Times, name: str, times: Times) -> bool:
 
 def _is_fixed(lag: Times) -> bool:
     """Whether nearly all lags are the same and not zero, so that the column is the other end of an interval."""
-    import numpy as np
-
     middle = float(np.median(lag))
     return abs(middle) > _SECOND and bool((np.abs(lag - middle) <= 0.01 * abs(middle) + _SECOND).mean() >= _SAME_LAG)
 
@@ -137,10 +131,6 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
     """How often and how regularly the sources write. `codes`: columns that could name a source to a code per row, the
     same for equal values. `key`: the columns that, with the time, identify a row.
     """
-    import numpy as np
-
-    from tsaudit.analysis.codes import combined, count_distinct
-
     known = ~np.isnan(times)
     rows = int(known.sum())
     if not rows:
@@ -162,8 +152,6 @@ def _coverage(sources: npt.NDArray[np.int64]) -> float:
     depends on how many rows were read: Good, "The population frequencies of species and the estimation of population
     parameters", Biometrika 40 (1953).
     """
-    import numpy as np
-
     return 1.0 - int((np.bincount(sources) == 1).sum()) / len(sources)
 
 
@@ -171,11 +159,6 @@ def _regular(columns: Sequence[npt.NDArray[np.int64]], times: npt.NDArray[np.int
     """The share of rows from sources that write at regular intervals, 0 to 1; None if there is only one source, or if
     none writes repeatedly.
     """
-    import numpy as np
-
-    from tsaudit.analysis.codes import combined
-    from tsaudit.analysis.rows.rhythm import spacing
-
     series = combined(columns, len(times))
     if series.max(initial=0) < 1:
         return None
@@ -194,8 +177,6 @@ def sequences(
     `codes`: all columns of the key, including the time if it is in the key. `numbers`: the integer columns among them
     that may number rows.
     """
-    from tsaudit.analysis.codes import combined, count_distinct
-
     found = set()
     for name, values in numbers.items():
         rows = len(values)

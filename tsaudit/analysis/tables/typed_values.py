@@ -8,12 +8,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
-if TYPE_CHECKING:
-    import numpy as np
-    import numpy.typing as npt
+import numpy as np
+import numpy.typing as npt
 
+from tsaudit.analysis.codes import combined, count_distinct
 
 _TYPES: Final = {
     "text": "s|str|string|text|txt|varchar|char|symbol|enum",
@@ -89,8 +89,6 @@ def split_by(
     `tags`: tag name to a code per row, negative if the row has no value. `is_number`: whether the text of the row is a
     number. `known`: whether the row has a text.
     """
-    import numpy as np
-
     found: list[tuple[int, Split]] = []
     for name, codes in tags.items():
         rows = known & (codes >= 0)
@@ -113,8 +111,6 @@ def split_by(
 
 def _crossed(codes: npt.NDArray[np.int64], others: list[npt.NDArray[np.int64]]) -> float:
     """The mean number of things per value, or the mean number of values per thing, whichever is smaller."""
-    from tsaudit.analysis.codes import combined, count_distinct
-
     if not others:
         return 0.0
     things = combined(others, len(codes))
