@@ -11,13 +11,12 @@ import pytest
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.collect import of_its_day
 from tsaudit.config.settings import Incidents
-from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
 from tsaudit.model.finding import DEGRADED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.subject import Subject
-from tsaudit.not_audited import Missed, result_of, whole
+from tsaudit.not_audited import Missed, degraded_rules, outcomes_of, result_of, whole
 
 GAP: Final = Gap("series_listing", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
 OTHER: Final = a_rule_result(code="NAM001")

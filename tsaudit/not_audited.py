@@ -1,28 +1,70 @@
-"""What an audit should have measured and did not: the whole target, or some of its databases.
+"""What an audit should have measured and did not: the whole target, some of its databases, or what rules need.
 
 This is derived from the profile, never from a particular error: however an engine responds, what counts is whether a
 measurement was read and whether a rule could be evaluated.
+
+One audit in which a rule lacks something, such as a permission or a budget, is `unknown` and notifies nobody. If that
+continues, the problems that the rule looks for may go unnoticed, so it becomes an incident.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Final
+from datetime import date
+from typing import Final, NamedTuple
 
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
-from tsaudit.model.finding import RULELESS_CODES, UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.finding import (
+    DEGRADED_CODE,
+    PLUGIN_CODE,
+    RULELESS_CODES,
+    UNREACHABLE_CODE,
+    AuditResult,
+    Evidence,
+    Finding,
+    Outcome,
+    RuleResult,
+    Severity,
+)
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.subject import Subject
 from tsaudit.text import many
 
-TITLE: Final = "The target could not be audited"
-WHY: Final = (
-    "While a target cannot be audited, changes of its schema go unnoticed. Missing data proves nothing: no "
-    "finding is closed, and nothing counts as deleted."
-)
-FIX: Final = "Run `tsaudit check` on the machine that audits; it shows which permission, address, or driver is missing."
+
+class Texts(NamedTuple):
+    """What a code without a rule means."""
+
+    title: str
+    why: str
+    """Why it matters."""
+    fix: str
+
+
+TEXTS: Final[Mapping[str, Texts]] = {
+    UNREACHABLE_CODE: Texts(
+        "The target could not be audited",
+        "While a target cannot be audited, changes of its schema go unnoticed. Missing data proves nothing: no "
+        "finding is closed, and nothing counts as deleted.",
+        "Run `tsaudit check` on the machine that audits; it shows which permission, address, or driver is missing.",
+    ),
+    DEGRADED_CODE: Texts(
+        "Rules cannot be evaluated",
+        "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed.",
+        "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. If "
+        "nothing can be done about it, mute the incident: `tsaudit mute`.",
+    ),
+    PLUGIN_CODE: Texts(
+        "A rule plug-in cannot be used",
+        "The rules of a plug-in that cannot be used are not evaluated, so a problem they watch for goes unnoticed. "
+        "Incidents they opened stay as they are.",
+        "Run `tsaudit version`: it lists the plug-ins and what is wrong with them. Fix, update or uninstall the "
+        "package.",
+    ),
+}
+"""Texts of the codes in `RULELESS_CODES`."""
+_FIX: Final = TEXTS[UNREACHABLE_CODE].fix
 _FIX_EMPTY: Final = (
     "Check the address, and compare `databases`, `include`, and `exclude` with the databases on the server; "
     "`tsaudit check` helps with both. If the target is meant to be empty, mute the incident: "
@@ -98,31 +140,38 @@ def missed(
         return (whole(cause + then, _FIX_EMPTY),)
     if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
         message = f"The target became unreachable during the audit: {gone.detail}"
-        return (Missed(Subject(), gone.detail, message, FIX),)
+        return (Missed(Subject(), gone.detail, message, _FIX),)
     if results is not None and (cause := _not_evaluated(profile, results)) is not None:
-        return (Missed(Subject(), cause, f"No rule could be evaluated on the target: {cause}", FIX),)
+        return (Missed(Subject(), cause, f"No rule could be evaluated on the target: {cause}", _FIX),)
     return tuple(_databases(profile))
 
 
-def whole(cause: str, fix: str = FIX) -> Missed:
+def whole(cause: str, fix: str = _FIX) -> Missed:
     """The entry for a target that could not be audited at all."""
     return Missed(Subject(), cause, f"The target could not be audited: {cause}", fix)
 
 
 def result_of(found: Sequence[Missed]) -> RuleResult:
-    """The entries as the result of a rule, so that they become incidents, messages, and part of the report like any
-    other.
+    """The entries as the result of a rule."""
+    findings = [Finding(m.subject, m.message, severity=Severity.WARNING, fix=m.fix) for m in found]
+    reason = _listed(m.cause if m.subject == Subject() else f"{m.subject.database}: {m.cause}" for m in found)
+    return without_rule(UNREACHABLE_CODE, Outcome.ERROR, findings, reason)
+
+
+def without_rule(code: str, outcome: Outcome, findings: Iterable[Finding], reason: str = "") -> RuleResult:
+    """Findings without a rule as the result of one, so that they become incidents, messages, and part of the report
+    like any other.
     """
     return RuleResult(
-        code=UNREACHABLE_CODE,
-        name=RULELESS_CODES[UNREACHABLE_CODE],
-        title=TITLE,
+        code=code,
+        name=RULELESS_CODES[code],
+        title=TEXTS[code].title,
         family="coverage",
         guidelines=(),
-        outcome=Outcome.ERROR,
-        findings=tuple(Finding(m.subject, m.message, severity=Severity.WARNING, fix=m.fix) for m in found),
-        reason=_listed(m.cause if m.subject == Subject() else f"{m.subject.database}: {m.cause}" for m in found),
-        why=WHY,
+        outcome=outcome,
+        findings=tuple(findings),
+        reason=reason,
+        why=TEXTS[code].why,
     )
 
 
@@ -204,3 +253,102 @@ def _listed(lines: Iterable[str]) -> str:
     found = list(lines)
     more = f"; and {len(found) - _MOST_CAUSES} more" if len(found) > _MOST_CAUSES else ""
     return "; ".join(found[:_MOST_CAUSES]) + more
+
+
+_MOST_NAMED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcomes:
+    """Which rules could be evaluated on one audited day. A rule that does not apply is in neither set."""
+
+    day: date
+    evaluated: frozenset[str]
+    """Codes of the rules that passed or found something."""
+    unknown: frozenset[str]
+    """Codes of the rules that failed, or found nothing but lacked something."""
+
+
+@dataclass(frozen=True, slots=True)
+class _DegradedRule:
+    rule: RuleResult
+    audits: int
+    """Number of consecutive audits without a result, including this one."""
+    since: date
+    """The day of the first of these audits."""
+
+
+def outcomes_of(result: AuditResult) -> RuleOutcomes:
+    """Which rules were evaluated, and which could not be for a reason that nothing else reports.
+
+    If the target could not be audited, only that is reported, and both sets are empty. Gaps in a database that could
+    not be audited are ignored, too, and so are facts that cannot be known for a past day.
+    """
+    missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
+    evaluated, unknown = set(), set()
+    for rule in result.results if Subject() not in missed else ():
+        if rule.code in RULELESS_CODES:
+            continue
+        if rule.outcome in (Outcome.PASS, Outcome.FAIL):
+            evaluated.add(rule.code)
+        elif rule.outcome is Outcome.ERROR or any(
+            gap.reason is not Reason.PAST_DAY for gap in _gaps_outside(rule, missed)
+        ):
+            unknown.add(rule.code)
+    return RuleOutcomes(result.day, frozenset(evaluated), frozenset(unknown))
+
+
+def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
+    """The rules that have been unknown in the last `after` audits or more; None if there are none.
+
+    A rule that never worked counts like one that stopped working. `earlier`: the outcomes of previous audits, newest
+    first. Audits are counted, not days; an audit in which a rule is in neither set is skipped for that rule.
+    """
+    unknown = outcomes_of(result).unknown
+    streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
+    found = sorted((s for s in streaks if s.audits >= after), key=lambda s: (s.since, s.rule.code))
+    return _result(found) if found else None
+
+
+def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _DegradedRule:
+    audits, since = 1, today
+    for day in earlier:
+        if rule.code in day.evaluated:
+            break
+        if rule.code in day.unknown:
+            audits, since = audits + 1, day.day
+    return _DegradedRule(rule, audits, since)
+
+
+def _result(found: Sequence[_DegradedRule]) -> RuleResult:
+    codes = [one.rule.code for one in found]
+    more = f" and {len(codes) - _MOST_NAMED} more" if len(codes) > _MOST_NAMED else ""
+    named = ", ".join(codes[:_MOST_NAMED]) + more
+    fewest = min(one.audits for one in found)
+    least = "" if fewest == max(one.audits for one in found) else "at least "
+    have = "has" if len(found) == 1 else "have"
+    finding = Finding(
+        subject=Subject(),
+        severity=Severity.WARNING,
+        message=f"{many(len(found), 'rule')} {have} been unknown for {least}{many(fewest, 'audit')}: {named}. "
+        f"First cause: {_why_unknown(found[0].rule)}",
+        fix=TEXTS[DEGRADED_CODE].fix,
+        since=found[0].since,
+        evidence=tuple(
+            Evidence(one.rule.code, f"unknown since {one.since}: {_why_unknown(one.rule)}") for one in found
+        ),
+    )
+    return without_rule(DEGRADED_CODE, Outcome.FAIL, [finding])
+
+
+def _why_unknown(rule: RuleResult) -> str:
+    """Why the rule could not be evaluated, in one line."""
+    if rule.outcome is Outcome.ERROR or not rule.gaps:
+        return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
+    gap = rule.gaps[0]
+    where = "/".join(part for part in (gap.database, gap.measurement) if part)
+    return f"{gap.fact}{f' of {where}' if where else ''} {gap.reason}: {gap.detail}"
+
+
+def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:
+    return [gap for gap in rule.gaps if Subject(gap.database or "") not in missed]

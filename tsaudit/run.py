@@ -18,7 +18,6 @@ from tsaudit import alerts, not_audited, report
 from tsaudit.collect import collect, of_its_day
 from tsaudit.config.settings import Settings, Target
 from tsaudit.config.unused_routes import unused_routes
-from tsaudit.degraded_rules import degraded_rules, outcomes_of
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.errors import internal
@@ -33,6 +32,7 @@ from tsaudit.model.profile import Profile, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
+from tsaudit.not_audited import degraded_rules, outcomes_of
 from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many

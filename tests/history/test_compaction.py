@@ -17,7 +17,6 @@ from sqlalchemy import event, func, insert, select
 from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.analysis.growth.detection import detect
 from tsaudit.config.settings import Incidents
-from tsaudit.degraded_rules import degraded_rules
 from tsaudit.evaluation import evaluate as audit_profile
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.compaction import EVERY, compact, is_due, kept_days
@@ -27,6 +26,7 @@ from tsaudit.history.schema import decision, figure, incident_day, metadata, rea
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.subject import Subject
+from tsaudit.not_audited import degraded_rules
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)
 LASTING: Final = a_finding(Subject("main", "cpu", "host"))

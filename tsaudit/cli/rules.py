@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -184,12 +184,11 @@ def _open(code: str) -> None:
 
 def _without_rule(code: str) -> tuple[str, ...]:
     """The meaning of a code that an audit reports without a rule."""
-    from tsaudit import degraded_rules, not_audited
-    from tsaudit.model.finding import DEGRADED_CODE, PLUGIN_CODE, RULELESS_CODES
-    from tsaudit.rules import plugin_rules
+    from tsaudit.model.finding import RULELESS_CODES
+    from tsaudit.not_audited import TEXTS
 
-    about: Any = {DEGRADED_CODE: degraded_rules, PLUGIN_CODE: plugin_rules}.get(code, not_audited)
-    return (click.style(f"{code}  {RULELESS_CODES[code]}", bold=True), about.TITLE, "", about.WHY, "", about.FIX)
+    about = TEXTS[code]
+    return (click.style(f"{code}  {RULELESS_CODES[code]}", bold=True), about.title, "", about.why, "", about.fix)
 
 
 def _lines(page: RuleText) -> Iterator[str]:

@@ -11,8 +11,8 @@ from datetime import date
 
 from sqlalchemy import Connection, delete, insert, select
 
-from tsaudit.degraded_rules import RuleOutcomes
 from tsaudit.history.schema import rule_outcome
+from tsaudit.not_audited import RuleOutcomes
 
 
 def write(connection: Connection, target: str, outcomes: RuleOutcomes) -> None:

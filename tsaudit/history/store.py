@@ -12,7 +12,6 @@ from typing import Any, Final, Protocol, TypeVar
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
 from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
-from tsaudit.degraded_rules import RuleOutcomes, outcomes_of
 from tsaudit.history import base_texts, clock, database, rule_outcomes
 from tsaudit.history.base_texts import Packer, Packers
 from tsaudit.history.database import HistoryError
@@ -23,6 +22,7 @@ from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
+from tsaudit.not_audited import RuleOutcomes, outcomes_of
 
 __all__ = ["HistoryError", "Store"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.finding import RULELESS_CODES
 
@@ -46,12 +46,9 @@ def pages() -> list[Page]:
 
 
 def _without_rule() -> Iterator[Page]:
-    from tsaudit import degraded_rules, not_audited
-    from tsaudit.model.finding import DEGRADED_CODE, PLUGIN_CODE
-    from tsaudit.rules import plugin_rules
+    from tsaudit.not_audited import TEXTS
 
-    about: dict[str, Any] = {DEGRADED_CODE: degraded_rules, PLUGIN_CODE: plugin_rules}
     for code, name in RULELESS_CODES.items():
-        source = about.get(code, not_audited)
-        text = f"## Why it matters\n\n{source.WHY}\n\n## Fix\n\n{source.FIX}"
-        yield Page(code, name, source.TITLE, text, source.WHY)
+        about = TEXTS[code]
+        text = f"## Why it matters\n\n{about.why}\n\n## Fix\n\n{about.fix}"
+        yield Page(code, name, about.title, text, about.why)

@@ -13,20 +13,12 @@ from typing import Final
 from tsaudit import plugins
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.finding import PLUGIN_CODE, RULELESS_CODES, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.finding import PLUGIN_CODE, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.subject import Subject
+from tsaudit.not_audited import TEXTS, without_rule
 from tsaudit.plugins import Loaded, Problem
 from tsaudit.rule import LETTERS, Rule, Threshold
-
-TITLE: Final = "A rule plug-in cannot be used"
-WHY: Final = (
-    "The rules of a plug-in that cannot be used are not evaluated, so a problem they watch for goes unnoticed. "
-    "Incidents they opened stay as they are."
-)
-FIX: Final = (
-    "Run `tsaudit version`: it lists the plug-ins and what is wrong with them. Fix, update or uninstall the package."
-)
 
 _CODE: Final = re.compile(r"([A-Z][A-Z0-9]{0,8}[A-Z])[0-9]{3,4}")
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -72,17 +64,8 @@ def result_of(problems: Iterable[Problem]) -> RuleResult | None:
         return None
     more = f"; and {len(lines) - 1} more, which `tsaudit version` lists" if len(lines) > 1 else ""
     said = f"Not all rules could be evaluated: {lines[0]}{more}"
-    return RuleResult(
-        code=PLUGIN_CODE,
-        name=RULELESS_CODES[PLUGIN_CODE],
-        title=TITLE,
-        family="coverage",
-        guidelines=(),
-        outcome=Outcome.ERROR,
-        findings=(Finding(Subject(), said, severity=Severity.WARNING, fix=FIX),),
-        reason="; ".join(lines),
-        why=WHY,
-    )
+    finding = Finding(Subject(), said, severity=Severity.WARNING, fix=TEXTS[PLUGIN_CODE].fix)
+    return without_rule(PLUGIN_CODE, Outcome.ERROR, [finding], "; ".join(lines))
 
 
 def _rules_in(value: object) -> Iterator[Rule]:
