@@ -16,8 +16,18 @@ from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind, native
 from tsaudit.analysis.columns.name_words import HINT, words_of
 from tsaudit.analysis.columns.roles import are_quantities
-from tsaudit.analysis.columns.row_evidence import Seen, Sources, lives, sequences, sources
-from tsaudit.analysis.columns.table_kinds import Decided, KindEvidence, decide, ids_of_rows, never_source
+from tsaudit.analysis.columns.table_kinds import (
+    Decided,
+    KindEvidence,
+    Seen,
+    Sources,
+    decide,
+    ids_of_rows,
+    lives,
+    never_source,
+    sequences,
+    sources,
+)
 from tsaudit.analysis.columns.time_columns import Extent, kind_of
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ALIKE

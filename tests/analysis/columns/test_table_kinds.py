@@ -14,8 +14,7 @@ from tests.collecting import collected
 from tests.engines.sql.kinds import schemas
 from tests.engines.sql.kinds.making import Schema, text
 from tsaudit.analysis.columns.columns import Column
-from tsaudit.analysis.columns.row_evidence import Seen
-from tsaudit.analysis.columns.table_kinds import KindEvidence, decide, ids_of_rows, never_source
+from tsaudit.analysis.columns.table_kinds import KindEvidence, Seen, decide, ids_of_rows, never_source
 from tsaudit.collect.table_kinds import NOT_CLASSIFIED
 from tsaudit.config.settings import Columns, Target
 from tsaudit.evaluation import evaluate

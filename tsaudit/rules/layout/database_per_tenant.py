@@ -9,7 +9,7 @@ from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
-from tsaudit.rules.tenants import Tenants, tenants
+from tsaudit.rules.merged_families import Tenants, tenants
 from tsaudit.text import listed, many, number, size
 
 _SHOWN: Final = 3

@@ -16,9 +16,8 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Database, Measurement, MeasureNames, ServerCounter
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
-from tsaudit.rules.merged_families import merged
+from tsaudit.rules.merged_families import merged, tenants
 from tsaudit.rules.series_estimate import on_sample
-from tsaudit.rules.tenants import tenants
 from tsaudit.text import listed, many, number, percent, size
 
 _ANOTHER_TABLE: Final = (
