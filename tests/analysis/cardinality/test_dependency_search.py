@@ -58,7 +58,7 @@ def test_a_near_dependency_that_is_meant_is_told_with_its_exceptions(seed: int) 
         for cpu in range(4)
     ]
     found = next(n for n in dependency_search.near(table(rows)) if (n.found.determinant, n.found.dependent) == (0, 1))
-    assert (found.found.broken, found.values, found.exceptions) == (12, 1000, 12)
+    assert (found.found.broken, found.found.repeated, found.exceptions) == (12, 1000, 12)
 
 
 def test_a_nearly_constant_tag_nearly_follows_from_nothing() -> None:

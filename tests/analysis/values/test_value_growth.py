@@ -70,7 +70,6 @@ def test_a_sketch_knows_request_ids_from_pods(monkeypatch):
         values = observed(tag(number, draw) for number in range(28))
         assert not values.exact
         assert value_growth.index(values).kind == kind
-        assert value_growth.index(values).values.standard_error > 0
 
 
 @pytest.mark.parametrize(("count", "kind"), [(6, "unknown"), (7, "unbounded")])
@@ -83,12 +82,12 @@ def test_an_index_needs_seven_days(count, kind):
 @pytest.mark.parametrize(("a_day", "kind"), [(35, "churning"), (36, "unbounded")])
 def test_the_floor_is_a_thousand_values(a_day, kind):
     index = value_growth.index(observed([f"id-{number}-{i}" for i in range(a_day)] for number in range(28)))
-    assert (index.kind, index.values.value) == (kind, 28 * a_day)
+    assert index.kind == kind
 
 
 def test_the_floor_itself_is_no_endless_growth():
     index = value_growth.index(observed([f"id-{number}-{i}" for i in range(50)] for number in range(20)))
-    assert (index.kind, index.values.value) == ("churning", 1000)
+    assert index.kind == "churning"
 
 
 def test_turnover_is_that_of_the_last_seven_days():
@@ -124,13 +123,13 @@ def test_days_without_audit_do_not_hide_endless_values():
 def test_what_is_older_than_28_days_no_longer_counts():
     churned = [[f"id-{number}-{i}" for i in range(500)] for number in range(28)]
     index = value_growth.index(observed(churned + [["a", "b"]] * 28))
-    assert (index.kind, index.values.value, index.days) == ("bounded", 2, 28)
+    assert (index.kind, index.days) == ("bounded", 28)
 
 
 @pytest.mark.parametrize("days", [[], [[]] * 28])
 def test_no_values_have_no_index(days):
     index = value_growth.index(observed(days))
-    assert (index.kind, index.beta, index.values.value, index.days) == ("unknown", None, 0, 0)
+    assert (index.kind, index.beta, index.days) == ("unknown", None, 0)
 
 
 def test_a_week_without_values_has_no_turnover():

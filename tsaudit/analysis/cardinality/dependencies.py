@@ -57,10 +57,8 @@ class Almost:
     dependent: int
     broken: int
     """Number of values of the determining tag that occur with several values of the dependent tag; at least 1."""
-    share: float
-    """`broken` divided by the number of values of the determining tag that occur in several rows: only those could have
-    been exceptions.
-    """
+    repeated: int
+    """Number of values of the determining tag that occur in several rows: only those could have been exceptions."""
     examples: tuple[int, ...]
     """Codes of up to three of the exceptional values, lowest first."""
 
@@ -121,7 +119,7 @@ def almost(columns: Sequence[Codes], determines: Determines, most: float = _SMAL
             broken = _broken(column, columns[y], int(most * repeated))
             if broken is not None and len(broken):
                 examples = tuple(broken[:_EXAMPLES].tolist())
-                found.append(Almost(x, y, len(broken), len(broken) / repeated, examples))
+                found.append(Almost(x, y, len(broken), repeated, examples))
     return found
 
 

@@ -36,8 +36,6 @@ class Near:
     """A tag that determines another one with exceptions. Tags are column positions."""
 
     found: Almost
-    values: int
-    """Number of values of the determining tag that occur in several rows."""
     exceptions: int
     """The smallest number of rows to remove for the dependency to hold without exceptions."""
 
@@ -82,7 +80,7 @@ def near(table: SeriesTable) -> list[Near]:
         x, y = almost.determinant, almost.dependent
         exceptions = _exceptions(table.columns[x], table.columns[y])
         if _is_no_luck(table.rows - table.levels[x], exceptions, _sameness(table.columns[y]), tried):
-            kept.append(Near(almost, round(almost.broken / almost.share), exceptions))
+            kept.append(Near(almost, exceptions))
     return [n for n in kept if not any(_follows_from(table, m.found, n.found) for m in kept)]
 
 

@@ -196,7 +196,7 @@ class TagSetCounter:
                 names[n.found.determinant],
                 names[n.found.dependent],
                 n.found.broken,
-                n.values,
+                n.found.repeated,
                 n.exceptions,
                 tuple(self._columns[names[n.found.determinant]].value(code) for code in n.found.examples),
             )

@@ -12,7 +12,7 @@ from typing import Final
 
 import numpy as np
 
-from tsaudit.analysis.values.value_sets import Days, SetEstimate, ValueSet
+from tsaudit.analysis.values.value_sets import Days, ValueSet
 from tsaudit.model.profile import ValuesKind
 
 _WINDOW_DAYS: Final = 28
@@ -49,8 +49,6 @@ class ValueIndex:
     """
     turnover: float | None
     """Share of the last week's values that were not seen before that week; None if unknown."""
-    values: SetEstimate
-    """Number of distinct values over these days."""
     days: int
     """Number of days from the first one that had values: the observed days, and days in between if the listings contain
     them.
@@ -66,22 +64,21 @@ def index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
     window = _window(values)
     days = _days(window, listing_days)
     if days < _FEWEST_DAYS:
-        start = int(window[0]) if len(window) else 0
-        return ValueIndex("unknown", None, None, values.counted(values.last >= start), days)
+        return ValueIndex("unknown", None, None, days)
     if listing_days == 1:
-        total = values.counted(values.last >= window[0])
+        total = values.counted(values.last >= window[0]).value
         first = float(values.distinct[np.searchsorted(values.days, window[0])])
         length, turnover, could_be_bounded = len(window), _turnover(values), True
     else:
         first, is_known = _of_one_day(values, window, listing_days)
-        length, new = int(window[-1] - window[0]) + 1, values.counted(values.first > window[0])
-        total, turnover = SetEstimate(first + new.value, new.standard_error), _listed_turnover(values, first)
-        could_be_bounded = is_known or new.value <= _FLOOR
-    beta = max(0.0, math.log(max(total.value, 1.0) / first) / math.log(length))
-    kind = _kind(beta, turnover, total.value)
+        length, new = int(window[-1] - window[0]) + 1, values.counted(values.first > window[0]).value
+        total, turnover = first + new, _listed_turnover(values, first)
+        could_be_bounded = is_known or new <= _FLOOR
+    beta = max(0.0, math.log(max(total, 1.0) / first) / math.log(length))
+    kind = _kind(beta, turnover, total)
     if kind == "bounded" and not could_be_bounded:
         kind = "churning"
-    return ValueIndex(kind, beta, turnover, total, days)
+    return ValueIndex(kind, beta, turnover, days)
 
 
 def _days(window: Days, listing_days: int | None) -> int:
