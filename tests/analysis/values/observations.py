@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, timedelta
 
+import numpy as np
 from hypothesis import settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.values.value_sets import ValueSet
+from tsaudit.analysis.values.value_sets import SetEstimate, ValueSet
 
 FIRST = date(2026, 1, 5)
 NAMES = st.one_of(st.sampled_from([f"v{i}" for i in range(30)]), st.text(max_size=8))
@@ -29,6 +30,11 @@ def observed(days: Iterable[Iterable[str]]) -> ValueSet:
     for number, names in enumerate(days):
         values = values.observe(names, day(number))
     return values
+
+
+def counted(values: ValueSet) -> SetEstimate:
+    """The number of all values seen so far."""
+    return values.counted(np.ones(len(values.hashes), bool))
 
 
 def dated(history: list[tuple[int, set[str]]]) -> list[tuple[date, set[str]]]:

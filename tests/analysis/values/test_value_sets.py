@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.analysis.values.observations import FIRST, HISTORIES, SLOW, dated, day, observed
+from tests.analysis.values.observations import FIRST, HISTORIES, SLOW, counted, dated, day, observed
 from tsaudit.analysis.values import value_sets
 from tsaudit.analysis.values.value_hashes import HASH_VERSION, hash_values
 from tsaudit.analysis.values.value_sets import SKETCH_SIZE, ValueSet
@@ -48,12 +48,12 @@ def test_a_set_says_what_plain_sets_say(history):
             first.setdefault(name, at)
             last[name] = at
     assert values.exact
-    assert values.count().value == len(first)
+    assert counted(values).value == len(first)
     assert values.distinct.tolist() == [len(names) for _, names in history]
     for number in range(int((at - FIRST).days) + 2):
         some = day(number)
         assert values.new_on(some).value == sum(seen == some for seen in first.values())
-        assert values.prune(some).count().value == sum(seen >= some for seen in last.values())
+        assert counted(values.prune(some)).value == sum(seen >= some for seen in last.values())
         assert values.new_on(some).standard_error == 0
 
 
@@ -102,12 +102,12 @@ def test_a_count_over_the_limit_is_estimated_within_its_error(monkeypatch):
         assert len(values.hashes) == SKETCH_SIZE
         assert values.distinct.tolist() == [15_000, 18_000]
         for estimate, truth in (
-            (values.count(), 30_000),
+            (counted(values), 30_000),
             (values.new_on(day(1)), 15_000),
-            (values.prune(day(1)).count(), 18_000),
+            (counted(values.prune(day(1))), 18_000),
         ):
             errors.append((estimate.value - truth) / estimate.standard_error)
-        assert values.count().standard_error == pytest.approx(30_000 / math.sqrt(SKETCH_SIZE), rel=0.1)
+        assert counted(values).standard_error == pytest.approx(30_000 / math.sqrt(SKETCH_SIZE), rel=0.1)
     assert max(map(abs, errors)) < 4
     assert 0.6 < math.sqrt(sum(error**2 for error in errors) / len(errors)) < 1.5
 

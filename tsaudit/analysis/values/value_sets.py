@@ -136,37 +136,24 @@ class ValueSet:
             raise ValueError(f"value set: {day} is before {newest}, its last day; start from the set of the day before")
         today = codes.distinct(hashes)
         held = today[today < self.bound]
+        merged = self._merged(held, number)
         if len(self.days) and number == self.days[-1]:
-            merged = self._merged(held, number)
             distinct = max(round(merged.counted(merged.last == number).value), len(today), int(self.distinct[-1]))
             return replace(merged, distinct=_appended(self.distinct[:-1], distinct))._shrunk()
-        return self.with_day(held, number, len(today) if distinct is None else distinct)._shrunk()
-
-    def with_day(self, hashes: Hashes, day: int, distinct: int) -> ValueSet:
-        """The set plus one day, which had `distinct` values.
-
-        `hashes`: the hashes to store, ascending, without duplicates. An exact set stays exact, however many values it
-        then contains.
-        """
-        return self._merged(hashes, day)._with_count(day, distinct)
+        return merged._with_count(number, len(today) if distinct is None else distinct)._shrunk()
 
     def with_changes(self, seen: Mask, added: Hashes, day: int, distinct: int) -> ValueSet:
-        """`with_day` for the case that it is known which values of the set were seen, and which others were added
-        (ascending).
+        """The set plus one day, which had `distinct` values, if it is known which values of the set were seen, and
+        which others were added (ascending).
         """
         last = np.where(seen, np.int32(day), self.last)
-        days, counts = _appended(self.days, day), _appended(self.distinct, distinct)
-        return replace(self, last=last, days=days, distinct=counts)._plus(added, day)
+        return replace(self, last=last)._plus(added, day)._with_count(day, distinct)
 
     def prune(self, before: date) -> ValueSet:
         """The set without the values last seen before that day. A value that returns after that counts as new."""
         kept = self._where(self.last >= before.toordinal())
         is_whole = before.toordinal() >= self.thinned_before
         return replace(kept, thinned_before=0, thinned_bound=_ALL) if is_whole else kept
-
-    def count(self) -> SetEstimate:
-        """The number of all values seen so far."""
-        return self.counted(np.ones(len(self.hashes), bool))
 
     def new_on(self, day: date) -> SetEstimate:
         """The number of values first seen on that day; on the first day of the set, all of its values."""
