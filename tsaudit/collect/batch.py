@@ -73,13 +73,7 @@ def prefetch_rows(
     """
     if fact in runner.engine.batched_facts:
         sound = [draft for draft in drafts if not _has_failed(runner, draft)]
-        groups = [group for group in _alike(sound, most_rows) if len(group) > 1]
-
-        def send(group: list[Draft]) -> list[Draft]:
-            runner.prefetch(fact, [given(draft) for draft in group])
-            return group
-
-        runner.each(send, groups)
+        _prefetch(runner, fact, _alike(sound, most_rows), given)
 
 
 def prefetch_tables(
@@ -102,11 +96,19 @@ def prefetch_tables(
         if is_small and not draft.unreadable and not _has_failed(runner, draft):
             alike[draft.database, shape(draft)].append(draft)
 
+    _prefetch(runner, fact, (group for same in alike.values() for group in _small(same)), given)
+
+
+def _prefetch(
+    runner: QueryRunner, fact: str, groups: Iterable[list[Draft]], given: Callable[[Draft], OfMeasurement]
+) -> None:
+    """One statement for each group of several; what is alone in its group is queried by itself."""
+
     def send(group: list[Draft]) -> list[Draft]:
         runner.prefetch(fact, [given(draft) for draft in group])
         return group
 
-    runner.each(send, [group for same in alike.values() for group in _small(same) if len(group) > 1])
+    runner.each(send, [group for group in groups if len(group) > 1])
 
 
 def _has_failed(runner: QueryRunner, draft: Draft) -> bool:
