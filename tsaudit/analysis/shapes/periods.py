@@ -135,16 +135,16 @@ the family.
 """
 
 
-def period_families(names: Sequence[str], fewest: int = FEWEST, now: datetime | None = None) -> list[PeriodFamily]:
+def period_families(names: Sequence[str], now: datetime | None = None) -> list[PeriodFamily]:
     """The families among the names, sorted by template. Each name is in one family at most.
 
     `now`: names with a period more than a year after this are in no family. None: any time is accepted.
     """
-    return _families(*_read_all(names), fewest, now)
+    return _families(*_read_all(names), now)
 
 
 def _families(
-    keys: Mapping[str, _Key], alike: Counter[str], fewest: int = FEWEST, now: datetime | None = None
+    keys: Mapping[str, _Key], alike: Counter[str], now: datetime | None = None
 ) -> list[PeriodFamily]:
     groups: dict[_Key, list[str]] = defaultdict(list)
     for name, key in keys.items():
@@ -157,7 +157,7 @@ def _families(
         known = [p for p in periods if now is None or p.start <= now + _AHEAD]
         if len(known) < DATED * sum(alike[shape] for shape in {_shape(name) for name in members}):
             continue  # numbers, some of which could be parsed as times
-        if len({p.start for p in periods}) >= fewest and filled_ratio(unit, periods) >= FILLED:
+        if len({p.start for p in periods}) >= FEWEST and filled_ratio(unit, periods) >= FILLED:
             template = key.template.replace("{" + key.unit + "}", "{" + unit + "}")
             found.append(PeriodFamily(template, unit, tuple(sorted(periods, key=lambda p: (p.start, p.name)))))
     return sorted(found, key=lambda family: (family.unit, family.template))
