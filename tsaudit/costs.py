@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import avoidable_series
+from tsaudit.analysis.columns.roles import are_quantities
+from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.finding import SERVER
 from tsaudit.model.impact import Currency, Impact
@@ -21,7 +23,6 @@ from tsaudit.model.subject import Subject
 from tsaudit.text import day as written
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.periods import PeriodFamily
     from tsaudit.model.finding import Limit
     from tsaudit.rule import Case
 
@@ -264,8 +265,6 @@ def _begun_a_day(case: Case, members: Sequence[Measurement]) -> float | None:
     """How many measurements of a family are added each day, by their first rows: those of the last weeks count. 0 for
     periods, of which the oldest may be dropped; None if no first row is known.
     """
-    from tsaudit.analysis.shapes.periods import period_families
-
     firsts = {m.name: m.first_time for m in members if m.first_time is not None}
     if not firsts:
         return None
@@ -468,8 +467,6 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
     """What it costs that a text column contains numbers that somebody measured or counted; None if the digits name
     something, so that nobody computes with them.
     """
-    from tsaudit.analysis.columns.roles import are_quantities
-
     if not are_quantities(name, sample, distinct):
         return None
     return Impact(Currency.ANSWERS, how="the values read are numbers with fractions, or sort differently as text")

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
 from math import isfinite
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit import not_audited, plugins
 from tsaudit.analysis.columns.roles import is_guess
+from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.config.harm import Harm
 from tsaudit.harm import decided
 from tsaudit.model.facts import sources_of
@@ -28,9 +29,6 @@ from tsaudit.rules import plugin_rules, rules_for
 from tsaudit.rules import unusable as rules_unusable
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.text import listed, many
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.name_families import NameFamily
 
 _PLUGIN_S: Final = 30.0
 """Seconds that all rules of other packages together may take in one audit: tsaudit's own rules take less than one."""

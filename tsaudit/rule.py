@@ -10,8 +10,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import inf
-from typing import TYPE_CHECKING
 
+from tsaudit.analysis.shapes import name_families
+from tsaudit.analysis.shapes.name_families import NameFamily
+from tsaudit.analysis.tables.collection_families import families_by_member
 from tsaudit.config.harm import Harm
 from tsaudit.engines.engine import Engine, ServerLimit
 from tsaudit.engines.queries import query_files
@@ -25,9 +27,6 @@ from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.text.findings import SET_IN_FILE
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.name_families import NameFamily
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
 """The sections of a rule's docstring, in this order."""
@@ -244,8 +243,6 @@ class Case:
 
         Their subject is the family, so that it stays the same when the next period begins.
         """
-        from tsaudit.analysis.tables.collection_families import families_by_member
-
         families = families_by_member(self.profile) if self.engine.keeps_documents else {}
         known: set[Subject] = set()
         for measurement in reversed(self.measurements):
@@ -264,8 +261,6 @@ class Case:
         """The families among the names, by template. Cached for one audit."""
         key = frozenset(names)
         if key not in self.families:
-            from tsaudit.analysis.shapes import name_families
-
             self.families[key] = tuple(name_families.name_families(list(key)))
         return self.families[key]
 

@@ -8,18 +8,30 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
+from tsaudit.analysis.cardinality.attribution import (
+    Attribution,
+    Contributor,
+    KeyChange,
+    Parent,
+    Past,
+    attribute,
+    combined_tags,
+    kept_longer,
+    key_change,
+    looks,
+    parent_of,
+    shares_of_logarithms,
+)
 from tsaudit.analysis.cardinality.contributions import main_contribution, share_of
+from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, subject_of
 from tsaudit.text import listed, many, number, percent
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.cardinality.attribution import Attribution, Contributor, KeyChange, Parent, Past
 
 _NAMED_TOO: Final = 0.3
 """A second tag is named in the sentence if it explains at least this share of the growth."""
@@ -60,8 +72,6 @@ def cause_of(case: Case, measurement: Measurement, before: Point, onset: date) -
     """The cause of the growth after the point `before`, more precisely from `onset` on; None if no cause
     can be named.
     """
-    from tsaudit.analysis.cardinality.attribution import attribute
-
     past = _past(case, measurement, before)
     found = attribute(measurement, onset, past)
     if found is not None:
@@ -72,8 +82,6 @@ def cause_of(case: Case, measurement: Measurement, before: Point, onset: date) -
 
 
 def _past(case: Case, measurement: Measurement, before: Point) -> Past:
-    from tsaudit.analysis.cardinality.attribution import Past
-
     values, rates = {}, {}
     for tag in measurement.tags:
         points = case.timeline.of("tag_values", subject_of(measurement, tag.key))
@@ -110,8 +118,6 @@ def _usual_rate(points: tuple[Point, ...], until: date) -> float:
 
 def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> Cause | None:
     """The cause according to the new series; None if they show none."""
-    from tsaudit.analysis.cardinality import attribution
-
     evidence = (
         Evidence("new series", f"{number(found.new_series)} first seen on {found.since} or later"),
         *(
@@ -120,7 +126,7 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
         ),
     )
     none = Cause(None, None, "", None, (), evidence, is_removable=False)
-    kept = attribution.kept_longer(measurement, found)
+    kept = kept_longer(measurement, found)
     if kept is not None:
         return replace(
             none,
@@ -129,12 +135,12 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
             brief="fewer series are deleted than before",
             fix="Check whether the retention, or the job that deletes old data, still works as intended.",
         )
-    changed = attribution.key_change(measurement, found.since)
+    changed = key_change(measurement, found.since)
     if changed is not None:
         return _by_key(none, changed, found, measurement)
     if found.contributors and found.contributors[0].share >= _MAIN:
         return _by_values(measurement, found, past, none)
-    combined = attribution.combined_tags(measurement, found)
+    combined = combined_tags(measurement, found)
     if combined:
         return replace(
             none,
@@ -176,8 +182,6 @@ def _by_key(none: Cause, changed: KeyChange, found: Attribution, measurement: Me
 
 
 def _by_values(measurement: Measurement, found: Attribution, past: Past, none: Cause) -> Cause:
-    from tsaudit.analysis.cardinality import attribution
-
     worst = found.contributors[0]
     tag = measurement.tag(worst.tag)
     assert tag is not None
@@ -190,7 +194,7 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
         samples=tag.over_time.examples,
         is_removable=True,
     )
-    parent = attribution.parent_of(measurement, worst, found, past)
+    parent = parent_of(measurement, worst, found, past)
     if parent is not None:
         return _by_parent(measurement, cause, parent, worst)
     words = "; ".join(_sentence(measurement, found, worst))
@@ -222,8 +226,6 @@ def _by_parent(measurement: Measurement, cause: Cause, parent: Parent, child: Co
 
 
 def _sentence(measurement: Measurement, found: Attribution, worst: Contributor) -> Iterator[str]:
-    from tsaudit.analysis.cardinality.attribution import looks
-
     tag = measurement.tag(worst.tag)
     assert tag is not None
     estimate = "estimated: " if worst.standard_error else ""
@@ -252,8 +254,6 @@ def _sentence(measurement: Measurement, found: Attribution, worst: Contributor) 
 
 def _gathered(measurement: Measurement, worst: Contributor) -> Iterator[str]:
     """Other tags with the value that most of the new series carry, the tag with the most values first."""
-    from tsaudit.analysis.shapes.shapes import redact
-
     for tag in sorted(measurement.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key)):
         value = tag.over_time.gathered if tag.over_time else None
         if value is not None and tag.key not in (worst.tag, *worst.together_with):
@@ -284,8 +284,6 @@ def _tags(keys: tuple[str, ...]) -> str:
 
 
 def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | None:
-    from tsaudit.analysis.cardinality.attribution import shares_of_logarithms
-
     now = {tag.key: float(tag.values.value) for tag in measurement.tags if tag.values is not None}
     before = {key: old for key in now if (old := _values_before(case, measurement, key, then.day)) is not None}
     dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()

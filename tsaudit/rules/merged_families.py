@@ -10,19 +10,19 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit.analysis.columns.types import is_integer, is_number, is_text
-from tsaudit.analysis.tables.grids import STATISTIC
+from tsaudit.analysis.shapes.name_families import ParsedName, parsed_names
+from tsaudit.analysis.shapes.periods import period_families
+from tsaudit.analysis.shapes.shape_rules import is_random
+from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
+from tsaudit.analysis.tables import grids
+from tsaudit.analysis.tables.grids import STATISTIC, Grid
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.profile import SERIES_KINDS, Database, Field, Measurement, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.name_families import ParsedName
-    from tsaudit.analysis.shapes.shapes import NameFamily
-    from tsaudit.analysis.tables.grids import Grid
 
 _MERGED_KINDS: Final = SERIES_KINDS | {TableKind.EVENTS}
 """Kinds of tables whose rows can be stored together in one table."""
@@ -34,8 +34,6 @@ def merged(database: str, family: NameFamily, inside: Mapping[str, Measurement])
     """The change that merges the family into one measurement, in which the varying parts are tags. `inside`: the
     measurements by name.
     """
-    from tsaudit.analysis.shapes.name_families import parsed_names
-
     family = with_quantity(family, inside)
     if family.tags and family.tags[-1].name == _QUANTITY:
         parsed = parsed_names(dataclasses.replace(family, field=family.tags[-1].example))
@@ -50,8 +48,6 @@ def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> Name
     As the name of a field, the quantity would only distinguish measurements with one field each; other measurements
     would overwrite each other. `inside`: the measurements by name.
     """
-    from tsaudit.analysis.shapes.shapes import Attribute
-
     if family.field is None or all(len(inside[name].fields) == 1 for name in family.members if name in inside):
         return family
     quantity = (Attribute(_QUANTITY, family.field),) if "{field}" in family.template else ()
@@ -70,8 +66,6 @@ def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None =
     names must form a grid. `inside`: the measurements to look at, by name. `fewest`: the minimum number of names in a
     list; None for the usual number.
     """
-    from tsaudit.analysis.tables import grids
-
     enough = grids.FEWEST_ALIKE if fewest is None else max(2, fewest)
 
     alike: dict[frozenset[str], list[str]] = defaultdict(list)
@@ -174,8 +168,6 @@ class Tenants:
 
 def tenants(profile: Profile, fewest: int) -> Iterator[Tenants]:
     """Families of at least `fewest` databases, the largest first; databases per day, week, or month are left out."""
-    from tsaudit.analysis.shapes.periods import period_families
-
     # Retention policies of one database are not databases of tenants.
     wholes = profile.wholes
     inside = {database.name: {measurement.name for measurement in profile.inside(database)} for database in wholes}
@@ -196,8 +188,6 @@ def tenants(profile: Profile, fewest: int) -> Iterator[Tenants]:
 
 def _templates(name: str) -> Iterator[str]:
     """The name with a placeholder for one of its parts: `tenant_0001` as `tenant_{id}`, `acme-shop` as `{id}-shop`."""
-    from tsaudit.analysis.shapes.shape_rules import is_random
-
     parts = _PART.split(name)
     for at in range(0, len(parts), 2):
         if len(parts) > 1 and parts[at]:

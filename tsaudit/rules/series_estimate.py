@@ -9,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import determined_tags, made_fields, main_contribution, share_of
+from tsaudit.analysis.shapes import shapes
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
@@ -128,9 +130,6 @@ def _likely_cause(tag: str, inside: Iterable[Measurement]) -> tuple[bool, bool]:
     """Whether, in most of the measurements, the tag's values name things that do not last, and whether they look like
     IDs.
     """
-    from tsaudit.analysis.cardinality import fleets
-    from tsaudit.analysis.shapes import shapes
-
     found = [one for m in inside if (one := m.tag(tag))]
     passing = sum(not fleets.is_fleet(one) for one in found)
     ids = sum(shapes.classify(one.sample).kind in shapes.IDENTIFIER_KINDS for one in found)

@@ -8,15 +8,12 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
 
+from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.text import many, number
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.periods import PeriodFamily
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +93,6 @@ def total(values: Iterable[float | None]) -> float | None:
 
 def collection_families(profile: Profile) -> list[CollectionFamily]:
     """The families of all databases whose members contain the same kind of documents."""
-    from tsaudit.analysis.shapes.periods import period_families
-
     found = []
     for database in profile.databases:
         inside = {m.name: m for m in profile.measurements if m.database == database.name}

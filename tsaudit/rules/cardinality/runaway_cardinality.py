@@ -8,6 +8,7 @@ from datetime import date
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Finding, Forecast, Limit
@@ -259,8 +260,6 @@ def _is_leak(measurement: Measurement, cause: Cause | None) -> bool:
     """Whether the series came with values of a tag that do not recur. Growth of sources that stay is expected of a
     server.
     """
-    from tsaudit.analysis.cardinality import fleets
-
     if cause is None:
         return False
     tag = next((tag for tag in measurement.tags if tag.key == cause.tag), None)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from tsaudit import costs
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
@@ -161,8 +162,6 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
     """The series that came with a new tag. None for other changes, if so few series came that the tag need not be the
     cause, or if its values name sources: a renamed tag has the values of the old one.
     """
-    from tsaudit.analysis.cardinality import fleets
-
     now = difference.after
     if now is None or isinstance(now, Measurement) or now.role is not Role.TAG or not now.role_known:
         return None

@@ -11,6 +11,7 @@ from tsaudit import costs
 from tsaudit.analysis.columns.name_words import VALUE, words_of
 from tsaudit.analysis.columns.roles import names_source
 from tsaudit.analysis.columns.types import is_integer, is_text
+from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding
@@ -155,8 +156,6 @@ def _mixes_sources(case: Case, field: Field, rows: int) -> bool:
 
 def _is_passing(field: Field) -> bool:
     """Whether the field's values are IDs or names of things that are soon over."""
-    from tsaudit.analysis.shapes import shapes
-
     if _PASSING_NAME.search(field.key):
         return True
     return shapes.classify(field.sample).kind in _ENDLESS_KINDS and not names_source(field.key)
@@ -173,14 +172,10 @@ def _repeats(case: Case, field: Field, rows: int, *, most: float, each: int = RE
 
 
 def _are_numbers(field: Field) -> bool:
-    from tsaudit.analysis.shapes import shapes
-
     return shapes.number_kind(field.sample) is not None and not (names_source(field.key) or _ID_NAME.search(field.key))
 
 
 def _names_source(field: Field) -> bool:
-    from tsaudit.analysis.shapes import shapes
-
     return names_source(field.key) or shapes.classify(field.sample).kind in _SOURCE_KINDS
 
 

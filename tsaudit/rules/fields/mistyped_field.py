@@ -9,6 +9,8 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.columns.types import is_single, is_text
+from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.shapes.redaction import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
@@ -160,8 +162,6 @@ def _of_values(field: Field, kind: str) -> str:
 
 def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
     """Some values that are none of the kind: none of those that were read as numbers is."""
-    from tsaudit.analysis.shapes import shapes
-
     if field.whole_ratio is not None:
         return ()
     return tuple(v for v in field.sample if v.strip() and shapes.number_kind((v,)) not in _FITS[kind])[:5]
@@ -194,8 +194,6 @@ def _with_lists(measurement: Measurement, field: Field, kind: str, lists: tuple[
 
 
 def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
-    from tsaudit.analysis.shapes.redaction import redact_unless_name
-
     # They name attributes, but nothing keeps a secret from being among them.
     numbers, others = (tuple(dict.fromkeys(map(redact_unless_name, values))) for values in (by.numbers, by.others))
     several = len(by.others) > 1

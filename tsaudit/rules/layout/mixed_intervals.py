@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
+from tsaudit.analysis.shapes.redaction import redact_unless_name
 from tsaudit.analysis.significance import CHANCE
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding
@@ -110,8 +111,6 @@ def _by_field(measurement: Measurement, found: Rhythms, metrics: Sequence[str], 
 
 
 def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequence[FieldRhythm]) -> Finding:
-    from tsaudit.analysis.shapes.redaction import redact_unless_name
-
     most = max(mixed, key=lambda field: min(field.regular, field.irregular))
     evaluated = many(most.regular + most.irregular, "series")
     limit = case.limit("min_share", measurement)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit.analysis.shapes.keyed_fields import KeyedFields, keyed_fields
+from tsaudit.analysis.shapes.shapes import NameFamily
+from tsaudit.analysis.tables import grids
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.shapes import NameFamily
 
 _LEVELS: Final = 10
 """Up to nine tags whose names differ in a number may be levels of a hierarchy; more are a list."""
@@ -63,8 +62,6 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
     if case.engine.keeps_documents:
         yield from case.once_for_family(_in_documents)
         return
-    from tsaudit.analysis.tables import grids
-
     for measurement in case.measurements:
         for role, names in (
             ("tag", [t.key for t in measurement.tags]),

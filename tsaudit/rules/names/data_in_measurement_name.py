@@ -6,9 +6,12 @@ import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.shapes.name_families import is_place_name
+from tsaudit.analysis.shapes.periods import period_families
+from tsaudit.analysis.shapes.shapes import NameFamily
 from tsaudit.analysis.significance import A_LIST
 from tsaudit.analysis.tables.collection_families import CollectionFamily, collection_families, total
 from tsaudit.model.change import Merged, MergeMeasurements
@@ -19,9 +22,6 @@ from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.rules.merged_families import families_of_one_schema, grids_of, merged, merged_grid, with_quantity
 from tsaudit.text import day, listed, many, number, percent, size
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.shapes import NameFamily
 
 _FEWEST = 3
 """Fewest measure names that count as differing only in data: two may be two separate things."""
@@ -203,8 +203,6 @@ def _of_tables(case: Case, database: str, inside: Mapping[str, Measurement]) -> 
 
 
 def _in_periods(case: Case, names: list[str]) -> set[str]:
-    from tsaudit.analysis.shapes.periods import period_families
-
     return {p.name for family in period_families(names, now=case.profile.window.end) for p in family.members}
 
 
@@ -223,8 +221,6 @@ def _of_collections(case: Case, names: list[str], families: Sequence[NameFamily]
 
 def _finding(case: Case, database: str, group: Sequence[_Family], names: int) -> Finding:
     """One finding about families of one cause. `names`: of all measurements of the database."""
-    from tsaudit.analysis.shapes.name_families import is_place_name
-
     (family, _), *others = group
     tags, count = {part.name: part.example for part in family.tags}, len(family.members)
     kind = case.engine.words.measurement
@@ -308,8 +304,6 @@ def _of_periods(case: Case, family: CollectionFamily, families: Sequence[Collect
 
 def _databases(case: Case) -> Iterator[Finding]:
     """Databases that are created for each period."""
-    from tsaudit.analysis.shapes.periods import period_families
-
     for family in period_families([database.name for database in case.profile.wholes], now=case.profile.window.end):
         names, first, last = [period.name for period in family.members], family.members[0], family.members[-1]
         collections = max(sum(m.database in names for m in case.measurements), len(names))

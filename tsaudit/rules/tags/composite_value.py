@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
 
 from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.shapes.shapes import Attribute, Composite, redact
 from tsaudit.model.change import ColumnPart, SplitColumn
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, number
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.shapes.shapes import Attribute, Composite
 
 _LONG = {"loc": "location", "reg": "region", "dev": "device", "env": "environment", "svc": "service", "ver": "version"}
 _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", "no", "nr"})
@@ -54,8 +52,6 @@ def composite_value(case: Case) -> Iterator[Finding]:
     - One attribute per value:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#keep-measurement-names-tags-and-fields-simple
     """
-    from tsaudit.analysis.shapes import shapes
-
     for measurement in case.measurements:
         columns: tuple[Tag | Field, ...] = (*measurement.tags, *measurement.fields)
         for column in columns:
@@ -70,8 +66,6 @@ def composite_value(case: Case) -> Iterator[Finding]:
 
 
 def _finding(measurement: Measurement, column: Tag | Field, composite: Composite) -> Finding:
-    from tsaudit.analysis.shapes.shapes import redact
-
     role = "tag" if isinstance(column, Tag) else "field"
     names = _names(column.key, composite.parts, taken=measurement.columns)
     parts = {name: part.example for name, part in zip(names, composite.parts, strict=True)}
@@ -136,8 +130,6 @@ def _without_values(composite: Composite) -> str:
     """The example with made-up values in the same positions, because changes are stored and shown, but personal data
     must not be.
     """
-    from tsaudit.analysis.shapes.shapes import redact
-
     shown, end = "", 0
     for place, part in zip(composite.places, composite.parts, strict=True):
         if place < end:

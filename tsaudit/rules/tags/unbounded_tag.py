@@ -7,13 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.significance import REPEATS
+from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
 from tsaudit.guidelines import matters
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
@@ -22,9 +23,6 @@ from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import MAX_VALUES, series_evidence, values_limit
 from tsaudit.text import count, listed, many, number, over_time, percent, rows_of, values_of
 from tsaudit.text import day as written
-
-if TYPE_CHECKING:
-    from tsaudit.analysis.values.value_kinds import ValueKind
 
 _REPORTS: Final = 2
 """Minimum number of times that a value is written if it names a source."""
@@ -124,8 +122,6 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     - Resolve high cardinality:
       https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
     """
-    from tsaudit.analysis.values.value_kinds import kind_of
-
     together, has_types, beside_types = _together(case), case.engine.checks_key_types, matters("C4", case.engine.name)
     for measurement in case.measurements:
         found: dict[str, _Found] = {}
