@@ -1,5 +1,5 @@
-"""Computes the effect of changing a measurement's tags, the number of its series and the points that would collide: from
-the last snapshot if possible, otherwise from the live database.
+"""Computes the effect of changing a measurement's tags: the number of its series, and the points that would collide.
+From the last snapshot if possible, otherwise from the live database.
 """
 
 from __future__ import annotations

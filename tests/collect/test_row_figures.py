@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tests.examples import examples
-from tsaudit.analysis.codes import Groups
+from tsaudit.analysis.codes import RowGroups
 from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import (
     busiest,
@@ -33,7 +33,7 @@ def _column(values: list[object], kind: pa.DataType | None = None) -> ReadColumn
 
 
 def _described(values: list[object], series: list[int] | None = None, kind: str = "DOUBLE") -> Field:
-    by_series = Groups(np.array(series or [0] * len(values)))
+    by_series = RowGroups(np.array(series or [0] * len(values)))
     return filled_in(Field("v", (kind,)), _column(values), by_series, SOURCE)
 
 
@@ -46,7 +46,7 @@ def test_constant_ratio_as_plain_python_has_it(rows: list[tuple[int, int | None]
             by_series[series].append(value)
     several = [len(set(values)) == 1 for values in by_series.values() if len(values) > 1]
     column = _column([v for _, v in rows], pa.int64())
-    found = filled_in(Field("v", ("BIGINT",)), column, Groups(np.array([s for s, _ in rows])), SOURCE).constant_ratio
+    found = filled_in(Field("v", ("BIGINT",)), column, RowGroups(np.array([s for s, _ in rows])), SOURCE).constant_ratio
     assert (found.value if found else None) == (pytest.approx(sum(several) / len(several)) if several else None)
 
 
@@ -113,7 +113,7 @@ def test_types_that_are_floats(name: str) -> None:
 def test_tag_that_separates_numbers_from_texts() -> None:
     rows = [(f"p{n // 4 % 5}", ("flow", "state")[n % 2], str(n / 8) if n % 2 == 0 else "idle") for n in range(200)]
     pump, attribute, value = (_column(list(column)) for column in zip(*rows, strict=True))
-    field = filled_in(Field("value", ("VARCHAR",)), value, Groups(np.zeros(200, int)), SOURCE)
+    field = filled_in(Field("value", ("VARCHAR",)), value, RowGroups(np.zeros(200, int)), SOURCE)
     assert numbers_by(field, value, {"pump": pump, "attribute": attribute}) == NumbersBy(
         "attribute", ("flow",), ("state",)
     )

@@ -82,7 +82,7 @@ def changes(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     return found
 
 
-class Groups:
+class RowGroups:
     """Rows by a number, such as that of their series: sorted once for all columns."""
 
     def __init__(self, numbers: Codes) -> None:

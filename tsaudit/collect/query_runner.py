@@ -274,7 +274,7 @@ _SPOILS: Final = _SILENCE | {Reason.DENIED, Reason.FAILED}
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Unanswered:
     """Why a statement was not answered."""
 
     reason: Reason
@@ -284,14 +284,14 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[Asked]):
+class Answered(Generic[Asked]):
     """The response to one of several ways to ask for a fact."""
 
     statement: str
     """As sent."""
     given: Asked
     """The way."""
-    failed: Failure | None
+    failed: Unanswered | None
     """Why the first way, which asks for everything, was not answered; None if it was."""
 
 
@@ -411,14 +411,14 @@ class QueryRunner:
         *,
         measurement: str | None = None,
         first_only: bool = False,
-    ) -> Answer[Asked] | None:
+    ) -> Answered[Asked] | None:
         """Ask in the first of these ways; if that takes or returns too much, in the next, which asks for less. None: a
         gap was left about the first.
 
         `consumer`: for each way that is tried, what its response is passed to. What failed midway is to be discarded.
         Other ways than the first have less time, so that they take less of the server than what failed.
         """
-        failed: Failure | None = None
+        failed: Unanswered | None = None
         timeout = self.target.budget.statement_timeout_s
         about: tuple[str | None, str | None] = None, None
         for given in queries:
@@ -427,7 +427,7 @@ class QueryRunner:
             about = given.subject[0], measurement or given.subject[1]
             sent = self._attempt(fact, consumer(given), given, about[1], timeout, first_only)
             if isinstance(sent, str):
-                return Answer(sent, given, failed)
+                return Answered(sent, given, failed)
             failed = failed or sent
             if not sent.cheaper_helps or self._gone:
                 break
@@ -445,15 +445,15 @@ class QueryRunner:
         timeout_s: float,
         first_only: bool,
         is_second: bool = False,
-    ) -> str | Failure:
+    ) -> str | Unanswered:
         """The statement that was answered, or why there was no answer. `is_second`: it was interrupted before."""
         if self._gone:
-            return Failure(Reason.UNREACHABLE, self._gone)
+            return Unanswered(Reason.UNREACHABLE, self._gone)
         left = self._deadline.left()
         if left <= 0:
-            return Failure(Reason.OVER_BUDGET, self._out_of_time())
+            return Unanswered(Reason.OVER_BUDGET, self._out_of_time())
         if overspent := self._query_costs.overspent():
-            return Failure(Reason.OVER_BUDGET, overspent)
+            return Unanswered(Reason.OVER_BUDGET, overspent)
         timeout = min(timeout_s, left)
         consumed: list[int] = []
 
@@ -464,23 +464,23 @@ class QueryRunner:
         try:
             return self._run(fact, take, timeout, first_only, given, measurement)
         except TooMuchError as error:
-            return Failure(Reason.OVER_BUDGET, str(error), cheaper_helps=True)
+            return Unanswered(Reason.OVER_BUDGET, str(error), cheaper_helps=True)
         except (FactError, OutOfTimeError, ConnectorError) as error:
             reason, detail = reason_of(error, timeout)
             if reason is Reason.TIMED_OUT and timeout < timeout_s:
-                return Failure(Reason.OVER_BUDGET, self._out_of_time())
+                return Unanswered(Reason.OVER_BUDGET, self._out_of_time())
             if reason is Reason.UNREACHABLE:
                 self._connections.broke_off()
             if reason in _SILENCE and self._responds_again(detail) and reason is Reason.UNREACHABLE:
                 # Only what costs nothing is sent again: it may be the statement that broke the connection.
                 if not is_second and not consumed and FACTS[fact].scope is not Scope.MEASUREMENT:
                     return self._attempt(fact, consume, given, measurement, timeout_s, first_only, is_second=True)
-                return Failure(Reason.FAILED, f"{detail}; the server still responds")
+                return Unanswered(Reason.FAILED, f"{detail}; the server still responds")
             helps = error.cheaper_helps if isinstance(error, FactError) else isinstance(error, OutOfTimeError)
-            return Failure(reason, detail, helps)
+            return Unanswered(reason, detail, helps)
         except Exception as error:
             # Whatever a database responds, the response to one statement must not end the audit.
-            return Failure(Reason.FAILED, not_understood(error))
+            return Unanswered(Reason.FAILED, not_understood(error))
 
     def prefetch(self, fact: str, given: Sequence[OfMeasurement]) -> None:
         """Query the fact of several measurements of one database with one statement, for later calls of `query` with

@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tsaudit.analysis.codes import Codes, Groups, changes, combined, count_distinct, order_by
+from tsaudit.analysis.codes import Codes, RowGroups, changes, combined, count_distinct, order_by
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import cohesion, coincidence, rhythm
@@ -52,7 +52,7 @@ from tsaudit.model.profile import (
 )
 
 
-def filled_in(field: Field, column: ReadColumn, series: Groups, source: Source) -> Field:
+def filled_in(field: Field, column: ReadColumn, series: RowGroups, source: Source) -> Field:
     """The field with everything its column shows, from at least one row; a share of nulls from another source is kept.
 
     `series`: the rows by series.

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from tsaudit.analysis.codes import Groups
+from tsaudit.analysis.codes import RowGroups
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.columns.types import is_number
@@ -23,7 +23,7 @@ from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
-from tsaudit.collect.query_runner import Answer, QueryRunner
+from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
@@ -118,7 +118,7 @@ def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _of_shorter_window(
-    runner: QueryRunner, draft: Draft, answer: Answer[OfNullCounts], rows: int, fields: tuple[Field, ...]
+    runner: QueryRunner, draft: Draft, answer: Answered[OfNullCounts], rows: int, fields: tuple[Field, ...]
 ) -> Draft:
     """The draft with what a part of the window has: shares of nulls, and rows as if all of it had as many."""
     words = f"rows from {span(answer.given.start, answer.given.end)}"
@@ -133,7 +133,7 @@ def _of_shorter_window(
 
 
 def scaled_up(
-    runner: QueryRunner, draft: Draft, fact: str, answer: Answer[OfNullCounts] | Answer[OfRowCount], rows: Count
+    runner: QueryRunner, draft: Draft, fact: str, answer: Answered[OfNullCounts] | Answered[OfRowCount], rows: Count
 ) -> Count:
     """The rows of the window, if all of it has as many as the part that was counted; leaves a gap that says so."""
     assert answer.failed is not None
@@ -211,7 +211,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
 
     source = sample_source(runner, draft)
     series = series_of_read(draft)
-    by_series = Groups(series)
+    by_series = RowGroups(series)
     fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), by_series, source) for field in draft.fields)
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     measured = {f.key: draft.read(Role.FIELD, f.key) for f in fields if f.types and all(map(is_number, f.types))}

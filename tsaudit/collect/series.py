@@ -15,7 +15,7 @@ from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.query_runner import Answer, QueryRunner, TooMuchError
+from tsaudit.collect.query_runner import Answered, QueryRunner, TooMuchError
 from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
@@ -124,7 +124,7 @@ class _Listing:
 
 
 def _in_part(
-    runner: QueryRunner, draft: Draft, tried: Sequence[_Listing], answer: Answer[OfSeriesListing] | None
+    runner: QueryRunner, draft: Draft, tried: Sequence[_Listing], answer: Answered[OfSeriesListing] | None
 ) -> Draft:
     """The draft with what came of the listing before it was stopped, and with the values of each tag, if an index lists
     them by themselves. In which order a listing comes, nobody knows, so the combinations stay unknown.
@@ -178,7 +178,7 @@ def _at_least(runner: QueryRunner, words: str) -> Source:
     return runner.source("series_listing", How.SAMPLED, f"{AT_LEAST}; {words}")
 
 
-def _leave_gap(runner: QueryRunner, draft: Draft, answer: Answer[OfSeriesListing], instead: str) -> None:
+def _leave_gap(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing], instead: str) -> None:
     """Note why the full listing is missing, and what there is instead."""
     if answer.failed:
         detail = f"{answer.failed.detail}; {instead}"
@@ -202,7 +202,7 @@ def _rows_listed(runner: QueryRunner) -> int:
     return min(partial_scan.LISTED_ROWS, runner.target.budget.max_scan_rows)
 
 
-def _source(runner: QueryRunner, draft: Draft, answer: Answer[OfSeriesListing]) -> Source:
+def _source(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing]) -> Source:
     """The source of a listing's figures; leaves a gap if the listing has too few tag sets, or may have too many."""
     fact = "series_listing"
     source = runner.source(fact, scope=scope(runner, draft, fact), database=draft.database, measurement=draft.name)

@@ -9,7 +9,7 @@ from tests.analysis.cardinality.test_arrivals import TagSet, after, hosts, on
 from tests.builders import a_count
 from tsaudit.analysis.cardinality.attribution import (
     Attribution,
-    Kept,
+    KeptLonger,
     KeyChange,
     Parent,
     Past,
@@ -181,7 +181,7 @@ def test_what_no_longer_leaves_is_no_growth_of_its_values() -> None:
     measurement = after(growing)
     found = attribute(measurement, on(7), Past(on(6), 60.0, {"session": 60.0}))
     assert found is not None
-    assert kept_longer(measurement, found) == Kept(left_before=30.0, left_now=0.0, arriving=30.0)
+    assert kept_longer(measurement, found) == KeptLonger(left_before=30.0, left_now=0.0, arriving=30.0)
 
 
 def test_more_arrivals_are_growth_even_if_nothing_leaves() -> None:

@@ -293,7 +293,7 @@ class KeyChange:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptLonger:
     """Fewer series leave than before, while arrivals have not increased."""
 
     left_before: float
@@ -379,7 +379,7 @@ def combined_tags(measurement: Measurement, found: Attribution) -> tuple[str, ..
     return tuple(sorted(distinguishing, key=lambda key: (-differing[key], key)))
 
 
-def kept_longer(measurement: Measurement, found: Attribution) -> Kept | None:
+def kept_longer(measurement: Measurement, found: Attribution) -> KeptLonger | None:
     """Whether the growth comes from series that no longer leave: no more series arrive than before, and fewer leave.
     None if it does not.
     """
@@ -394,7 +394,7 @@ def kept_longer(measurement: Measurement, found: Attribution) -> Kept | None:
     left, leaving = _rates(arrivals.left, start, found.since, before, now)
     if arriving > _AS_MANY * arrived or (left - leaving) * now < _EXPLAINED * found.growth:
         return None
-    return Kept(left, leaving, arriving)
+    return KeptLonger(left, leaving, arriving)
 
 
 def _rates(series: Iterable[SeriesSince], start: date, since: date, before: int, now: int) -> tuple[float, float]:

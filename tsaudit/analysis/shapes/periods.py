@@ -143,9 +143,7 @@ def period_families(names: Sequence[str], now: datetime | None = None) -> list[P
     return _families(*_read_all(names), now)
 
 
-def _families(
-    keys: Mapping[str, _Key], alike: Counter[str], now: datetime | None = None
-) -> list[PeriodFamily]:
+def _families(keys: Mapping[str, _Key], alike: Counter[str], now: datetime | None = None) -> list[PeriodFamily]:
     groups: dict[_Key, list[str]] = defaultdict(list)
     for name, key in keys.items():
         groups[key].append(name)
