@@ -55,7 +55,9 @@ def test_samples_of_many_tables_are_smaller(tmp_path: Path, monkeypatch: pytest.
     assert {m.name: m.rows.value for m in profile.measurements if m.rows} == {"small": 50, "big": 900, "bigger": 3_000}
 
 
-def test_of_many_tables_rows_of_a_part_are_kept_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_of_many_small_tables_rows_of_a_part_are_kept_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     with duckdb.connect(str(tmp_path / "fleet.duckdb")) as connection:
         for number in range(7):
             connection.execute(
@@ -72,7 +74,7 @@ def test_of_many_tables_rows_of_a_part_are_kept_at_a_time(tmp_path: Path, monkey
         return describe(runner, draft)
 
     monkeypatch.setattr(measuring, "describe_fields", counting)
-    monkeypatch.setattr(collect, "_AT_A_TIME", 250)
+    monkeypatch.setattr(collect, "_AT_A_TIME", 2_500)
     assert figures(collected(target)) == figures(whole)
     assert len(kept) == 7
     assert max(kept) == 2

@@ -115,6 +115,8 @@ FEWEST_ROWS: Final = 1_000
 
 _AT_A_TIME: Final = 200_000
 """Most sampled rows in memory at once: with a dozen columns, they take about as much memory as the program itself."""
+_OVERHEAD_ROWS: Final = 1_000
+"""What the smallest sample counts for: its arrays and codes take as much memory as these rows."""
 
 
 def rows_each(rows: Sequence[int | None], most: int) -> int:
@@ -139,7 +141,7 @@ def in_parts(drafts: Sequence[Draft], each: int) -> Iterator[list[Draft]]:
     part: list[Draft] = []
     rows = 0
     for draft in drafts:
-        own = each if draft.estimated_rows is None else min(draft.estimated_rows, each)
+        own = each if draft.estimated_rows is None else min(max(draft.estimated_rows, _OVERHEAD_ROWS), each)
         if part and rows + own > _AT_A_TIME:
             yield part
             part, rows = [], 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Final
@@ -160,7 +161,8 @@ def is_float(data_type: str) -> bool:
 def some_values(column: ReadColumn) -> tuple[str, ...]:
     """Up to SAMPLE_SIZE distinct values as strings, sorted: mostly the same ones on the next day."""
     texts = column.texts if pa.types.is_string(column.type) else pc.unique(column.texts)
-    return tuple(sorted({text[:TEXT_KEPT] for text in _sampled(texts)}))
+    # Many tables of a target contain the same values, and the profile keeps the samples of all of them.
+    return tuple(sorted({sys.intern(text[:TEXT_KEPT]) for text in _sampled(texts)}))
 
 
 def some_texts(texts: Iterable[str]) -> tuple[str, ...]:
