@@ -56,7 +56,7 @@ def a_tag(
 def a_turnover(first: int, again: int, new: int, *, is_step: bool = False, **changes: Any) -> Turnover:
     """Of one source with these values in its first third, and as many others in the middle."""
     going_on, pairs = 0 if is_step else new, 2 * first + new
-    return replace(Turnover(("unit",), 1, first, again, new, going_on, pairs, 0.0, 40.0, a_source()), **changes)
+    return replace(Turnover(("unit",), 1, first, again, new, new, going_on, pairs, 0.0, 40.0, a_source()), **changes)
 
 
 RECURRING: Final = a_turnover(100, 95, 5)

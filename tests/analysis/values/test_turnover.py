@@ -28,12 +28,27 @@ def is_seen_as(seen: Turnover | None) -> list[str]:
     return [word for word, holds in words.items() if holds(tag)]
 
 
-def test_progress_of_jobs_keeps_coming_though_its_values_recur() -> None:
+def test_progress_of_jobs_combines_known_values_anew() -> None:
     """Each of 12 jobs runs for an hour, one after the other, from 0 to 100 percent."""
     seen = turnover([(job, 60 * job + at, at * 100 // 60) for job in range(12) for at in range(60)])
     assert seen is not None
     assert (seen.sources, seen.first, seen.again, seen.new, seen.lasting_ratio) == (12, 240, 0, 240, 0.0)
-    assert is_seen_as(seen) == ["coming"]
+    assert seen.new_values == 20
+    assert is_seen_as(seen) == []
+    assert ongoing(a_tag("progress", 60, turnover=seen)) == 1.0
+
+
+def test_rooms_of_which_each_has_its_own_reading_are_a_list() -> None:
+    """A temperature as a tag, too: each of its values is seen in room after room, but no room is new."""
+    draw = np.random.default_rng(4)
+    rows = [(int(draw.normal(2_000, 300)), at, room) for at in range(200) for room in range(80)]
+    seen = turnover(rows)
+    assert seen is not None
+    assert 2 * seen.new > seen.first > 4 * seen.again
+    assert seen.new_values == 0
+    assert is_seen_as(seen) == []
+
+
 
 
 def test_number_of_each_job_keeps_coming() -> None:

@@ -58,6 +58,8 @@ the first third.
 """
 _MANY_NEW: Final = 0.5
 _FEW_AGAIN: Final = 0.2
+_NEW_VALUES: Final = 0.5
+"""Minimum share of what is new that must be new for all sources. Otherwise a list of values is combined anew."""
 _FEWEST_NEW: Final = 10
 """Fewer new values than this may be a coincidence."""
 _MANY_GOING_ON: Final = 0.25
@@ -181,10 +183,13 @@ def levels_off(tag: Tag) -> bool:
 def keeps_coming(tag: Tag) -> bool:
     """Whether sources still get new values at the end of the rows read, and have few of their first values again.
 
-    False also if no values were read, or if each source changed only once.
+    False also if no values were read, if each source changed only once, or if sources mostly get values that other
+    sources had before.
     """
     seen = tag.turnover
     if seen is None or seen.new < _FEWEST_NEW or seen.going_on < _MANY_GOING_ON * seen.new:
+        return False
+    if seen.new_values < _NEW_VALUES * seen.new:
         return False
     # If only rows of a few series were read, values may recur more often than the rows show.
     most = _FEW_AGAIN if seen.by is None else 1 - _MANY_NEW

@@ -126,6 +126,8 @@ def turnover_of(
     """Examines rows given by their codes: equal codes are equal values. None if no source has enough instants."""
     order = order_by(source, times_us)
     tag, source, times_us = tag[order], source[order], times_us[order]
+    debuts = np.full(int(tag.max(initial=0)) + 1, times_us.max(initial=0))
+    np.minimum.at(debuts, tag, times_us)
     starts = changes(source)
     begins = starts | changes(times_us)
     number = np.cumsum(begins) - 1
@@ -137,6 +139,8 @@ def turnover_of(
     if not enough.any():
         return None
     tag, of_source, number, part, times_us = (all_[enough] for all_ in (tag, of_source, number, part, times_us))
+    last_parts = np.full(int(of_source.max()) + 1, times_us.max())
+    np.minimum.at(last_parts, of_source[part == _PARTS - 1], times_us[part == _PARTS - 1])
     pair = combined([of_source, tag], len(tag))
     order = order_by(pair, number)
     pair, number, part, times_us = pair[order], number[order], part[order], times_us[order]
@@ -145,6 +149,8 @@ def turnover_of(
     seen = np.add.reduceat(is_first | changes(number), np.flatnonzero(is_first))
     lasting = (seen >= _LASTING_INSTANTS) & (times_us[is_last] - times_us[is_first] >= _LASTING_US)
     began, ended, owner = part[is_first], part[is_last], of_source[order][is_first]
+    is_new = began == _PARTS - 1
+    is_new_value = is_new & (debuts[tag[order][is_first]] >= last_parts[owner])
     # Each instant is of one source.
     _, one = np.unique(np.where(began > 0, number[is_first], -1), return_index=True)
     switches = np.bincount(owner[one[began[one] > 0]], minlength=int(owner.max()) + 1)
@@ -153,8 +159,9 @@ def turnover_of(
         sources=count_distinct(of_source),
         first=int((began == 0).sum()),
         again=int(((began == 0) & (ended == _PARTS - 1)).sum()),
-        new=int((began == _PARTS - 1).sum()),
-        going_on=int(((began == _PARTS - 1) & (switches[owner] > 1)).sum()),
+        new=int(is_new.sum()),
+        new_values=int(is_new_value.sum()),
+        going_on=int((is_new & (switches[owner] > 1)).sum()),
         pairs=len(began),
         lasting_ratio=float(lasting.mean()),
         hours=float(times_us.max() - times_us.min()) / _LASTING_US,

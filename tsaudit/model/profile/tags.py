@@ -165,6 +165,8 @@ class Turnover:
     """Number of these pairs that also occur in the last part."""
     new: int
     """Number of pairs that first occur in the last part."""
+    new_values: int
+    """Number of these pairs whose value no other source had before that part: the others combine known values anew."""
     going_on: int
     """Number of these pairs whose source has other pairs that begin at another instant after the first part."""
     pairs: int

@@ -192,7 +192,7 @@ def _summed(tags: Sequence[Tag]) -> _Together:
     values, read = sum(tag.values.value for tag in tags if tag.values), sum(len(tag.sample) for tag in tags)
     own = len({value for tag in tags for value in tag.sample}) / read if read and len(tags) > 1 else 1.0
     seen = [tag.turnover for tag in tags if tag.turnover]
-    summed = ("first", "again", "new", "going_on", "pairs")
+    summed = ("first", "again", "new", "new_values", "going_on", "pairs")
     sums = {name: sum(getattr(one, name) for one in seen) for name in summed}
     turnover = replace(seen[0], **sums) if seen else None
     return _Together(len(tags), own * values, turnover)
