@@ -175,3 +175,13 @@ def test_time_left_is_that_of_what_ends_where_there_is_no_forecast(days_left: fl
     impact = Impact(Currency.MECHANISM, days_left=days_left)
     told = summary.of_finding(a_finding(TABLE, impact=impact), "X", (), "t", date(2026, 1, 1))
     assert SummaryFigure("Time left", text) in told.figures
+
+
+@pytest.mark.parametrize(("currency", "expected"), [(Currency.SERIES, True), (Currency.BYTES, False)])
+def test_what_the_plan_achieves_is_a_figure_of_what_costs_series(currency: Currency, expected: bool) -> None:
+    change = MakeField(TABLE, "trace_id")
+    step = Step(StepKind.FIND, "Find the writer.", "SELECT 1", "sql")
+    plan = Plan(TABLE, (Requested(change, ("TAG002",)),), (step,), Effect(9_000, 30))
+    finding = a_finding(TABLE, changes=(change,), observed=9_000.0, unit="values", impact=Impact(currency))
+    found = summary.of_finding(finding, "TAG002", (plan,), "demo", DAY).figures
+    assert ("After the plan" in [figure.label for figure in found]) == expected

@@ -99,7 +99,7 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     figures = (
         *((*cost, _now(finding)) if finding.impact is not None else (_now(finding), *cost)),
         _time(finding, day),
-        _afterward(plan) if plan and finding.unit == "series" else None,
+        _afterward(plan) if plan and _is_about_series(finding) else None,
     )
     return Summary(
         headline(finding),
@@ -248,6 +248,10 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
     days = (day - since).days
     label = "Growing since" if is_growing(finding) else "Began"
     return SummaryFigure(label, formatted_day(since), f"{many(days, 'day')} ago" if days > 0 else "")
+
+
+def _is_about_series(finding: Finding) -> bool:
+    return finding.unit == "series" or (finding.impact is not None and finding.impact.currency is Currency.SERIES)
 
 
 def _afterward(plan: Plan) -> SummaryFigure | None:

@@ -49,8 +49,6 @@ def test_rooms_of_which_each_has_its_own_reading_are_a_list() -> None:
     assert is_seen_as(seen) == []
 
 
-
-
 def test_number_of_each_job_keeps_coming() -> None:
     seen = turnover([(slot, 10 * job + at, job) for slot in range(4) for job in range(30) for at in range(10)])
     assert is_seen_as(seen) == ["coming"]
