@@ -140,6 +140,12 @@ def test_finding_when_pods_are_many() -> None:
     assert "shaped like IDs (pod name)" in finding.message
 
 
+def test_ids_of_no_special_kind_are_called_ids_once() -> None:
+    tickets = tuple(f"/basket/{7919 * i % 10**7}/pay" for i in range(1, 65))
+    (finding,) = run_rule(rule, a_profile(_measurement(2_000, tickets))).findings
+    assert "has 2,000 values shaped like IDs, provisional" in finding.message
+
+
 def test_finding_when_the_limit_of_the_engine_is_near() -> None:
     words = tuple(f"name{i}x" for i in range(64))
     for values, outcome in ((79_999, Outcome.PASS), (80_000, Outcome.FAIL)):

@@ -187,7 +187,9 @@ def _of_readings(per_source: float | None, seen: TagChanges | None) -> tuple[Evi
 
 
 def _ids(shape: str) -> str:
-    return f" shaped like IDs ({description_of(shape)})" if shape in shapes.IDENTIFIER_KINDS else ""
+    if shape not in shapes.IDENTIFIER_KINDS:
+        return ""
+    return " shaped like IDs" if shape == "id" else f" shaped like IDs ({description_of(shape)})"
 
 
 def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:
