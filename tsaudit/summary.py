@@ -25,7 +25,7 @@ from tsaudit.model.impact import Currency
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import describe
-from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity
+from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
 from tsaudit.text.findings import is_growing, origin
 from tsaudit.text.headline import headline
@@ -188,7 +188,7 @@ def _now(finding: Finding) -> SummaryFigure | None:
     if finding.per_day:
         notes.append(f"{amount(finding.per_day, finding.unit)} more a day{_changing(finding)}")
     sampled = finding.source is not None and finding.source.how != "exact"
-    value = quantity(finding.observed, finding.unit)
+    value = quantity(rounded(finding.observed) if sampled else finding.observed, finding.unit)
     return SummaryFigure("Now", f"about {value}" if sampled else value, ", ".join(notes))
 
 

@@ -6,9 +6,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_ratio
-from tsaudit.model.profile import Count, How, Ratio
-from tsaudit.text.figures import count, figure
+from tests.builders import DAY, NOW, a_count, a_ratio, a_source
+from tsaudit.model.profile import AT_LEAST, Count, How, Ratio
+from tsaudit.text.figures import count, figure, rows_of, values_of
 from tsaudit.text.numbers import NOT_KNOWN
 
 
@@ -45,3 +45,18 @@ def test_figure_with_a_scope_names_it() -> None:
     assert figure(exact, DAY, "last hour").note == ""
     assert figure(sampled, DAY, "10 rows").note == "sampled: newest rows"
     assert figure(exact, DAY).note == "last hour"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        (a_count(71_234), ("71,234", "71,234 values", "71,234 rows")),
+        (a_count(71_234, How.ESTIMATE), ("71,200 (estimate)", "about 71,200 values", "about 71,200 rows")),
+        (
+            Count(71_234, a_source(How.SAMPLED, scope=f"{AT_LEAST} 71,234")),
+            ("71,234 (sampled)", "at least 71,234 values", "at least 71,234 rows"),
+        ),
+    ],
+)
+def test_estimates_have_three_digits_in_sentences(given: Count, expected: tuple[str, str, str]) -> None:
+    assert (count(given), values_of(given), rows_of(given)) == expected

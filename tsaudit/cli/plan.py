@@ -138,10 +138,10 @@ def _print_problem(found: Plan, result: AuditResult) -> None:
 def _print_summary(rule: RuleResult, finding: Finding, result: AuditResult) -> None:
     from tsaudit.summary import of_finding
 
-    summary = of_finding(finding, rule.code, result.plans, result.target, result.day)
+    summary = of_finding(finding, rule.code, (), result.target, result.day)
     click.echo(f"  {show.word(finding.severity)}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
     show.paragraph(summary.headline, "  ", most=_COLUMNS)
-    # A plan has to fit on a screen, and the headline already contains some of the figures.
+    # A plan has to fit on a screen: the headline already contains some of the figures, and the plan what it achieves.
     figures = ((figure.label, figure.text) for figure in summary.figures if figure.text not in summary.headline)
     for line in show.figures(figures, "    ", _COLUMNS):
         click.echo(line)

@@ -2,7 +2,7 @@
 
 from tsaudit.text.figures import count, over_time, rows_of, under, values_of
 from tsaudit.text.names import listed, nearest, printable, short_fingerprint
-from tsaudit.text.numbers import amount, change, in_full, many, number, percent, plural, quantity, short, size
+from tsaudit.text.numbers import amount, change, in_full, many, number, percent, plural, quantity, rounded, short, size
 from tsaudit.text.times import day, duration, instant, retention, span
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "printable",
     "quantity",
     "retention",
+    "rounded",
     "rows_of",
     "short",
     "short_fingerprint",

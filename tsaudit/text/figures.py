@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.text.numbers import NOT_KNOWN, many, number, percent
+from tsaudit.text.numbers import NOT_KNOWN, many, number, percent, rounded
 from tsaudit.text.times import day as formatted_day
 
 if TYPE_CHECKING:
@@ -28,19 +28,25 @@ class FigureText:
 def count(figure: Count) -> str:
     """The number, and how it was measured if it is not exact: `1,200 (estimate)`."""
     how = figure.source.how
-    return number(figure.value) + ("" if how == "exact" else f" ({how})")
+    value = rounded(figure.value) if how == "estimate" else figure.value
+    return number(value) + ("" if how == "exact" else f" ({how})")
 
 
 def values_of(figure: Count, noun: str = "value") -> str:
-    """The number of distinct values in words: `at least 1,200 values` if only part of the rows was read."""
+    """The number of distinct values in words: `at least 1,234 values` if only part of the rows was read, `about 1,230
+    values` for an estimate.
+    """
+    if figure.source.how == "estimate":
+        return f"about {many(rounded(figure.value), noun)}"
     at_least = "at least " if figure.source.how == "sampled" else ""
     return f"{at_least}{many(figure.value, noun)}"
 
 
 def rows_of(figure: Count) -> str:
     """The number of rows in words: `about 5,000 rows` if they were not counted, `at least` if only some were."""
-    words = "at least " if figure.is_lower_bound else "" if figure.source.how == "exact" else "about "
-    return f"{words}{many(figure.value, 'row')}"
+    if figure.source.how != "exact" and not figure.is_lower_bound:
+        return f"about {many(rounded(figure.value), 'row')}"
+    return f"{'at least ' if figure.is_lower_bound else ''}{many(figure.value, 'row')}"
 
 
 def over_time(known: ValuesOverTime) -> str:

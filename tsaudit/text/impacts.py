@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.text.numbers import many, number, percent, quantity, size
+from tsaudit.text.numbers import many, number, percent, quantity, rounded, size
 
 
 def reason(impact: Impact, days: float) -> str:
@@ -80,7 +80,7 @@ def _figure(impact: Impact, value: float) -> str:
         case Currency.MONEY:
             return f"${number(round(value))}"
         case _:
-            return number(float(f"{value:.3g}"))
+            return number(rounded(value))
 
 
 def _amount(impact: Impact, value: float) -> str:

@@ -25,13 +25,18 @@ def number(value: float) -> str:
     return f"{Decimal(short):f}" if abs(value) >= 1e-9 else short
 
 
+def rounded(value: float) -> float:
+    """An estimate without the digits that it does not have: three significant ones."""
+    return float(f"{value:.3g}")
+
+
 def short(value: float) -> str:
     """A number with three significant digits, for an axis: `950`, `12k`, `1.2M`, `3B`."""
-    rounded = float(f"{value:.3g}")
+    digits = rounded(value)
     for scale, suffix in ((1e12, "T"), (1e9, "B"), (1e6, "M"), (1e3, "k")):
-        if abs(rounded) >= (scale if suffix != "k" else 1e4):
-            return f"{number(float(f'{rounded / scale:.3g}'))}{suffix}"
-    return number(rounded)
+        if abs(digits) >= (scale if suffix != "k" else 1e4):
+            return f"{number(rounded(digits / scale))}{suffix}"
+    return number(digits)
 
 
 def in_full(value: float) -> str:
@@ -62,10 +67,10 @@ def size(count: float) -> str:
     """Bytes in decimal units: `512 B`, `12.3 MB`."""
     value = float(count)
     for unit in ("B", "kB", "MB", "GB", "TB"):
-        if float(f"{value:.3g}") < 1000 or unit == "TB":
+        if rounded(value) < 1000 or unit == "TB":
             break
         value /= 1000
-    return f"{number(float(f'{value:.3g}'))} {unit}"
+    return f"{number(rounded(value))} {unit}"
 
 
 def many(value: float, noun: str, plural_noun: str = "") -> str:

@@ -12,7 +12,7 @@ from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import READ_BY_TIME, Index, Measurement, TableKind
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import count, listed, number, size
+from tsaudit.text import count, listed, number, rounded, size
 
 _BRIN: Final = "brin"
 _FEW_RANGES: Final = 10 * 128 * 8192
@@ -158,9 +158,7 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
     if rate is None or not rows:
         return _Read(None, ())
     scans = rate.per_day / rows
-    words = (
-        f"{number(float(f'{rate.per_day:.3g}'))} a day since {rate.since}, {number(round(scans, 1))} times the table"
-    )
+    words = f"{number(rounded(rate.per_day))} a day since {rate.since}, {number(round(scans, 1))} times the table"
     least = times * case.limit("min_scans", measurement).value
     if scans < least or rows < case.limit("min_rows", measurement).value:
         return _Read(None, (Evidence("rows read in full scans", words),))

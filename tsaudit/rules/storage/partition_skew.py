@@ -16,7 +16,7 @@ from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import listed, many, number, percent, size
+from tsaudit.text import listed, many, number, percent, rounded, size
 
 _ENDS_DAYS: Final = 14
 """A table is reported from this many days before its last partition ends."""
@@ -267,8 +267,7 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
         if not is_chance and ratio > case.limit("max_skew", measurement).value:
             step = f"Divide by a column with many values of about the same weight instead of {listed(cut.key)}."
             yield _Trouble(
-                f"partition {largest.name} has {words(most)}, {number(float(f'{ratio:.3g}'))} times the median of the "
-                f"others",
+                f"partition {largest.name} has {words(most)}, {number(rounded(ratio))} times the median of the others",
                 step,
                 ratio,
                 "times the median of the others",
@@ -295,7 +294,7 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
             *(AddPartitions(subject_of(measurement), t.following) for t in troubles if t.following),
         ),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),
-        observed=float(f"{worst.observed:.3g}"),
+        observed=rounded(worst.observed),
         unit=worst.unit,
         evidence=(
             Evidence("partitions", f"{number(cut.count)}, by {listed(cut.key)}"),
