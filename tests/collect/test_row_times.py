@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import a_source
 from tsaudit.collect.read_rows import ReadColumn
-from tsaudit.collect.row_figures import repeats, reports, time_lag, turnover
+from tsaudit.collect.row_figures import repeats, reports, rise_per_day, time_lag, turnover
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -91,3 +91,20 @@ def test_rows_of_a_few_series_that_are_thinner_than_the_values_show_nothing(
 ) -> None:
     column, times = _rows(lambda i: f"dst{i % values}", 300, 24)
     assert (turnover({"dst": column}, times, "dst", by, a_source()) is not None) is known
+
+
+@pytest.mark.parametrize(
+    ("numbers", "hours", "expected"),
+    [
+        ([7 * i for i in range(60)], 48, pytest.approx(7 * 59 / 2)),
+        ([7 * i + (3 if i % 20 else -30) for i in range(60)], 48, pytest.approx(7 * 59 / 2, rel=0.1)),
+        ([7 * i for i in range(60)], 23, None),
+        ([i * 17 % 61 for i in range(60)], 48, None),
+        ([None] * 60, 48, None),
+    ],
+    ids=["rising", "a few late", "less than a day", "in no order", "none"],
+)
+def test_rise_of_numbers(numbers: list[object], hours: float, expected: float | None) -> None:
+    step = round(hours * 3_600_000_000 / 59)
+    times = _column([step * i for i in range(60)], pa.int64())
+    assert rise_per_day(_column(numbers, pa.int64()), times) == expected

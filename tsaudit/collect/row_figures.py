@@ -180,6 +180,8 @@ def _sampled(texts: pa.StringArray) -> tuple[str, ...]:
     return (ends["min"], *sample(texts, SAMPLE_SIZE - 2, (ends["min"], ends["max"])), ends["max"])
 
 
+_RISING: Final = 0.9
+"""Minimum share of the rows, in the order of their times, whose number is higher than that of the row before."""
 _SAME_ROWS: Final = 20
 _SAME_SHARE: Final = 0.95
 _ROUNDED: Final = 1e-3
@@ -459,6 +461,21 @@ def time_lag(column: ReadColumn, times: ReadColumn) -> TimeLag | None:
     lag = (_microseconds(times.values)[both] - _microseconds(column.values)[both]) / _US_PER_SECOND
     least, median, most = np.percentile(lag, _PERCENTILES)
     return TimeLag(int(both.sum()), float((lag > 0).mean()), float(median), float(most - least))
+
+
+def rise_per_day(column: ReadColumn, times: ReadColumn) -> float | None:
+    """By how much the integers rise a day from the first row to the last. `times`: in microseconds. None if they do not
+    rise with the time, and if the rows cover less than a day.
+    """
+    both = column.known & times.known
+    if not pa.types.is_integer(column.type) or both.sum() < _SAME_ROWS:
+        return None
+    numbers, at = (one.values.filter(pa.array(both)).to_numpy() for one in (column, times))
+    in_order = numbers[np.lexsort((numbers, at))]
+    days = float(np.ptp(at)) / (24 * 3600 * _US_PER_SECOND)
+    if days < 1 or (np.diff(in_order) > 0).mean() < _RISING:
+        return None
+    return float(np.ptp(numbers)) / days
 
 
 def _microseconds(times: pa.ChunkedArray) -> np.ndarray:

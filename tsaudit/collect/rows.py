@@ -38,6 +38,7 @@ from tsaudit.collect.row_figures import (
     repeats,
     reports,
     rhythms,
+    rise_per_day,
     row_bytes,
     row_patterns,
     rows_apart,
@@ -273,7 +274,12 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
             for tag in draft.tags
         ),
         fields=tuple(
-            replace(field, lag=time_lag(values[field.key], times), idle_hours=idle_hours(values[field.key], times_us))
+            replace(
+                field,
+                lag=time_lag(values[field.key], times),
+                idle_hours=idle_hours(values[field.key], times_us),
+                per_day=rise_per_day(values[field.key], times_us) if field.key in given else None,
+            )
             for field in draft.fields
         ),
         point_sample=sampled_points,

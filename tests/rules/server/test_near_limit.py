@@ -314,6 +314,11 @@ def test_ids_run_out_at_the_rate_of_their_history_or_of_the_rows() -> None:
     assert finding.impact.days_left == 13
     # What was deleted has taken its ID, too.
     assert finding.impact.per_day == 1_000
+    # So has what was never stored.
+    times["fields"] = (dataclasses.replace(a_field("id"), per_day=4_000.0),)
+    assert _found(_numbered(19_767, 32_767, **times)).impact == dataclasses.replace(
+        finding.impact, per_day=4_000, days_left=3.25
+    )
 
 
 def test_ids_that_postgresql_tells(postgresql: Postgresql) -> None:

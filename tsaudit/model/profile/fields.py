@@ -95,6 +95,10 @@ class Field:
     """Hours from the newest row with the field to the newest row read. None if no rows with times were read, or none
     has the field.
     """
+    per_day: float | None = None
+    """By how much the numbers of a generated column rise a day, including those that no row has. None for other
+    columns, if they do not rise with the time, and if the rows read cover less than a day.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,8 @@ def near_limit(case: Case) -> Iterator[Finding]:
     Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002). Databases
     are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
     reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
-    a sequence gives; until there is a week of audits, they run out at the rate at which rows come.
+    a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
+    if these cover less than a day, at the rate at which rows come.
 
     ## Why it matters
 
@@ -248,13 +249,15 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
         yield _Use("partitions", partitions, lambda: _Advice(longer, ("partitions",)))
         yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, longer))
     if (status := measurement.status) is not None:
+        rises = {field.key: field.per_day for field in measurement.fields}
         for column, last in status.ids.items():
+            per_day = rises.get(column)
             yield _Use(
                 "ids",
                 last,
                 partial(_Advice, "", ("table_status",), inside=f" given to {column}"),
                 ("last_id", subject_of(measurement, column), last),
-                per_day=costs.rows_a_day(case, measurement),
+                per_day=costs.rows_a_day(case, measurement) if per_day is None else per_day,
                 most=status.id_limits[column],
             )
 
