@@ -54,7 +54,7 @@ def of_series(case: Case, measurement: Measurement, tags: Iterable[str], *, keep
     known = [tag for tag in measurement.tags if tag.key in names]
     growth = growth_of(case, measurement, known, keep_coming=keep_coming)
     per_day = None if growth is None else avoidable * growth
-    return replace(priced, per_day=per_day, kept_days=kept_days(case, measurement))
+    return replace(priced, per_day=per_day, kept_days=kept_days(case, measurement), tags=names)
 
 
 def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:

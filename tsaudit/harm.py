@@ -125,6 +125,7 @@ def _together(members: Sequence[Impact]) -> Impact:
         now=now if whole is None else min(now, whole),
         per_day=_rate_of(members),
         whole=whole,
+        tags=tuple(dict.fromkeys(tag for one in members for tag in one.tags)),
     )
 
 

@@ -69,3 +69,10 @@ def test_a_limit_is_reached_now_or_later(days_left: float | None, reason: str, c
 def test_a_limit_of_the_owner_rejects_nothing(now: float, days_left: float | None, expected: str) -> None:
     impact = Impact(Currency.LIMIT, now, 100, days_left=days_left, unit="series", is_owners=True)
     assert impacts.consequence(impact, 30) == expected
+
+
+def test_tags_that_cause_series_together_are_named() -> None:
+    impact = Impact(Currency.SERIES, 900, 1_000, tags=("job", "page"))
+    assert impacts.reason(impact, 30) == "900 avoidable series by job and page together, 90% of the database"
+    alone = Impact(Currency.SERIES, 900, 1_000, tags=("job",))
+    assert impacts.reason(alone, 30) == "900 avoidable series, 90% of the database"

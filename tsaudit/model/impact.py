@@ -70,6 +70,8 @@ class Impact:
     """Memory of one series in bytes, by the price named in `how`; None: no price is known."""
     unit: str = ""
     """Unit of `now` and `whole` if the currency does not define it: for a limit, `series` or `columns`."""
+    tags: tuple[str, ...] = ()
+    """For series: the tags that cause them together, which may be more than the finding is about."""
     how: str = ""
     """How the amount was measured and priced, with the source of the price."""
 

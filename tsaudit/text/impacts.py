@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tsaudit.model.impact import Currency, Impact
+from tsaudit.text.names import listed
 from tsaudit.text.numbers import many, number, percent, quantity, rounded, size
 
 
@@ -24,7 +25,8 @@ def reason(impact: Impact, days: float) -> str:
             again = ", as on the day before" if impact.goes_on else ""
             return f"{_amount(impact, impact.now)}{share}{again}"
         case _:
-            parts = [_amount(impact, impact.now), *_share(impact)]
+            together = f" by {listed(impact.tags, 3)} together" if len(impact.tags) > 1 else ""
+            parts = [f"{_amount(impact, impact.now)}{together}", *_share(impact)]
             if _grows(impact, days):
                 parts.append(f"{_figure(impact, impact.after(days))} in {_in_days(days)}")
             return ", ".join(parts)
