@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import a_source
 from tsaudit.collect.read_rows import ReadColumn
-from tsaudit.collect.row_figures import repeats, reports, rise_per_day, time_lag, turnover
+from tsaudit.collect.row_figures import equals_tag, repeats, reports, rise_per_day, time_lag, turnover
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -108,3 +108,17 @@ def test_rise_of_numbers(numbers: list[object], hours: float, expected: float | 
     step = round(hours * 3_600_000_000 / 59)
     times = _column([step * i for i in range(60)], pa.int64())
     assert rise_per_day(_column(numbers, pa.int64()), times) == expected
+
+
+@pytest.mark.parametrize(
+    ("field", "tag", "expected"),
+    [
+        ([6.0, 11.0, None, 6.5], ["6", "11", "x", "6.5"], True),
+        ([0.0, 1.0, 1.0], ["1", "0", "1"], False),
+        (["up", "down", "up"], ["up", "down", None], True),
+        ([6.0, None], [None, "6"], None),
+    ],
+    ids=["numbers", "other rows", "texts", "no row with both"],
+)
+def test_field_and_tag_with_equal_values(field: list[object], tag: list[object], expected: bool | None) -> None:
+    assert equals_tag(_column(field), _column(tag, pa.string())) is expected

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
@@ -206,6 +207,22 @@ def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn])
             if np.abs(factor * x + offset - y).max() <= _ROUNDED * np.ptp(y):
                 return name
     return ""
+
+
+def equals_tag(field: ReadColumn, tag: ReadColumn) -> bool | None:
+    """Whether the field and the tag have the same value, as text or as a number, in all rows with both; None without
+    such rows.
+    """
+    both = field.known & tag.known
+    if not both.any():
+        return None
+    pairs = np.unique(np.stack([field.codes[both], tag.codes[both]]), axis=1)
+    (of_field, of_tag) = ([_plain(text) for text in column.texts.to_pylist()] for column in (field, tag))
+    return all(of_field[a] == of_tag[b] for a, b in pairs.T.tolist())
+
+
+def _plain(text: str) -> str | float:
+    return text if math.isnan(number := _number(text)) else number
 
 
 def _floats(column: ReadColumn) -> npt.NDArray[np.float64]:

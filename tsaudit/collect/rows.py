@@ -29,6 +29,7 @@ from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     also_in,
     busiest,
+    equals_tag,
     filled_in,
     idle_hours,
     likely_drops,
@@ -221,6 +222,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
             field,
             numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags),
             also_in=also_in(field, draft.read(Role.FIELD, field.key), measured),
+            equals_tag=equals_tag(draft.read(Role.FIELD, field.key), tags[field.key]) if field.key in tags else None,
         )
         for field in fields
     )

@@ -52,6 +52,14 @@ def test_answers_are_wrong_while_both_are_written(
     assert [finding.severity for finding in result.findings] == [severity]
 
 
+@pytest.mark.parametrize(("equals", "severity"), [(True, Severity.NOTE), (False, Severity.WARNING)])
+def test_answers_are_right_whichever_is_meant_if_both_are_equal(equals: bool, severity: Severity) -> None:
+    tag = dataclasses.replace(a_tag("a"), idle_hours=0.0)
+    field = dataclasses.replace(a_field("a"), idle_hours=0.0, equals_tag=equals)
+    result = run_rule(rule, a_profile(a_measurement(tags=(tag,), fields=(field,)), engine="influxdb1"))
+    assert [finding.severity for finding in result.findings] == [severity]
+
+
 def test_the_same_name_in_two_measurements_is_none() -> None:
     one, other = a_measurement("a", fields=(a_field("x"),)), a_measurement("b", tags=(a_tag("x"),))
     assert run_rule(rule, a_profile(one, other, engine="influxdb1")).outcome is Outcome.PASS

@@ -30,7 +30,8 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
     """Names that a measurement uses for both a tag and a field.
 
     Queries go wrong while both are written: if the newest rows read have both, at most a day apart. Otherwise the
-    finding is a note: the other one may be that of old shards, which expire.
+    finding is a note: the other one may be that of old shards, which expire. It is also a note if both have the same
+    value in each row read, such as `36` and `36.0`: then it does not matter which one a query means.
 
     ## Why it matters
 
@@ -75,10 +76,12 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
 
 
 def _impact(tag: Tag, field: Field) -> Impact | None:
-    """Wrong answers if the name is still written both as a tag and as a field; None if it is not, or if that is not
-    known.
+    """Wrong answers if the name is still written both as a tag and as a field, with different values; None if it is
+    not, or if that is not known.
     """
     if any(one.idle_hours is None or one.idle_hours > _STILL_WRITTEN_H for one in (tag, field)):
+        return None
+    if field.equals_tag:
         return None
     return Impact(Currency.ANSWERS, how="the newest rows read, some of which have it as a tag and some as a field")
 
