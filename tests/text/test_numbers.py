@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tsaudit.rules import all_rules
 from tsaudit.text import amount, change, in_full, many, number, percent, plural, quantity, short, size
 
-VALUES = st.floats(-1e15, 1e15, allow_nan=False)
+VALUES = st.floats(-1e15, 1e15, allow_nan=False, exclude_min=True, exclude_max=True)
 SHARES = st.floats(0, 1, allow_nan=False)
 
 
@@ -35,6 +35,9 @@ def read(text: str) -> float:
         (12.34, "12.3"),
         (1234.56, "1,235"),
         (999.7, "1,000"),
+        (2**31 * 10**5, "214,748,364,800,000"),
+        (2**63 - 1, "9.22 × 10^18"),  # noqa: RUF001 -- a multiplication sign
+        (-4e22, "-4 × 10^22"),  # noqa: RUF001 -- a multiplication sign
         (0.0000123, "0.0000123"),
         (math.inf, "∞"),
         (-math.inf, "−∞"),  # noqa: RUF001 -- a minus

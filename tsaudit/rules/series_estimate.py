@@ -37,6 +37,7 @@ COUNT_FIELDS: Final = Threshold(
 )
 """Threshold of high-series-cardinality."""
 _MOST_TAGS: Final = 8
+_MOST_JOINED: Final = 4
 
 
 MAX_VALUES: Final = Threshold("engine_values", None, "values of one tag", "distinct values of one tag in a measurement")
@@ -197,4 +198,5 @@ def _contributions(sets: TagSets) -> tuple[Evidence, ...]:
 
 
 def _names(contribution: Contribution) -> str:
-    return " + ".join((contribution.tag, *contribution.together_with))
+    names = (contribution.tag, *contribution.together_with)
+    return " + ".join(names if len(names) <= _MOST_JOINED else (*names[:2], f"{number(len(names) - 2)} more"))

@@ -9,6 +9,7 @@ from typing import Final
 NOT_KNOWN: Final = "\N{EN DASH}"
 """Shown in a table for a missing figure."""
 _MINUS: Final = "\N{MINUS SIGN}"
+_READABLE: Final = 1e15
 _SAME_IN_PLURAL: Final = ("series", "times")
 _HISSING: Final = ("s", "x", "z", "ch", "sh")
 _LINKS: Final = frozenset({"by", "of", "in", "per", "on", "to", "until", "that", "than", "within", "with", "x", "and"})
@@ -16,9 +17,14 @@ _LINKS: Final = frozenset({"by", "of", "in", "per", "on", "to", "until", "that",
 
 
 def number(value: float) -> str:
-    """A number as text: `1,234,567`; a number that is not an integer has three significant digits: `0.125`, `12.3`."""
+    """A number as text: `1,234,567`; a number that is not an integer has three significant digits: `0.125`, `12.3`.
+    So has one of 16 digits or more, with a power of ten, because nobody reads them all.
+    """
     if not math.isfinite(value):
         return "not a number" if math.isnan(value) else "∞" if value > 0 else f"{_MINUS}∞"
+    if abs(value) >= _READABLE:
+        digits, _, exponent = f"{float(value):.2e}".partition("e")
+        return f"{float(digits):g} \N{MULTIPLICATION SIGN} 10^{int(exponent)}"
     if value == round(value) or abs(value) >= 999.5:
         return f"{round(value):,}"
     short = f"{value:.3g}"
