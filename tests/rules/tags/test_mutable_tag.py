@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
@@ -86,6 +88,13 @@ def test_finding_when_read() -> None:
     ]
     assert finding.impact is not None
     assert (finding.impact.currency, finding.impact.now) == (Currency.SERIES, 10)
+
+
+@pytest.mark.parametrize(("left", "shown"), [(10, "10 instead of 20"), (20, "20, none fewer")])
+def test_series_that_are_left_without_it(left: int, shown: str) -> None:
+    (finding,) = run_rule(rule, a_profile(_measurement(_seen(), left=left), engine="influxdb1")).findings
+    assert finding.evidence[-1].value == shown
+    assert finding.observed == (2.0 if left == 10 else None)
 
 
 def test_limits_when_just_reached_and_just_over() -> None:

@@ -77,17 +77,18 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         Evidence("changes", f"{number(seen.changes)}; {number(round(seen.by_chance, 1))} expected by chance"),
     ]
     if sets and left:
-        evidence.append(Evidence("series without it", f"{number(left)} instead of {number(sets.series)}"))
+        fewer = f" instead of {number(sets.series)}" if left < sets.series else ", none fewer"
+        evidence.append(Evidence("series without it", f"{number(left)}{fewer}"))
     return Finding(
         subject=subject_of(measurement, tag.key),
         # Values between which sources switch back and forth do not cause growth.
         impact=None if recurs else costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
-        fix=f"Then each {source} keeps one series.",
+        fix=f"Then a change of {tag.key} no longer starts another series of the same {source}.",
         changes=made_fields(measurement, tag.key),
-        observed=ratio,
-        unit="series for each that is left without it",
+        observed=ratio if round(ratio, 2) > 1 else None,
+        unit="times as many series as without it",
         main_contributor=tag.key,
         share=share_of_tag(tag.key, sets),
         samples=tag.sample[:3],
