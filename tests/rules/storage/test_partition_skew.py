@@ -207,8 +207,8 @@ def test_what_the_finding_about_the_end_says() -> None:
     finding = _ending(-50, -20, 10)
     assert finding is not None
     assert finding.message == (
-        "The last partition ends on 2026-04-10, and nothing takes later rows, unless the program makes one with its "
-        "first row."
+        "The last partition ends on 2026-04-10, and nothing takes later rows, unless the program that writes "
+        "them creates partitions as it needs them."
     )
     assert finding.consequence == "In 10 days, rows are rejected, unless a partition for them is created."
     # Whoever makes partitions ahead of their time has not made the next one.

@@ -157,7 +157,7 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     stopped = left < 0 and _stopped(measurement, end)
     # A program may create a partition with its first row, but not if it creates partitions ahead of time.
     is_ahead = first is not None and first > now
-    unless = "" if stopped or is_ahead else ", unless the program makes one with its first row"
+    unless = "" if stopped or is_ahead else ", unless the program that writes them creates partitions as it needs them"
     if rest is not None:
         words = f"{ended}, and later rows go to the default partition {rest.name}"
     elif stopped:
