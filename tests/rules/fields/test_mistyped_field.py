@@ -110,6 +110,12 @@ def test_finding_when_text_holds(sample: tuple[str, ...], words: str) -> None:
     assert finding.message == f"Field reading is stored as VARCHAR, and all its values are {words}."
 
 
+@pytest.mark.parametrize(("sample", "found"), [(("12.50", "7.25", "199.00"), 1), (("12", "7", "199"), 0)])
+def test_only_fractions_are_surely_numbers_in_a_table_nobody_knows(sample: tuple[str, ...], found: int) -> None:
+    items = a_measurement("items", fields=(_text(*sample, key="price"),), rows=a_count(1000), kind=TableKind.OTHER)
+    assert len(run_rule(rule, a_profile(items, engine="duckdb")).findings) == found
+
+
 @pytest.mark.parametrize(
     "sample", [("007", "012"), ("kitchen", "bath"), (), ("1", "n/a"), ("on", "off"), ("Y", "N"), ("0", "1")]
 )
@@ -199,10 +205,10 @@ def test_all_is_said_only_where_all_rows_were_read() -> None:
     numbers = tuple(f"{i}.5" for i in range(30))
     newest = dataclasses.replace(_text(*numbers), distinct=Count(812, part), number_ratio=Ratio(1.0, part))
     finding = _finding(newest)
-    assert finding.message == "Field reading is stored as VARCHAR, and all 812 values read are numbers."
+    assert finding.message == "Field reading is stored as VARCHAR, and all 812 distinct values read are numbers."
     assert ("of rows", part.scope) in [(e.label, e.value) for e in finding.evidence]
     nearly = dataclasses.replace(newest, number_ratio=Ratio(0.97, part))
-    assert "nearly all 812 values read are numbers" in _finding(nearly).message
+    assert "nearly all 812 distinct values read are numbers" in _finding(nearly).message
     # Every row was read, yet 3% of them have a text that is not among the values kept.
     counted = dataclasses.replace(_text(*numbers), number_ratio=a_ratio(0.97))
     assert "nearly all its values are numbers" in _finding(counted).message

@@ -16,7 +16,7 @@ from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import CLASSIFIED, Field, How, Measurement, NumbersBy
+from tsaudit.model.profile import Field, How, Measurement, NumbersBy, TableKind
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import count, listed, number
 
@@ -39,7 +39,6 @@ _FITS = {
     requires={"field_types", "field_values"},
     uses={"indexes"},
     shows={"row_count", "null_counts"},
-    kinds=CLASSIFIED,
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
@@ -55,7 +54,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
     `off`. Where some values are lists of numbers, such as the times of several attempts, the text has to stay, and the
     numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is reported
-    if a tag names the attribute, and each source has several.
+    if a tag names the attribute, and each source has several. In a table of which it is not known what it contains,
+    only texts that are numbers with a fraction are reported: nothing else is written so.
 
     ## Why it matters
 
@@ -81,8 +81,11 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         rows = measurement.rows_known
         if rows < ALIKE:
             continue
+        is_unclear = measurement.kind is TableKind.OTHER
         for field in measurement.fields:
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
+            if is_unclear and kind != "float":
+                continue
             if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
                 lists = _lists(field) if kind in ("integer", "float") else ()
                 yield _with_lists(measurement, field, kind, lists) if lists else _finding(measurement, field, kind)
@@ -157,7 +160,7 @@ def _of_values(field: Field, kind: str) -> str:
     every = field.distinct is not None and field.distinct.value <= looked_at
     if every and field.distinct is not None and field.distinct.source.how is How.EXACT:
         return f"{'all' if is_all else 'nearly all'} its values"
-    return f"{'all' if is_all else 'nearly all'} {number(looked_at)} values read"
+    return f"{'all' if is_all else 'nearly all'} {number(looked_at)} distinct values read"
 
 
 def _exceptions(field: Field, kind: str) -> tuple[str, ...]:
