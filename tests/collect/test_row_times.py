@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import a_source
 from tsaudit.collect.read_rows import ReadColumn
-from tsaudit.collect.row_figures import equals_tag, repeats, reports, rise_per_day, time_lag, turnover
+from tsaudit.collect.row_figures import repeats, reports, rise_per_day, same_tag, time_lag, turnover
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
@@ -111,14 +111,16 @@ def test_rise_of_numbers(numbers: list[object], hours: float, expected: float | 
 
 
 @pytest.mark.parametrize(
-    ("field", "tag", "expected"),
+    ("field", "tag", "found"),
     [
-        ([6.0, 11.0, None, 6.5], ["6", "11", "x", "6.5"], True),
+        ([6.0, 11.0, None, 6.5], ["6", "11", "11", "6.5"], True),
         ([0.0, 1.0, 1.0], ["1", "0", "1"], False),
         (["up", "down", "up"], ["up", "down", None], True),
-        ([6.0, None], [None, "6"], None),
+        ([6.0, None], [None, "6"], False),
     ],
     ids=["numbers", "other rows", "texts", "no row with both"],
 )
-def test_field_and_tag_with_equal_values(field: list[object], tag: list[object], expected: bool | None) -> None:
-    assert equals_tag(_column(field), _column(tag, pa.string())) is expected
+def test_tag_with_the_values_of_a_field(field: list[object], tag: list[object], found: bool) -> None:
+    tags = {"other": _column(["x"] * len(tag)), "tag": _column(tag, pa.string())}
+    assert same_tag("field", _column(field), tags) == ("tag" if found else "")
+    assert same_tag("tag", _column(field), tags) == ("tag" if found else "")

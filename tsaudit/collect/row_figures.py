@@ -209,13 +209,19 @@ def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn])
     return ""
 
 
-def equals_tag(field: ReadColumn, tag: ReadColumn) -> bool | None:
-    """Whether the field and the tag have the same value, as text or as a number, in all rows with both; None without
-    such rows.
+def same_tag(key: str, field: ReadColumn, tags: Mapping[str, ReadColumn]) -> str:
+    """The tag that has the same value as the field, as text or as a number, in all rows with both, of which there are
+    some; empty if there is none. One with another name has to have as many values.
     """
+    own = [key] if key in tags else []
+    alike = [name for name, tag in tags.items() if name != key and len(tag.distinct) == len(field.distinct)]
+    return next((name for name in own + alike if _is_same(field, tags[name])), "")
+
+
+def _is_same(field: ReadColumn, tag: ReadColumn) -> bool:
     both = field.known & tag.known
     if not both.any():
-        return None
+        return False
     pairs = np.unique(np.stack([field.codes[both], tag.codes[both]]), axis=1)
     (of_field, of_tag) = ([_plain(text) for text in column.texts.to_pylist()] for column in (field, tag))
     return all(of_field[a] == of_tag[b] for a, b in pairs.T.tolist())

@@ -29,7 +29,6 @@ from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     also_in,
     busiest,
-    equals_tag,
     filled_in,
     idle_hours,
     likely_drops,
@@ -43,6 +42,7 @@ from tsaudit.collect.row_figures import (
     row_bytes,
     row_patterns,
     rows_apart,
+    same_tag,
     series_of_rows,
     tag_changes,
     time_lag,
@@ -222,7 +222,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
             field,
             numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags),
             also_in=also_in(field, draft.read(Role.FIELD, field.key), measured),
-            equals_tag=equals_tag(draft.read(Role.FIELD, field.key), tags[field.key]) if field.key in tags else None,
+            same_tag=same_tag(field.key, draft.read(Role.FIELD, field.key), tags),
         )
         for field in fields
     )

@@ -128,6 +128,10 @@ def test_warning_when_it_never_changes_within_a_series() -> None:
     assert not _finding(_text("remark", 2, constant=0.94)).changes
 
 
+def test_silence_when_a_tag_says_the_same() -> None:
+    assert run_rule(rule, _profile(_text("location", 2, same_tag="room"))).outcome is Outcome.PASS
+
+
 def test_information_when_it_is_a_state() -> None:
     for constant in (0.2, 1.0):
         assert not _finding(_text("status", 3, constant)).changes

@@ -214,7 +214,7 @@ def test_all_is_said_only_where_all_rows_were_read() -> None:
     assert "nearly all its values are numbers" in _finding(counted).message
     # Of 900 times, the profile has two.
     times = _text("2024-03-01T00:00:00Z", "2024-03-02T00:00:00Z")
-    assert "all 2 values read are times" in _finding(dataclasses.replace(times, distinct=a_count(900))).message
+    assert "all 2 distinct values read are times" in _finding(dataclasses.replace(times, distinct=a_count(900))).message
 
 
 def test_message_when_a_few_values_are_others() -> None:

@@ -55,7 +55,7 @@ def test_answers_are_wrong_while_both_are_written(
 @pytest.mark.parametrize(("equals", "severity"), [(True, Severity.NOTE), (False, Severity.WARNING)])
 def test_answers_are_right_whichever_is_meant_if_both_are_equal(equals: bool, severity: Severity) -> None:
     tag = dataclasses.replace(a_tag("a"), idle_hours=0.0)
-    field = dataclasses.replace(a_field("a"), idle_hours=0.0, equals_tag=equals)
+    field = dataclasses.replace(a_field("a"), idle_hours=0.0, same_tag="a" if equals else "b")
     result = run_rule(rule, a_profile(a_measurement(tags=(tag,), fields=(field,)), engine="influxdb1"))
     assert [finding.severity for finding in result.findings] == [severity]
 

@@ -80,8 +80,10 @@ class Field:
     """For a text field with numbers: a numeric column that has the same value in nearly all rows read; empty if there
     is none.
     """
-    equals_tag: bool | None = None
-    """Whether the tag with the same name has the same value in all rows read that have both; None without such rows."""
+    same_tag: str = ""
+    """A tag that has the same value in all rows read that have both, preferably the one with the same name; empty if
+    there is none.
+    """
     numbers_by: NumbersBy | None = None
     """The tag that separates texts with numbers from others; None if no tag does, or if the field does not contain
     both.

@@ -81,7 +81,7 @@ def _impact(tag: Tag, field: Field) -> Impact | None:
     """
     if any(one.idle_hours is None or one.idle_hours > _STILL_WRITTEN_H for one in (tag, field)):
         return None
-    if field.equals_tag:
+    if field.same_tag == field.key:
         return None
     return Impact(Currency.ANSWERS, how="the newest rows read, some of which have it as a tag and some as a field")
 
