@@ -76,3 +76,16 @@ def test_tags_that_cause_series_together_are_named() -> None:
     assert impacts.reason(impact, 30) == "900 avoidable series by job and page together, 90% of the database"
     alone = Impact(Currency.SERIES, 900, 1_000, tags=("job",))
     assert impacts.reason(alone, 30) == "900 avoidable series, 90% of the database"
+
+
+@pytest.mark.parametrize(
+    ("kept_days", "ahead_days", "when"),
+    [(None, None, "a year"), (None, 60.0, "60 days"), (30.0, None, "20 days"), (30.0, 6.0, "6 days")],
+)
+def test_growth_ends_when_as_much_is_removed_as_is_added(
+    kept_days: float | None, ahead_days: float | None, when: str
+) -> None:
+    impact = Impact(Currency.SERIES, 1_000, per_day=100, kept_days=kept_days, ahead_days=ahead_days)
+    assert impacts.reason(impact, 365).endswith(f" in {when}")
+    assert impacts.consequence(impact, 365).endswith(f" in {when}.")
+    assert impact.after(365) == impact.after(impact.stops_after(365))

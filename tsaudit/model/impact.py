@@ -84,6 +84,13 @@ class Impact:
         grown = self.now + per_day * days
         return grown if self.kept_days is None else min(grown, max(self.now, per_day * self.kept_days))
 
+    def stops_after(self, days: float) -> float:
+        """The number of days, at most `days`, after which the amount is what `after` says and grows no further."""
+        days = days if self.ahead_days is None else min(days, self.ahead_days)
+        if self.kept_days is None or not self.per_day:
+            return days
+        return min(days, max(self.kept_days - self.now / self.per_day, 0.0))
+
     @property
     def share(self) -> float | None:
         """Share of the whole today, 0 to 1; None if the whole is not known."""

@@ -28,7 +28,7 @@ def reason(impact: Impact, days: float) -> str:
             together = f" by {listed(impact.tags, 3)} together" if len(impact.tags) > 1 else ""
             parts = [f"{_amount(impact, impact.now)}{together}", *_share(impact)]
             if _grows(impact, days):
-                parts.append(f"{_figure(impact, impact.after(days))} in {_in_days(days)}")
+                parts.append(f"{_figure(impact, impact.after(days))} in {_in_days(impact.stops_after(days))}")
             return ", ".join(parts)
 
 
@@ -54,7 +54,8 @@ def consequence(impact: Impact, days: float) -> str:
             if not _grows(impact, days):
                 return f"Nothing more: it stays at {_amount(impact, impact.now)}."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
-            return f"It grows to {_amount(impact, impact.after(days))} in {_in_days(days)}{memory}."
+            when = _in_days(impact.stops_after(days))
+            return f"It grows to {_amount(impact, impact.after(days))} in {when}{memory}."
 
 
 def _grows(impact: Impact, days: float) -> bool:
