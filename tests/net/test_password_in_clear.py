@@ -12,7 +12,7 @@ import pytest
 
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
-from tsaudit.engines.greptimedb import timed_connection
+from tsaudit.engines.greptimedb import wire as mysql_wire
 from tsaudit.engines.opening import open_connection
 from tsaudit.errors import TsauditError
 from tsaudit.history.store import Store
@@ -84,7 +84,7 @@ def test_password_is_not_sent_over_a_network(
     handler: type[socketserver.BaseRequestHandler], url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(wire, "is_loopback", lambda host: False)
-    monkeypatch.setattr(timed_connection, "is_loopback", lambda host: False)
+    monkeypatch.setattr(mysql_wire, "is_loopback", lambda host: False)
     with _asking(handler) as server:
         said = _said(server, url)
         assert "asks for the password in clear text over a connection that is not encrypted, so it was not sent" in said

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.engines.greptimedb.definition import definition
 from tests.engines.greptimedb.stored import INTERNAL, Column, Region, Stored
-from tsaudit.engines.greptimedb.create_table import CreateTable, parse
+from tsaudit.engines.greptimedb.catalog import CreateTable, parse_definition
 
 # From tests/cases/standalone/common/show/show_create.result, alter/..., create/... of the product's repository.
 PARTITIONED = """\
@@ -123,8 +123,8 @@ WITH(
     ids=["partitioned", "plain", "inherited", "physical", "commented"],
 )
 def test_definitions_that_the_product_printed(text: str, expected: CreateTable) -> None:
-    assert parse(text) == expected
-    assert parse(text.replace('"', "`")) == expected
+    assert parse_definition(text) == expected
+    assert parse_definition(text.replace('"', "`")) == expected
 
 
 def test_definition_of_the_stand_in_is_printed_like_the_product_s() -> None:
@@ -146,13 +146,13 @@ def test_comment_of_a_column_that_looks_like_the_end() -> None:
     text = textwrap.dedent(PARTITIONED).replace(
         "'comment'", "'\n  TIME INDEX (\"x\")\n)\nENGINE=metric\nWITH(\n  ttl = ''1s''\n)'"
     )
-    assert parse(text) == parse(PARTITIONED)
+    assert parse_definition(text) == parse_definition(PARTITIONED)
 
 
 @pytest.mark.parametrize("text", ["", "CREATE VIEW v AS SELECT 1", PARTITIONED[:-20]])
 def test_another_text_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="is not the definition of a table"):
-        parse(text)
+        parse_definition(text)
 
 
 _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]))
@@ -172,4 +172,4 @@ def test_any_names_and_values_are_read_back(key: list[str], cut: list[str], valu
     regions = (Region(1, "a < 1", 0, 0, 0, 0, 0),) if cut else ()
     options = {"comment": value, "compaction.type": "twcs"}
     stored = Stored("d", "t", 1, "mito", columns, tuple(key), options, {}, tuple(cut), regions)
-    assert parse(definition(stored, quote)) == CreateTable("mito", tuple(key), tuple(cut), options)
+    assert parse_definition(definition(stored, quote)) == CreateTable("mito", tuple(key), tuple(cut), options)

@@ -14,7 +14,7 @@ import pyarrow as pa
 from tsaudit.engines import queries
 from tsaudit.engines.connection import Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import database_facts, measurement_facts, wire
-from tsaudit.engines.greptimedb.catalog_queries import CatalogQueries, Known
+from tsaudit.engines.greptimedb.database_facts import CatalogQueries, Known
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.facts.given import OfMeasurement
 

@@ -1,25 +1,85 @@
-"""GreptimeDB's facts about a database, assembled from views that cover all databases at once."""
+"""GreptimeDB's facts about a database, from views that cover all databases at once and are read once per audit."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import pyarrow as pa
 
 from tsaudit.engines import metrics_page, queries
-from tsaudit.engines.connection import FactError
-from tsaudit.engines.greptimedb import catalog, create_table
-from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, Row, Table
-from tsaudit.engines.greptimedb.catalog_queries import CatalogQueries
-from tsaudit.engines.greptimedb.create_table import CreateTable
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.file_limit import FileLimit
+from tsaudit.engines.greptimedb import catalog, wire
+from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, CreateTable, Row, Table
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.engines.metrics_page import as_batch
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Reason
+
+_GRANT: Final = "a read-only user is enough, see sql/greptimedb/grants.md"
+
+
+@dataclass(slots=True)
+class Known:
+    """What all connections of one audit know about the catalog."""
+
+    answers: dict[str, list[Row]] = field(default_factory=dict)
+    """Statement to its rows, for statements about the catalog."""
+    tables: dict[str, dict[str, Table]] | None = None
+    """Database to table name to table; None before the tables were queried."""
+    limit: FileLimit = field(default_factory=FileLimit)
+    metrics_url: str = ""
+    """The address of the server's metrics page; empty if it is not known."""
+
+
+class CatalogQueries:
+    """Sends the statements for one query before its deadline, and records them in `rows`."""
+
+    def __init__(self, transport: wire.Wire, known: Known, rows: Rows, deadline: float) -> None:
+        self.known = known
+        self._transport = transport
+        self._rows = rows
+        self._deadline = deadline
+
+    def stream(
+        self, statement: str, names: Sequence[str], kinds: Sequence[pa.DataType], longest: int | None = None
+    ) -> Iterator[pa.RecordBatch]:
+        """The response as it arrives, with these names and types. `longest`: maximum number of characters kept of a
+        string.
+        """
+        self._rows.statement = statement
+        try:
+            for block in self._transport.run(statement, self._deadline):
+                columns = list(zip(*block.rows, strict=True)) or [()] * len(names)
+                arrays = [wire.array(values, kind, longest) for values, kind in zip(columns, kinds, strict=True)]
+                yield pa.RecordBatch.from_arrays(arrays, names=list(names))
+        except FactError as error:
+            raise _with_grant(error) from error
+
+    def once(self, statement: str) -> list[Row]:
+        """The rows of a catalog statement, which is sent only once per audit."""
+        # The first statement is recorded for the whole query; the others only add details.
+        self._rows.statement = self._rows.statement or statement
+        if statement not in self.known.answers:
+            self._rows.statements += 1
+            try:
+                blocks = list(self._transport.run(statement, self._deadline))
+            except FactError as error:
+                raise _with_grant(error) from error
+            self.known.answers[statement] = [
+                dict(zip(block.names, values, strict=True)) for block in blocks for values in block.rows
+            ]
+        return self.known.answers[statement]
+
+
+def _with_grant(error: FactError) -> FactError:
+    # TooManyFilesError is passed on unchanged.
+    return FactError(error.reason, f"{error.detail}; {_GRANT}") if error.reason is Reason.DENIED else error
+
 
 _ENGINE: Final = "greptimedb"
 _NUMBERS: Final = (
@@ -260,4 +320,4 @@ def _defined(asked: CatalogQueries, database: str, name: str) -> CreateTable | N
         if error.detail.startswith("(TableNotFound)"):
             return None
         raise
-    return create_table.parse(row["Create Table"])
+    return catalog.parse_definition(row["Create Table"])

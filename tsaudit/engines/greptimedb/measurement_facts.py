@@ -9,10 +9,9 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tsaudit.engines.connection import RowsOfSeveral
-from tsaudit.engines.greptimedb import catalog, typed
+from tsaudit.engines.greptimedb import catalog, wire
 from tsaudit.engines.greptimedb.catalog import Table
-from tsaudit.engines.greptimedb.catalog_queries import CatalogQueries
-from tsaudit.engines.greptimedb.database_facts import statement, tables_of
+from tsaudit.engines.greptimedb.database_facts import CatalogQueries, statement, tables_of
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts.given import OfMeasurement
@@ -72,7 +71,7 @@ def _bounded(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Mapping[st
     if table is None or table.time is None:
         return parameters
     data_type = table.time.data_type
-    return {**parameters, **{b: typed.rounded_up(parameters[b], data_type) for b in ("start", "end")}}
+    return {**parameters, **{b: wire.rounded_up(parameters[b], data_type) for b in ("start", "end")}}
 
 
 def _lists_metrics(fact: str, asked: CatalogQueries, parameters: Mapping[str, Any]) -> bool:
@@ -88,7 +87,7 @@ def _series_listing(parameters: Mapping[str, Any], _: Table | None) -> _Query:
 
 
 def _null_counts(parameters: Mapping[str, Any], table: Table | None) -> _Query:
-    time_type = typed.arrow_type(table.time.data_type if table and table.time else "bigint")
+    time_type = wire.arrow_type(table.time.data_type if table and table.time else "bigint")
     counts = [f"count_{place}" for place in range(1, len(parameters["fields"]) + 1)]
     more = [*counts, "later"] if parameters.get("later") else counts
     names = ["rows", "first_time", "last_time", *more]
@@ -103,7 +102,7 @@ def _row_sample(parameters: Mapping[str, Any], table: Table | None) -> _Query:
     texts = [name for name in names if types.get(name) == "string"]
     instants = [name for name in names if types.get(name, "").startswith("timestamp")]
     sample = statement("row_sample", **{**parameters, "texts": texts, "instants": instants})
-    kinds = [typed.arrow_type(types.get(name, "string")) for name in names]
+    kinds = [wire.arrow_type(types.get(name, "string")) for name in names]
     return _Query(sample, names, kinds, parameters["longest"])
 
 

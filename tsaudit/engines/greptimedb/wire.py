@@ -1,30 +1,129 @@
 """Sends text statements to GreptimeDB over the MySQL protocol and streams their rows, within a time limit for each
-statement.
+statement, with limits on bytes, and converts them to Arrow arrays.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import struct
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, cast
 
+import pyarrow as pa
+import pyarrow.compute as pc
 import pymysql.converters
 import sqlalchemy as sa
+from pymysql.connections import Connection
 from pymysql.constants import CR, ER, FIELD_TYPE
 from pymysql.cursors import SSCursor
+from pymysql.err import OperationalError
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.file_limit import TooManyFilesError
-from tsaudit.engines.greptimedb.timed_connection import HEADER_BYTES, ResultTooBigError, TimedMysqlConnection
+from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
+from tsaudit.net.addresses import IN_CLEAR, is_loopback
 from tsaudit.net.port_probe import what_listens
 from tsaudit.net.sockets import shut_down
+
+HEADER_BYTES: Final = 2_000_000
+"""Maximum bytes of everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a
+kilobyte.
+"""
+_CLOCK_S: Final = 0.05
+"""Seconds between two updates of the socket's timeout by a busy reader: each update is a system call."""
+
+_IN_CLEAR: Final = frozenset({b"mysql_clear_password", b"dialog"})
+"""Authentication methods in which the server receives the password itself."""
+
+_UNKNOWN: Final = -1.0
+"""A timeout value that never occurs, so that PyMySQL sets the timeout of the socket again."""
+
+
+class ResultTooBigError(TsauditError, OperationalError):  # type: ignore[misc]  # PyMySQL has no types
+    """More data arrived than allowed. The connection is closed."""
+
+
+class TimedMysqlConnection(Connection):  # type: ignore[misc]
+    """A connection that closes itself when it exceeds its limits."""
+
+    deadline: float = math.inf
+    """Time by `time.monotonic()` at which everything on this connection must end."""
+
+    def __init__(self, *arguments: Any, **settings: Any) -> None:
+        self.received = 0
+        """Total number of bytes received."""
+        self._most = math.inf
+        self._reported_at = -math.inf
+        super().__init__(*arguments, **settings)
+
+    def connect(self, sock: Any = None) -> None:
+        """Connect and log in, within the connect timeout for both together."""
+        self.deadline = time.monotonic() + self.connect_timeout
+        self.allow(HEADER_BYTES)
+        super().connect(sock)
+
+    def _process_auth(self, plugin_name: bytes, *arguments: Any) -> Any:
+        if plugin_name in _IN_CLEAR and not self._secure and not is_loopback(self.host or ""):
+            self._force_close()
+            raise OperationalError(CR.CR_AUTH_PLUGIN_ERR, IN_CLEAR)
+        return super()._process_auth(plugin_name, *arguments)
+
+    def allow(self, more_bytes: int) -> None:
+        """Allow this many bytes from now on, and raise ResultTooBigError after that."""
+        self._most = self.received + more_bytes
+
+    def _write_bytes(self, data: bytes) -> None:
+        # The remaining time limits everything that is sent.
+        self._write_timeout, self._current_timeout = self._left(), _UNKNOWN
+        super()._write_bytes(data)
+        self._reported_at = -math.inf
+
+    def _read_bytes(self, num_bytes: int) -> bytes:
+        self.received += num_bytes
+        if self.received > self._most:
+            self._force_close()
+            raise ResultTooBigError(CR.CR_NET_PACKET_TOO_LARGE, "more data arrived at once than can be read")
+        try:
+            data = self._read(num_bytes)
+        except OSError as error:
+            self._force_close()
+            raise OperationalError(
+                CR.CR_SERVER_LOST, f"Lost connection to MySQL server during query ({error})"
+            ) from error
+        if len(data) < num_bytes:
+            self._force_close()
+            raise OperationalError(CR.CR_SERVER_LOST, "Lost connection to MySQL server during query")
+        return data
+
+    def _read(self, size: int) -> bytes:
+        data = b""
+        while len(data) < size:
+            now = time.monotonic()
+            if now - self._reported_at > _CLOCK_S or data:
+                self._sock.settimeout(self._left())
+                # PyMySQL must not set the timeout again before the next packet.
+                self._reported_at, self._current_timeout = now, self._read_timeout
+            piece = self._rfile.read1(size - len(data))
+            if not piece:
+                break
+            data = data + piece if data else piece
+        return data
+
+    def _left(self) -> float | None:
+        """Seconds left, always positive, because sockets treat 0 differently. None: no limit."""
+        left = self.deadline - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("timed out")
+        return None if math.isinf(left) else left
+
 
 BLOCK_ROWS: Final = 5_000
 _FEW_ROWS: Final = 100
@@ -281,3 +380,56 @@ def _words(error: DBAPIError) -> tuple[int, str]:
     code = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else -1
     text = str(arguments[-1] if arguments else error.orig).strip()
     return code, " ".join(text.split())[:300] or type(error.orig).__name__
+
+
+# --- Values ---------------------------------------------------------------------------------------------------------
+
+
+_UNITS: Final = {"0": "s", "3": "ms", "6": "us", "9": "ns"}
+_TYPES: Final = {
+    "boolean": pa.bool_(),
+    "float": pa.float64(),
+    "double": pa.float64(),
+    "bigint unsigned": pa.uint64(),
+    "varbinary": pa.binary(),
+}
+
+
+def arrow_type(data_type: str) -> pa.DataType:
+    """The Arrow type for a column's values: for times, an integer in the column's unit; for all types that are sent as
+    text, a string.
+    """
+    if found := re.fullmatch(r"timestamp\((\d)\)", data_type):
+        return pa.timestamp(_UNITS.get(found[1], "ns"))
+    if re.fullmatch(r"(tiny|small|big)?int( unsigned)?", data_type):
+        return _TYPES.get(data_type, pa.int64())
+    return _TYPES.get(data_type, pa.string())
+
+
+def rounded_up(time: datetime, data_type: str) -> datetime:
+    """The first instant at or after `time` that the column type can represent: as a bound, it selects the same rows.
+
+    With a bound of finer precision, the server would convert each value instead of skipping files.
+    """
+    step = timedelta(microseconds={"s": 1_000_000, "ms": 1_000}.get(getattr(arrow_type(data_type), "unit", ""), 1))
+    past = (time - datetime.fromtimestamp(0, UTC)) % step
+    return time if not past else time + step - past
+
+
+def array(values: Sequence[Any], kind: pa.DataType, longest: int | None = None) -> pa.Array:
+    """The values as an array of that type; as strings if one of them does not fit. `longest`: maximum number of
+    characters kept of a string.
+    """
+    try:
+        if kind == pa.bool_():
+            return pa.array([None if v is None else bool(v) for v in values], kind)
+        found = pa.array(values, kind)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+        found = pa.array([None if v is None else _text(v) for v in values], pa.string())
+    return (
+        found if longest is None or not pa.types.is_string(found.type) else pc.utf8_slice_codeunits(found, 0, longest)
+    )
+
+
+def _text(value: Any) -> str:
+    return value.hex() if isinstance(value, bytes) else str(value)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.engines.greptimedb.typed import array, arrow_type, rounded_up
+from tsaudit.engines.greptimedb.wire import array, arrow_type, rounded_up
 
 
 @pytest.mark.parametrize(
