@@ -18,7 +18,7 @@ from tests.rules.cases import run_rule
 from tsaudit.engines import metrics_page
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import database_facts, wire
-from tsaudit.engines.influxdb2 import gauges
+from tsaudit.engines.influxdb2.buckets import read_gauges
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
@@ -67,7 +67,7 @@ def test_counters_are_summed_by_database() -> None:
 
 
 def test_counters_of_influxdb_2() -> None:
-    found = gauges.read(INFLUXDB2.splitlines())
+    found = read_gauges(INFLUXDB2.splitlines())
     bucket = "0c3dd7d2d97f4b23"
     assert found.counters == {
         ("points_written", bucket): 1500.0,
@@ -76,7 +76,7 @@ def test_counters_of_influxdb_2() -> None:
         ("compactions_failed", bucket): 3.0,
     }
     assert found.uptime_s == 93.5
-    assert gauges.read([b"go_info 1"]).counters == {}
+    assert read_gauges([b"go_info 1"]).counters == {}
 
 
 @contextmanager

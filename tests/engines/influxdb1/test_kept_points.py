@@ -20,8 +20,8 @@ from tests.databases import influxql, write_lines
 from tests.servers import Influxd
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError
-from tsaudit.engines.influxdb1.client import Client
-from tsaudit.engines.influxdb1.kept_points import Kept, overwritten
+from tsaudit.engines.influxdb1.answers import Kept, overwritten
+from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Reason

@@ -22,7 +22,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influx.measuring import with_own_series
 from tsaudit.engines.influxdb1 import policies
-from tsaudit.engines.influxdb1.client import Client
+from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.quoting import quote_identifier
 from tsaudit.engines.registry import ENGINES

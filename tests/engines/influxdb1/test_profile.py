@@ -34,7 +34,7 @@ from tests.servers import ADMIN, Influxd, wait_until
 from tsaudit.collect import collect, probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.engines.influxdb1.client import Client
+from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome

@@ -18,7 +18,7 @@ from tests.examples import examples
 from tests.query_parameters import filled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.engines.influxdb2 import annotated_csv
+from tsaudit.engines.influxdb2.client import read_records
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
@@ -343,14 +343,14 @@ def test_tables_come_back_as_they_were_written(tables: list[list[tuple[str, str]
         writer.writerows([["", one, "1", other] for one, other in rows])
         file.write("\r\n")
     lines = iter(file.getvalue().encode().split(b"\n"))
-    found = [(r.values["result"], r.values["v"]) for r in annotated_csv.records(lines)]
+    found = [(r.values["result"], r.values["v"]) for r in read_records(lines)]
     assert found == [row for rows in tables for row in rows]
 
 
 def test_tables_have_columns_of_their_own() -> None:
     text = b"#datatype,string,long,double\n,result,table,x\n,,0,1.5\n\n"
     text += b"#datatype,string,long,long\n,result,table,y\n,,1,2\n"
-    found = [(dict(r.types), dict(r.values)) for r in annotated_csv.records(iter(text.split(b"\n")))]
+    found = [(dict(r.types), dict(r.values)) for r in read_records(iter(text.split(b"\n")))]
     assert found == [
         ({"result": "string", "table": "long", "x": "double"}, {"result": "", "table": "0", "x": "1.5"}),
         ({"result": "string", "table": "long", "y": "long"}, {"result": "", "table": "1", "y": "2"}),

@@ -9,7 +9,6 @@ from functools import cached_property
 from typing import ClassVar, Final
 
 from tsaudit.engines.advice import Advice
-from tsaudit.engines.influx.reach import also_deleted
 from tsaudit.engines.place import Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
@@ -330,8 +329,25 @@ class InfluxAdvice(Advice):
         words += self._likewise("")
         first = change.members[0].measurement
         lost = f"all {self.terms.row}s of {f'the {count}' if is_for_all else first}"
-        beyond = also_deleted(self.place, self.place.database, first)
+        beyond = self._also_deleted(first)
         return Step(StepKind.STORED, words + beyond, text, language, loses=lost)
+
+    def _also_deleted(self, measurement: str) -> str:
+        """A sentence about what DROP affects beyond the audited retention policy, because it cannot name one. Empty if
+        no other policy contains a measurement with this name.
+        """
+        profile, database = self.place.profile, self.place.database
+        own = next((d for d in profile.databases if d.name == database), None)
+        if own is None:
+            return ""
+        holding = {m.database for m in profile.measurements if m.name == measurement} - {database}
+        others = [d.name for d in profile.databases if d.name in holding and d.server_name == own.server_name]
+        if not others:
+            return ""
+        return (
+            f" This deletes from all retention policies of {own.server_name}, including {listed(others, 3)}: let the "
+            "data expire instead, or first copy what has to stay."
+        )
 
     def _copy(self) -> Step | None:
         if not self._can_copy:
@@ -366,7 +382,7 @@ class InfluxAdvice(Advice):
     def _deletion(self) -> Step:
         text, language, lost = self.deleted()
         gone, rows = listed(self._gone, 3), f"{self.terms.row}s"
-        beyond = also_deleted(self.place, self.place.database, self.place.here.name)
+        beyond = self._also_deleted(self.place.here.name)
         words = (
             f"No copy without {gone} is offered: {self._why_no_copy}. Stored {rows} stay as they are. If nobody needs "
             f"them, delete them after the writers have changed.{beyond}{self._likewise('Delete the others likewise.')}"

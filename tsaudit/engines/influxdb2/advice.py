@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import re
+import shlex
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
-from tsaudit.engines.influx.reach import delete_rows, not_mapped
 from tsaudit.engines.quoting import quote_flux
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.text import listed
 
+_NOT_MAPPED: Final = (
+    " (the audit could not reach this bucket by InfluxQL; if it has no DBRP mapping, create one, with its id from "
+    "`influx bucket list`: influx v1 dbrp create --bucket-id ID --db NAME --rp autogen --default)"
+)
 _SCHEMA: Final = 'import "influxdata/influxdb/schema"'
 
 
@@ -43,7 +47,7 @@ class Influxdb2Advice(InfluxAdvice):
             text = f"{_SCHEMA}\nschema.measurementTagKeys({given})"
             return Query(f"See which tags {name} has; measurementFieldKeys lists its fields.", text, "flux")
         column, table = self.place.quoted([change.column]), self.place.table()
-        reach = not_mapped(self.place, self.place.here)
+        reach = "" if self.place.here.path else _NOT_MAPPED
         if change.what == "types":
             each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
             words = f"See some values of {change.column} of each type, {listed(change.values)}, by InfluxQL{reach}."
@@ -98,10 +102,22 @@ class Influxdb2Advice(InfluxAdvice):
 
     def deleted(self) -> tuple[str, str, str]:
         name, bucket = self.place.here.name, self.place.database
-        return delete_rows(bucket, name), "sh", f"all points of {name} in bucket {bucket} until then"
+        return self._delete(name), "sh", f"all points of {name} in bucket {bucket} until then"
 
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
-        return delete_rows(self.place.database, change.members[0].measurement), "sh", False
+        return self._delete(change.members[0].measurement), "sh", False
+
+    def _delete(self, measurement: str) -> str:
+        """The command that deletes a measurement from the bucket.
+
+        InfluxQL deletes from the default bucket of the database it runs in, which may be another bucket.
+        https://docs.influxdata.com/influxdb/v2/reference/syntax/delete-predicate/
+        """
+        predicate = shlex.quote(f"_measurement={self.place.quoted([measurement])}")
+        return (
+            f"influx delete --bucket {shlex.quote(self.place.database)} --start 1970-01-01T00:00:00Z "
+            f"--stop $(date -u +%FT%TZ) --predicate {predicate}"
+        )
 
     def _points(self, name: str, start: str = "-1d") -> list[str]:
         return [

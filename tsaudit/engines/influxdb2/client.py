@@ -6,6 +6,7 @@ families of exceptions, ApiException and urllib3's can still occur; `translated`
 
 from __future__ import annotations
 
+import csv
 import json
 import time
 from collections.abc import Iterator, Mapping
@@ -20,11 +21,44 @@ from urllib3.exceptions import HTTPError
 
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx import influxql, streaming
-from tsaudit.engines.influxdb2 import annotated_csv
-from tsaudit.engines.influxdb2.annotated_csv import Record
 from tsaudit.model.profile import Reason
 from tsaudit.net import causes
 from tsaudit.net.pool import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
+
+DIALECT: Final = {"annotations": ["datatype"], "header": True, "delimiter": ","}
+"""Request parameters that give the response the format read here."""
+_ERROR: Final = ["error", "reference"]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One row of a table. Tables of one response may have different columns."""
+
+    types: Mapping[str, str]
+    """Column to data type: `string`, `double`, `long`, `unsignedLong`, `boolean`, `dateTime:RFC3339`, ..."""
+    values: Mapping[str, str]
+    """Column to value, as a string. Null and the empty string cannot be distinguished."""
+
+
+def read_records(lines: Iterator[bytes]) -> Iterator[Record]:
+    """The rows of all tables. Raises FactError for an error table, which may also follow regular rows."""
+    types: list[str] = []
+    names: list[str] | None = None
+    # A quoted value may contain line breaks, so the CSV reader requests as many lines as it needs.
+    for cells in csv.reader(line.decode() + "\n" for line in lines):
+        if not cells:
+            names, types = None, []
+        elif cells[0].startswith("#"):
+            names, types = None, cells[1:] if cells[0] == "#datatype" else types
+        elif names is None:
+            names = cells[1:]
+        elif names == _ERROR:
+            raise FactError(Reason.FAILED, f"the response broke off: {' '.join(cells[1].split())[:300]}")
+        elif len(cells) != len(names) + 1:
+            raise FactError(Reason.FAILED, "the response is not annotated CSV; is there a proxy in between?")
+        else:
+            yield Record(dict(zip(names, types, strict=False)), dict(zip(names, cells[1:], strict=True)))
+
 
 _GRANT: Final = "grant the token read on the bucket, see sql/influxdb2/grants.md"
 _REST_BYTES: Final = 8 << 20
@@ -108,9 +142,9 @@ class Client:
         """The rows that a Flux statement returns. `most`: maximum size in bytes; None if they are used as
         they arrive.
         """
-        body = {"query": statement, "type": "flux", "dialect": annotated_csv.DIALECT}
+        body = {"query": statement, "type": "flux", "dialect": DIALECT}
         with closing(self._send("/api/v2/query", turn, query_params=[("orgID", org_id)], body=body)) as response:
-            yield from annotated_csv.records(streaming.lines(response, turn.rows, most))
+            yield from read_records(streaming.lines(response, turn.rows, most))
 
     def series(self, statement: str, turn: Turn, policy: str = "") -> Iterator[influxql.Series]:
         """The series that an InfluxQL statement returns. `policy`: the retention policy for statements that

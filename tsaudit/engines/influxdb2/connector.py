@@ -17,12 +17,10 @@ from influxdb_client.rest import ApiException
 
 from tsaudit.engines import metrics_page, queries
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.influx import batching, influxql
+from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
-from tsaudit.engines.influxdb2 import gauges
-from tsaudit.engines.influxdb2.annotated_csv import Record
-from tsaudit.engines.influxdb2.buckets import Ask, BucketList, Dbrp, KnownBuckets, shown
-from tsaudit.engines.influxdb2.client import Address, Client
+from tsaudit.engines.influxdb2.buckets import Ask, BucketList, Dbrp, Gauges, KnownBuckets, read_gauges, shown
+from tsaudit.engines.influxdb2.client import Address, Client, Record
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
@@ -66,7 +64,7 @@ class _Known:
     buckets: KnownBuckets = field(default_factory=KnownBuckets)
     has_influxql: bool = True
     """Whether the server supports InfluxQL; True until proven otherwise."""
-    metrics: tuple[float, gauges.Gauges | ApiException] = (-_GAUGES_S, gauges.Gauges({}, {}))
+    metrics: tuple[float, Gauges | ApiException] = (-_GAUGES_S, Gauges({}, {}))
     """The time when /metrics was read, with its contents, or with the error that prevented reading them."""
 
 
@@ -90,7 +88,7 @@ class InfluxConnection:
         `connection.QueriesBatches`.
         """
         rows = RowsOfSeveral("", {})
-        ask = self._ask(fact, timeout_s, rows, batching.united(given))
+        ask = self._ask(fact, timeout_s, rows, influxql.united(given))
         return rows.reading(self._answered_together(ask, timeout_s, given, rows))
 
     def reconnect(self) -> InfluxConnection:
@@ -135,7 +133,7 @@ class InfluxConnection:
             rows.alone = {one.measurement: render(**{**ask.about, **one.variables(), "several": []}) for one in given}
             rows.statement = render(**ask.about)
             policy = dbrp.policy if ask.fact == "series_listing" else ""
-            yield from batching.READERS[ask.fact](self._client.series(rows.statement, ask, policy), given, rows)
+            yield from influxql.TOGETHER[ask.fact](self._client.series(rows.statement, ask, policy), given, rows)
 
     def _databases(self, ask: Ask) -> Iterator[pa.RecordBatch]:
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
@@ -204,11 +202,11 @@ class InfluxConnection:
             ask.rows.scope = "tag sets of all time, from /metrics"
         return count
 
-    def _read_gauges(self, request: Mapping[str, Any], ask: Ask) -> gauges.Gauges | ApiException:
+    def _read_gauges(self, request: Mapping[str, Any], ask: Ask) -> Gauges | ApiException:
         """The contents of /metrics, at most 10 s old, or the server's error."""
         if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
             try:
-                found: gauges.Gauges | ApiException = gauges.read(self._client.lines(request, ask))
+                found: Gauges | ApiException = read_gauges(self._client.lines(request, ask))
             except ApiException as error:
                 found = error
             self._known.metrics = (time.monotonic(), found)
