@@ -6,7 +6,7 @@ from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final
 
-from tsaudit.engines.place import Place
+from tsaudit.engines.advice import Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity

@@ -10,7 +10,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.engines.engine import Statements
-from tsaudit.engines.mongodb.kinds import UseAsId
+from tsaudit.engines.mongodb.collections import UseAsId
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import (
     Change,

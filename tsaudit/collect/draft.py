@@ -9,7 +9,7 @@ from typing import Final, TypedDict
 
 from tsaudit.analysis.columns.columns import Column, TimeColumn
 from tsaudit.collect.read_rows import ReadColumn, ReadRows
-from tsaudit.engines.labels import Label
+from tsaudit.engines.quoting import Label
 from tsaudit.model.facts.given import TablePart
 from tsaudit.model.profile import Field, Gap, Measurement, Role, Tag, Window
 from tsaudit.text import many

@@ -29,8 +29,8 @@ from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.collect.row_figures import is_float
 from tsaudit.collect.table_kinds import kind_of_table
-from tsaudit.engines.labels import MOST_OPENED, can_open
 from tsaudit.engines.queries import query_files
+from tsaudit.engines.quoting import MOST_OPENED, can_open
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.profile import Field, How, Reason, Role, Tag, Window, utc_now
 from tsaudit.model.timeline import SAME_DAY

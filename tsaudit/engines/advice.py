@@ -7,13 +7,91 @@ step describes that in a sentence instead of scripting it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import ClassVar
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Final, Protocol
 
-from tsaudit.engines.place import Place
+from tsaudit.engines.language import Qualified
 from tsaudit.model.change import Change
-from tsaudit.model.plan import Step
+from tsaudit.model.plan import Effect, Step
+from tsaudit.model.profile import Measurement, Profile
+
+_FEWER_WRITERS: Final = 10
+"""A tag must have at least this many times as many values as there are writers, so that each of them writes several."""
+_MOST_WRITER_TAGS: Final = 3
+
+
+class Quoting(Protocol):
+    """Something that knows the server, and quotes names for it."""
+
+    @property
+    def profile(self) -> Profile: ...
+
+    def quoted(self, names: Iterable[str | Qualified]) -> str:
+        """The names as identifiers of the engine, separated by commas."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where changes are to be made: the server as it was last profiled, and the measurement."""
+
+    profile: Profile
+    quote: Callable[[str | Qualified], str]
+    """`Engine.quoted` of the profile's engine."""
+    database: str
+    measurement: Measurement | None
+    """None: the changes concern the database."""
+    effect: Effect = field(default_factory=Effect)
+    """The combined effect of all changes of the plan on this measurement."""
+
+    @property
+    def here(self) -> Measurement:
+        """The measurement, for changes that concern one."""
+        if self.measurement is None:
+            raise ValueError("a change of a measurement, where only a database is named")
+        return self.measurement
+
+    def quoted(self, names: Iterable[str | Qualified]) -> str:
+        """The names as identifiers of the engine, separated by commas."""
+        return ", ".join(map(self.quote, names))
+
+    def writers_of(self, tag: str) -> tuple[str, ...]:
+        """Tags that distinguish who writes the values of `tag`: they have several values, but far fewer than `tag` has.
+
+        The tag with the most values comes first. Empty if there is none, or if the values were not counted. Labels
+        inside a column are left out: a statement needs an expression for each.
+        """
+        counts = {t.key: t.values.value for t in self.here.tags if t.values is not None and not t.label_of}
+        most = counts.get(tag, 0) / _FEWER_WRITERS
+        few = [(count, key) for key, count in counts.items() if 1 < count <= most]
+        return tuple(key for _, key in sorted(few, key=lambda one: (-one[0], one[1]))[:_MOST_WRITER_TAGS])
+
+    def table(self, name: str = "") -> str:
+        """The measurement's name, or that of another measurement in the same database, in a form that a statement finds
+        from anywhere.
+        """
+        inside = (m for m in self.profile.measurements if m.database == self.database)
+        path = next((m.path for m in ((self.measurement,) if self.measurement else inside)), ())
+        return self.quoted([Qualified(self.database, name or self.here.name, path)])
+
+    def free(self, name: str) -> str:
+        """The name if no audited measurement in the same database has it, otherwise the name followed by the lowest
+        free number.
+        """
+        taken = {m.name for m in self.profile.measurements if m.database == self.database}
+        numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
+        return name if name not in taken else next(one for one in numbered if one not in taken)
+
+
+def by_source(column: str) -> str:
+    """The purpose of a query that counts the values of each source, in words."""
+    return f"Find which sources write new values of {column}. Those that write the most are listed first."
+
+
+def by_time(column: str) -> str:
+    """The purpose of a query that lists values if no other tag distinguishes sources, in words."""
+    return f"Find what writes new values of {column}. The newest values are listed first, as they are stored."
 
 
 @dataclass(frozen=True)

@@ -18,8 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.labels import selected
-from tsaudit.engines.quoting import quote_flux, quote_identifier, quote_text
+from tsaudit.engines.quoting import quote_flux, quote_identifier, quote_text, selected
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS

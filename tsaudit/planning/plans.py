@@ -12,7 +12,7 @@ from typing import Final
 
 from tsaudit import plugins
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.engines.place import Place
+from tsaudit.engines.advice import Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import Change, ChangeType, Claim, MakeField, MakeTag, MergeMeasurements, kind_of

@@ -23,8 +23,8 @@ from tests.query_parameters import filled
 from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.mongodb.answers import description, sample_size
 from tsaudit.engines.mongodb.documents import leaves
-from tsaudit.engines.mongodb.sampling import description, sample_size
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import How, Profile, Reason

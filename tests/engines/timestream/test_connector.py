@@ -26,7 +26,7 @@ from tsaudit.collect import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.opening import open_connection
-from tsaudit.engines.timestream import typed_values
+from tsaudit.engines.timestream import connector
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import FOREVER, How, Profile, Reason, StoredQuery
 
@@ -672,19 +672,19 @@ def _scalar(text: str | None) -> dict[str, Any]:
 )
 def test_typed_values(described: dict[str, Any], data: list[dict[str, Any]], read: list[Any]) -> None:
     answer = {"ColumnInfo": [{"Type": described}], "Rows": [{"Data": [datum]} for datum in data]}
-    values = typed_values.batch(answer).column(0).to_pylist()
+    values = connector.read_page(answer).column(0).to_pylist()
     assert [None if v != v else v for v in values] == read
-    assert typed_values.batch(answer).schema.names == ["0"]
+    assert connector.read_page(answer).schema.names == ["0"]
 
 
 def test_page_that_is_none() -> None:
     with pytest.raises(ValueError, match="fewer or more values than there are columns"):
-        typed_values.batch({"ColumnInfo": [], "Rows": [{"Data": [_scalar("x")]}]})
+        connector.read_page({"ColumnInfo": [], "Rows": [{"Data": [_scalar("x")]}]})
 
 
 def test_dimensions_that_are_told_as_json(server: Timestream, monkeypatch: pytest.MonkeyPatch) -> None:
     target = _target(server)
-    as_told = typed_values.batch
+    as_told = connector.read_page
 
     def as_json(answer: Any, names: Any = ()) -> pa.RecordBatch:
         batch = as_told(answer, names)
@@ -693,7 +693,7 @@ def test_dimensions_that_are_told_as_json(server: Timestream, monkeypatch: pytes
         texts = pa.array([json.dumps(value) for value in batch.column(2).to_pylist()])
         return batch.set_column(2, "dimensions", texts)
 
-    monkeypatch.setattr(typed_values, "batch", as_json)
+    monkeypatch.setattr(connector, "read_page", as_json)
     (cpu,) = collected(target).measurements
     assert cpu.measure_names is not None
     assert [n.dimensions for n in cpu.measure_names.names] == [("host",)]

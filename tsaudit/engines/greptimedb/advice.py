@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from tsaudit.engines import writers
+from tsaudit.engines.advice import Place, Quoting
 from tsaudit.engines.greptimedb.tables import (
     ENGINE,
     INDEX_KINDS,
@@ -22,7 +23,6 @@ from tsaudit.engines.greptimedb.tables import (
     primary_key,
     version,
 )
-from tsaudit.engines.place import Place, Quoting
 from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice

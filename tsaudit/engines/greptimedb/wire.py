@@ -52,7 +52,9 @@ class ResultTooBigError(TsauditError, OperationalError):  # type: ignore[misc]  
 
 
 class TimedMysqlConnection(Connection):  # type: ignore[misc]
-    """A connection that closes itself when it exceeds its limits."""
+    """A connection with limits on wall-clock time and bytes, instead of timeouts per read. It closes itself when it
+    exceeds them.
+    """
 
     deadline: float = math.inf
     """Time by `time.monotonic()` at which everything on this connection must end."""

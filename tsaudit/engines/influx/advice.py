@@ -8,8 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.engines.advice import Advice
-from tsaudit.engines.place import Place
+from tsaudit.engines.advice import Advice, Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
 from tsaudit.engines.writers.opentelemetry import Group, Signal

@@ -219,8 +219,10 @@ def kept(answer: Iterable[Series]) -> dict[str, Kept]:
 
 def overwritten(accepted: int, held: Mapping[str, Kept]) -> tuple[str, int]:
     """The measurement that nearly all rows belong to, empty if there is none; and the minimum number of points that
-    others replaced.
+    others replaced, of those that the server accepted for a shard.
 
+    Points with the same tags and time become one row. If they have different fields, the row keeps all of them, and
+    nothing is lost: a writer may send each field, or each of a few groups of fields, as a separate point.
     If there are fewer values than `accepted` points, some were certainly replaced. Otherwise, each row may consist of
     several points: up to `_GROUPS`, or one for each field. Values of fields that some rows lack, and values of other
     measurements, may be separate points.

@@ -1,4 +1,6 @@
-"""Buckets of InfluxDB 2: their IDs, and their names in InfluxQL. One lookup serves all connections to a server."""
+"""Buckets of InfluxDB 2: their IDs, their names in InfluxQL, and the metrics that the server has of them. One lookup
+serves all connections to a server.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +160,7 @@ class Gauges:
 
 
 def read_gauges(lines: Iterable[bytes]) -> Gauges:
-    """Parse the page."""
+    """The metrics about buckets on the page /metrics."""
     series: dict[str, int] = {}
     shards: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: dict.fromkeys(_LIVE, 0))
     counters, uptime_s = defaultdict[tuple[str, str], float](float), None

@@ -41,7 +41,10 @@ class Record:
 
 
 def read_records(lines: Iterator[bytes]) -> Iterator[Record]:
-    """The rows of all tables. Raises FactError for an error table, which may also follow regular rows."""
+    """The rows of all tables. Raises FactError for an error table, which may also follow regular rows.
+
+    https://docs.influxdata.com/influxdb/v2/reference/syntax/annotated-csv/
+    """
     types: list[str] = []
     names: list[str] | None = None
     # A quoted value may contain line breaks, so the CSV reader requests as many lines as it needs.

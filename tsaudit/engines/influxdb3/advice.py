@@ -6,8 +6,8 @@ import shlex
 from datetime import timedelta
 from typing import Final
 
+from tsaudit.engines.advice import by_source, by_time
 from tsaudit.engines.influx.advice import InfluxAdvice, Query
-from tsaudit.engines.place import by_source, by_time
 from tsaudit.engines.writers import Terms
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Step, StepKind

@@ -9,8 +9,7 @@ from datetime import timedelta
 from typing import Any, ClassVar, Final
 
 from tsaudit.engines.advice import Advice
-from tsaudit.engines.mongodb import diagnostic_queries
-from tsaudit.engines.mongodb.kinds import (
+from tsaudit.engines.mongodb.collections import (
     ItemsToDocuments,
     KeepCounts,
     LongerSpan,
@@ -18,8 +17,19 @@ from tsaudit.engines.mongodb.kinds import (
     UseAsId,
     Validate,
 )
-from tsaudit.engines.mongodb.mongosh import Blank, collection, nested, script, text, wrapped
-from tsaudit.engines.mongodb.stored_documents import beside, copied_series, series_options, updated
+from tsaudit.engines.mongodb.mongosh import (
+    Blank,
+    beside,
+    collection,
+    copied_series,
+    diagnostic_query,
+    nested,
+    script,
+    series_options,
+    text,
+    updated,
+    wrapped,
+)
 from tsaudit.model.change import (
     AddIndex,
     Change,
@@ -85,9 +95,7 @@ class MongoAdvice(Advice):
         asked = [change for change in self.changes if isinstance(change, Diagnose)]
         if not asked and self.place.measurement is not None:
             asked = [Diagnose(change.at, "new values", tag) for change, tag in self._tags_that_end()]
-        found = [one for change in asked if (one := diagnostic_queries.query(self.place, change)) is not None][
-            :_MOST_QUERIES
-        ]
+        found = [one for change in asked if (one := diagnostic_query(self.place, change)) is not None][:_MOST_QUERIES]
         if not found:
             return None
         words = " ".join(dict.fromkeys(words for words, _, _ in found))

@@ -12,8 +12,7 @@ from pymongo.read_preferences import ReadPreference
 
 from tsaudit.engines.connection import ConnectorError, Rows
 from tsaudit.engines.mongodb.answers import READERS
-from tsaudit.engines.mongodb.client import Client
-from tsaudit.engines.mongodb.commands import Query, Row, Server, in_short
+from tsaudit.engines.mongodb.commands import Client, Query, Row, Server, in_short
 from tsaudit.model.facts import Given
 from tsaudit.net.port_probe import what_listens
 

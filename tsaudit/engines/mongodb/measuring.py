@@ -21,8 +21,8 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import some_texts
+from tsaudit.engines.mongodb.answers import LARGEST_SHARE
 from tsaudit.engines.mongodb.arrays import DatedArray, growth
-from tsaudit.engines.mongodb.sampling import LARGEST_SHARE
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_integer, is_text
-from tsaudit.engines.place import Place
+from tsaudit.engines.advice import Place
 from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice

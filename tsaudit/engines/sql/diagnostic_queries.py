@@ -8,7 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_number
-from tsaudit.engines.place import Place, by_source, by_time
+from tsaudit.engines.advice import Place, by_source, by_time
 from tsaudit.engines.quoting import quote_text
 from tsaudit.model.change import Diagnose
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
-from tsaudit.engines.place import Place
+from tsaudit.engines.advice import Place
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.profile import Measurement
 from tsaudit.text import listed

@@ -15,10 +15,14 @@ from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import diagnostic_queries
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
-from tsaudit.engines.timestream.kinds import EncryptRejected, EnforceKey, KeepInMemory, OneRecord, PartitionBy
 from tsaudit.engines.timestream.tables import (
     ENFORCEMENT,
     KEY,
+    EncryptRejected,
+    EnforceKey,
+    KeepInMemory,
+    OneRecord,
+    PartitionBy,
     create_like,
     encrypt_rejected,
     enforce_key,

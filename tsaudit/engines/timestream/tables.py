@@ -1,5 +1,5 @@
-"""The meaning of Timestream's settings for a table, and AWS CLI commands that change them, which are only displayed,
-never run.
+"""The meaning of Timestream's settings for a table, the kinds of changes that only apply to these tables, and AWS CLI
+commands that change settings, which are only displayed, never run.
 """
 
 from __future__ import annotations
@@ -7,9 +7,11 @@ from __future__ import annotations
 import json
 import shlex
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Final
 
 from tsaudit.analysis.cardinality import fleets
+from tsaudit.model.change import Change, Claim
 from tsaudit.model.profile import Measurement, Tag
 
 KEY: Final = "CompositePartitionKey"
@@ -165,3 +167,57 @@ def _magnetic_writes(options: Mapping[str, str], **changed: str) -> dict[str, An
     } | changed
     kept = {REJECTED: {"S3Configuration": location}} if location else {}
     return {_MAGNETIC_WRITES: options.get(_MAGNETIC_WRITES) != "false", **kept}
+
+
+# --- Kinds of changes that only apply to Timestream -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionBy(Change):
+    """Replace a table with one that is partitioned by a dimension."""
+
+    dimension: str
+
+    def claims(self) -> Mapping[Claim, str]:
+        # A measure cannot be a partition key.
+        return {("partition key", ""): self.dimension, ("role", self.dimension): "tag"}
+
+
+@dataclass(frozen=True, slots=True)
+class EnforceKey(Change):
+    """Reject records without the dimension by which the table is partitioned."""
+
+    dimension: str
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("partition key", ""): self.dimension, ("role", self.dimension): "tag"}
+
+
+@dataclass(frozen=True, slots=True)
+class EncryptRejected(Change):
+    """Encrypt rejected records with the key of the database."""
+
+    key: str
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("option", "encryption of rejected records"): self.key}
+
+
+@dataclass(frozen=True, slots=True)
+class KeepInMemory(Change):
+    """Move records to the magnetic store after this many hours."""
+
+    hours: int
+    days: int
+    """Days until records are deleted, which do not change."""
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("retention", "in memory"): str(self.hours)}
+
+
+@dataclass(frozen=True, slots=True)
+class OneRecord(Change):
+    """Write measures that share their times as one multi-measure record."""
+
+    names: tuple[str, ...]
+    """Measure names, those with the most rows first."""

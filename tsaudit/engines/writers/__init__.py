@@ -2,7 +2,6 @@
 engines.
 """
 
-from tsaudit.engines.writers.setting import Program, Setting, program_of, setting
-from tsaudit.engines.writers.step import Terms, loss, milder, sentences, step
+from tsaudit.engines.writers.step import Program, Setting, Terms, loss, milder, program_of, sentences, setting, step
 
 __all__ = ["Program", "Setting", "Terms", "loss", "milder", "program_of", "sentences", "setting", "step"]

@@ -15,7 +15,7 @@ from tsaudit.analysis.tables.collection_families import (
     total,
 )
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.kinds import KeepCounts
+from tsaudit.engines.mongodb.collections import KeepCounts
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency
 from tsaudit.model.profile import Field

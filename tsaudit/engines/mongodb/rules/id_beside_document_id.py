@@ -11,8 +11,7 @@ from tsaudit import costs
 from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.tables.collection_families import CollectionFamily, families_by_member
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.kinds import UseAsId
-from tsaudit.engines.mongodb.sizes import is_more_than_room
+from tsaudit.engines.mongodb.collections import UseAsId, is_more_than_room
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Index, Measurement

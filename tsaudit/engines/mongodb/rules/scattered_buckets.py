@@ -8,8 +8,7 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.kinds import LongerSpan
-from tsaudit.engines.mongodb.sizes import is_more_than_room
+from tsaudit.engines.mongodb.collections import LongerSpan, is_more_than_room
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Buckets, Field, Measurement

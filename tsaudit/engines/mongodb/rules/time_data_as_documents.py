@@ -9,8 +9,7 @@ from tsaudit import costs
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.kinds import MakeTimeSeries
-from tsaudit.engines.mongodb.sizes import is_more_than_room, left_by_compression
+from tsaudit.engines.mongodb.collections import MakeTimeSeries, is_more_than_room, left_by_compression
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Measurement

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit import costs
-from tsaudit.engines.mongodb.kinds import ItemsToDocuments
+from tsaudit.engines.mongodb.collections import ItemsToDocuments
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact

@@ -11,7 +11,7 @@ from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.kinds import Validate
+from tsaudit.engines.mongodb.collections import Validate
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.engines.timestream.kinds import PartitionBy
-from tsaudit.engines.timestream.tables import KEY, best_key
+from tsaudit.engines.timestream.tables import KEY, PartitionBy, best_key
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, MeasureNames, Tag
 from tsaudit.rule import Case, rule, subject_of

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.engines.timestream import prices
-from tsaudit.engines.timestream.kinds import KeepInMemory
-from tsaudit.engines.timestream.tables import magnetic_days, memory_hours, takes_late_records
+from tsaudit.engines.timestream.tables import KeepInMemory, magnetic_days, memory_hours, takes_late_records
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency
 from tsaudit.model.profile import Measurement

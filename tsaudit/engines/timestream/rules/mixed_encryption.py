@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Final
 
-from tsaudit.engines.timestream.kinds import EncryptRejected
-from tsaudit.engines.timestream.tables import DATABASE_KEY, REJECTED
+from tsaudit.engines.timestream.tables import DATABASE_KEY, REJECTED, EncryptRejected
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Measurement

@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.timestream import MOST_MEASURES, prices
-from tsaudit.engines.timestream.kinds import OneRecord
+from tsaudit.engines.timestream.tables import OneRecord
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, SharedInstants

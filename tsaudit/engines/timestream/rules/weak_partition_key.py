@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.timestream.kinds import EnforceKey, PartitionBy
-from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, best_key, values
+from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, EnforceKey, PartitionBy, best_key, values
 from tsaudit.model.change import Change
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Basis, Currency, Impact
