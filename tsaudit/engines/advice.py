@@ -9,27 +9,38 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import ClassVar, Final, Protocol
+from typing import ClassVar, Final
 
 from tsaudit.engines.language import Qualified
-from tsaudit.model.change import Change
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    Diagnose,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    MergeMeasurements,
+    Rename,
+    SplitColumn,
+    SplitMeasurement,
+)
 from tsaudit.model.plan import Effect, Step
 from tsaudit.model.profile import Measurement, Profile
 
+WRITTEN: Final = (
+    ChangeType,
+    LeaveOut,
+    MakeField,
+    MakeTag,
+    MergeMeasurements,
+    Rename,
+    SplitColumn,
+    SplitMeasurement,
+)
+"""Kinds of changes that concern what writers send."""
 _FEWER_WRITERS: Final = 10
 """A tag must have at least this many times as many values as there are writers, so that each of them writes several."""
 _MOST_WRITER_TAGS: Final = 3
-
-
-class Quoting(Protocol):
-    """Something that knows the server, and quotes names for it."""
-
-    @property
-    def profile(self) -> Profile: ...
-
-    def quoted(self, names: Iterable[str | Qualified]) -> str:
-        """The names as identifiers of the engine, separated by commas."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,9 +117,29 @@ class Advice:
     changes: Sequence[Change]
     """The changes, all of kinds in `handles`, without contradictions."""
     also: Sequence[Advice] = ()
-    """The advice for other measurements that need the same changes, which this plan covers as well. Their `also` is
-    empty, and their changes may differ only in names, such as that of an index.
+    """The advice, of the same class, for other measurements that need the same changes, which this plan covers as well.
+    Their `also` is empty, and their changes may differ only in names, such as that of an index.
     """
+
+    @property
+    def measurements(self) -> list[Measurement]:
+        """The measurements that the plan covers, its own first; empty for a plan about databases."""
+        places = (self.place, *(one.place for one in self.also))
+        return [place.measurement for place in places if place.measurement is not None]
+
+    def asked_for(self) -> list[Diagnose]:
+        """The queries that the changes ask for."""
+        return [change for change in self.changes if isinstance(change, Diagnose)]
+
+    def new_values(self) -> list[Diagnose]:
+        """Queries for new values of the tags that the changes take away, replace, or make a field."""
+        here, found = self.place.measurement, list[Diagnose]()
+        for change in self.changes:
+            match change:
+                case MakeField(tag=name) | LeaveOut(column=name) | SplitColumn(column=name):
+                    if here is not None and here.tag(name) is not None:
+                        found.append(Diagnose(change.at, "new values", name))
+        return found
 
     def find(self) -> Step | None:
         """The query that shows who writes the data; None if that would not help."""

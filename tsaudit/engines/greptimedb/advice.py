@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Final
 
 from tsaudit.engines import writers
-from tsaudit.engines.advice import Place, Quoting
+from tsaudit.engines.advice import Place
 from tsaudit.engines.greptimedb.tables import (
     ENGINE,
     INDEX_KINDS,
@@ -44,7 +44,6 @@ from tsaudit.model.change import (
 )
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import How, Measurement
-from tsaudit.rule import table_of
 from tsaudit.text import listed, many, number
 
 _TERMS: Final = writers.Terms(row="row", measurement="table")
@@ -76,18 +75,17 @@ class GreptimeAdvice(SqlAdvice):
     # --- Writers ----------------------------------------------------------------------------------------------------
 
     def writer(self) -> Step | None:
-        if self.place.measurement is None:
-            return writers.step(self.place, self.changes, _TERMS, example=self.example())
         if (of_metrics := self._of_metrics()) is not None:
             return of_metrics
-        usual = writers.Program.PROMETHEUS if is_metric(self.place.here) else writers.Program.APPLICATION
-        others = [one.place.here for one in self.also]
-        found = writers.step(self.place, self.changes, _TERMS, usual=usual, also=others, example=self.example())
-        if found is None:
-            return None
+        here = self.place.measurement
+        is_of_metrics = here is not None and is_metric(here)
+        usual = writers.Program.PROMETHEUS if is_of_metrics else writers.Program.APPLICATION
+        found = writers.step(self, _TERMS, usual=usual, example=self.example())
+        if found is None or here is None:
+            return found
         if self._keeps_all_rows:
-            words = writers.sentences(self.place.here, self.changes, _TERMS)
-            setting = writers.setting([self.place.here, *others], self.changes, usual, example=self.example())
+            words = writers.sentences(here, self.changes, _TERMS)
+            setting = writers.setting(self.measurements, self.changes, usual, example=self.example())
             found = replace(found, words=" ".join([*words, setting.words if setting else ""]), loses="")
         return self._of_logs(found)
 
@@ -242,16 +240,17 @@ class GreptimeAdvice(SqlAdvice):
             )
 
     def _indexed(self) -> Iterator[Part]:
+        alter = f"ALTER TABLE {self.place.table()} MODIFY COLUMN"
         for column, kinds in sorted(self._indexes.items()):
             now = set(indexes_on(self.place.here, column))
             for kind in sorted(kinds - now):
                 yield Part(
                     f"Set {_a(kind)} index on {column}: it covers files written from then on, and others once they are "
                     "compacted.",
-                    (set_index(self.place, self.place.here, column, kind),),
+                    (f"{alter} {self.place.quoted([column])} SET {CLAUSES[kind]};",),
                 )
             for kind in sorted(now - kinds):
-                statement = unset_index(self.place, self.place.here, column, kind)
+                statement = f"{alter} {self.place.quoted([column])} UNSET {CLAUSES[kind]};"
                 yield Part(f"Unset the {kind} index on {column}.", (statement,))
 
     def retyped(self, column: str, kind: str) -> Part | None:
@@ -280,23 +279,27 @@ class GreptimeAdvice(SqlAdvice):
 
     def _options_set(self) -> Iterator[Part]:
         """Parts that set options with ALTER TABLE; a new table is created with the right options."""
-        named = replace(self.place.here, name=self.table_name)
+        name = self.table_name
         for change in self.changes:
             if isinstance(change, SetOption) and not self._is_replaced and self._alters(change.option, change.value):
                 words = f"Set {change.option} to {change.value}. Files stay as they are until they are compacted."
                 if change.option == "append_mode":
                     words = (
-                        f"Make {named.name} append-only: it keeps all rows, also those that a sender repeats. This "
+                        f"Make {name} append-only: it keeps all rows, also those that a sender repeats. This "
                         "cannot be undone, and DELETE is refused from then on."
                     )
-                yield Part(words, (set_option(self.place, named, change.option, change.value),))
+                yield Part(words, (self._set(change.option, change.value),))
             elif isinstance(change, SetRetention):
                 days = _days(change)
                 yield Part(
-                    f"Set the TTL of {named.name} to {many(days, 'day')}, if nobody needs rows longer.",
-                    (set_option(self.place, named, "ttl", f"{days}d"),),
+                    f"Set the TTL of {name} to {many(days, 'day')}, if nobody needs rows longer.",
+                    (self._set("ttl", f"{days}d"),),
                     loses=f"all rows older than {many(days, 'day')}",
                 )
+
+    def _set(self, option: str, value: str) -> str:
+        """A statement that changes one of the options that can be changed."""
+        return f"ALTER TABLE {self.place.table(self.table_name)} SET {_set_to(option, value)};"
 
     # --- A new table ------------------------------------------------------------------------------------------------
 
@@ -440,26 +443,6 @@ files is best left to the server.
 """
 
 
-def table(case: Quoting, measurement: Measurement, suffix: str = "") -> str:
-    """The table's full name, because the statement may be used in another database with a table of the same name."""
-    return case.quoted([table_of(measurement, measurement.name + suffix)])
-
-
-def set_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
-    """A statement that creates an index on the column. The index covers only files that are written from then on."""
-    return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} SET {CLAUSES[kind]};"
-
-
-def unset_index(case: Quoting, measurement: Measurement, column: str, kind: str) -> str:
-    """A statement that drops an index on the column."""
-    return f"ALTER TABLE {table(case, measurement)} MODIFY COLUMN {case.quoted([column])} UNSET {CLAUSES[kind]};"
-
-
-def set_option(case: Quoting, measurement: Measurement, name: str, value: str) -> str:
-    """A statement that changes one of the options that can be changed."""
-    return f"ALTER TABLE {table(case, measurement)} SET {quote_text(ENGINE, name)}={quote_text(ENGINE, value)};"
-
-
 def bounds_of(measurement: Measurement) -> list[str]:
     """The bounds of all partitions, in the order of their numbers; empty if one of them is not known."""
     cut = measurement.partitioning
@@ -468,7 +451,7 @@ def bounds_of(measurement: Measurement) -> list[str]:
     return [part.bounds for part in sorted(cut.partitions, key=lambda part: (len(part.name), part.name))]
 
 
-def partitions_clause(case: Quoting, measurement: Measurement, renaming: Mapping[str, str]) -> str:
+def partitions_clause(place: Place, measurement: Measurement, renaming: Mapping[str, str]) -> str:
     """The PARTITION clause of the table as it is now; empty if there is none, or if the bounds that the server prints
     are not valid in a statement.
     """
@@ -477,13 +460,17 @@ def partitions_clause(case: Quoting, measurement: Measurement, renaming: Mapping
     if cut is None or not bounds or not all(_PLAIN.fullmatch(c) and c not in renaming for c in cut.key):
         return ""
     rule = ",\n".join(f"  {bound}" for bound in bounds)
-    return f" PARTITION ON COLUMNS ({case.quoted(cut.key)}) (\n{rule}\n)"
+    return f" PARTITION ON COLUMNS ({place.quoted(cut.key)}) (\n{rule}\n)"
+
+
+def _set_to(option: str, value: str) -> str:
+    return f"{quote_text(ENGINE, option)}={quote_text(ENGINE, value)}"
 
 
 def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:
     """The WITH clause with the options of the table, including changed ones; empty if there are none."""
     options = {k: v for k, v in (measurement.options or {}).items() if k not in _NOT_CARRIED} | dict(changed)
-    words = [f"{quote_text(ENGINE, k)}={quote_text(ENGINE, v)}" for k, v in sorted(options.items()) if v]
+    words = [_set_to(name, value) for name, value in sorted(options.items()) if value]
     return f" WITH ({', '.join(words)})" if words else ""
 
 

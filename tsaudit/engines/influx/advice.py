@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.engines.advice import Advice, Place
+from tsaudit.engines.advice import WRITTEN, Advice, Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
 from tsaudit.engines.writers.opentelemetry import Group, Signal
@@ -58,20 +58,8 @@ class InfluxAdvice(Advice):
     or are deleted, unless a single statement can copy them.
     """
 
-    handles = frozenset(
-        {
-            ChangeType,
-            Diagnose,
-            LeaveOut,
-            MakeField,
-            MakeTag,
-            MergeMeasurements,
-            Rename,
-            SetRetention,
-            SplitColumn,
-            SplitMeasurement,
-        }
-    )
+    also: Sequence[InfluxAdvice]
+    handles = frozenset({*WRITTEN, Diagnose, SetRetention})
     terms: ClassVar[Terms] = Terms(types=_TYPES)
     copies: ClassVar[bool] = True
     """Whether the query language can copy stored points."""
@@ -115,7 +103,7 @@ class InfluxAdvice(Advice):
         """The query for the sources of new values of a tag to remove, or the query that a rule asks for."""
         # Tags that distinguish the same series need only one statement.
         by_text: dict[str, Query] = {}
-        for change in self._looks():
+        for change in self.asked_for() or self.new_values():
             if query := self.query(change):
                 by_text.setdefault(query.text, query)
         queries = list(by_text.values())
@@ -134,15 +122,8 @@ class InfluxAdvice(Advice):
         here = self.place.measurement
         if here is not None and (found := exporter_step(self.place, self.changes, self.terms)):
             return found
-        return step(
-            self.place,
-            self.changes,
-            self.terms,
-            usual=Program.TELEGRAF,
-            also=[other.place.here for other in self.also if other.place.measurement is not None],
-            new_name=self.new_name,
-            example="" if here is None else self._line(here),
-        )
+        example = "" if here is None else self._line(here)
+        return step(self, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
 
     def schema(self) -> Step | None:
         """The step that sets the retention, which is the only thing that a statement can change."""
@@ -294,17 +275,6 @@ class InfluxAdvice(Advice):
 
     # --- Parts of steps -----------------------------------------------------------------------------------------------
 
-    def _looks(self) -> Iterator[Diagnose]:
-        asked = [change for change in self.changes if isinstance(change, Diagnose)]
-        yield from asked
-        if asked or self.place.measurement is None:
-            return
-        for change in self.changes:
-            if isinstance(change, MakeField):
-                yield Diagnose(change.at, "new values", change.tag)
-            elif isinstance(change, LeaveOut | SplitColumn) and self.place.here.tag(change.column) is not None:
-                yield Diagnose(change.at, "new values", change.column)
-
     def _likewise(self, words: str) -> str:
         """The end of a paragraph about the first of several measurements; empty if there is only one."""
         if not self.also:
@@ -364,7 +334,7 @@ class InfluxAdvice(Advice):
 
     def _except(self) -> str:
         """The other measurements of the plan that should not be copied, as the end of a sentence."""
-        not_proven = [one.place.here.name for one in self.also if isinstance(one, InfluxAdvice) and not one._can_copy]
+        not_proven = [one.place.here.name for one in self.also if not one._can_copy]
         return f", except {listed(not_proven, 3)}, where points may overwrite each other" if not_proven else ""
 
     def text_of(self, tag: str) -> str:

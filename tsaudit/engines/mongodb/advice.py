@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Any, ClassVar, Final
+from typing import Any, Final
 
-from tsaudit.engines.advice import Advice
+from tsaudit.engines.advice import WRITTEN, Advice
 from tsaudit.engines.mongodb.collections import (
     ItemsToDocuments,
     KeepCounts,
@@ -40,6 +40,7 @@ from tsaudit.model.change import (
     MakeField,
     MakeTag,
     MergeMeasurements,
+    Rename,
     SetRetention,
     SplitColumn,
     SplitMeasurement,
@@ -69,33 +70,27 @@ class _Piece:
 class MongoAdvice(Advice):
     """The steps of a plan on MongoDB, where no document overwrites another: two may be equal except for their `_id`."""
 
-    handles: ClassVar[frozenset[type[Change]]] = frozenset(
+    also: Sequence[MongoAdvice]
+    handles = frozenset(
         {
+            *WRITTEN,
             AddIndex,
-            ChangeType,
-            DropIndex,
             Diagnose,
+            DropIndex,
             ItemsToDocuments,
             KeepCounts,
-            LeaveOut,
             LongerSpan,
-            MakeField,
-            MakeTag,
             MakeTimeSeries,
-            MergeMeasurements,
             SetRetention,
-            SplitColumn,
-            SplitMeasurement,
             UseAsId,
             Validate,
         }
-    )
+    ) - {Rename}
 
     def find(self) -> Step | None:
-        asked = [change for change in self.changes if isinstance(change, Diagnose)]
-        if not asked and self.place.measurement is not None:
-            asked = [Diagnose(change.at, "new values", tag) for change, tag in self._tags_that_end()]
-        found = [one for change in asked if (one := diagnostic_query(self.place, change)) is not None][:_MOST_QUERIES]
+        asked = self.asked_for() or self.new_values()
+        queries = (diagnostic_query(self.place, change) for change in asked)
+        found = [one for one in queries if one is not None][:_MOST_QUERIES]
         if not found:
             return None
         words = " ".join(dict.fromkeys(words for words, _, _ in found))
@@ -111,7 +106,7 @@ class MongoAdvice(Advice):
 
     def schema(self) -> Step | None:
         own = [piece for change in self.changes for piece in self._schema(change)]
-        others = [piece.text for other in self._others for change in other.changes for piece in other._schema(change)]
+        others = [piece.text for other in self.also for change in other.changes for piece in other._schema(change)]
         return self._together(StepKind.SCHEMA, own, others)
 
     def stored(self) -> Step | None:
@@ -151,19 +146,6 @@ class MongoAdvice(Advice):
     @property
     def _database(self) -> str:
         return f"db.getSiblingDB({text(self.place.database)})"
-
-    def _tags_that_end(self) -> list[tuple[Change, str]]:
-        """The tags to remove, as they are written today, each with its change."""
-        found: list[tuple[Change, str]] = []
-        for change in self.changes:
-            match change:
-                case MakeField(tag=name) | LeaveOut(column=name) | SplitColumn(column=name, is_tag=True):
-                    found += [(change, name)] if self.place.here.tag(name) else []
-        return found
-
-    @property
-    def _others(self) -> list[MongoAdvice]:
-        return [other for other in self.also if isinstance(other, MongoAdvice)]
 
     def _together(self, kind: StepKind, found: Sequence[_Piece], others: Sequence[str] = ()) -> Step | None:
         """One step with all the pieces; None if there are none. `others`: the commands for the other collections of the

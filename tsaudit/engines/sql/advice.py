@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.engines import writers
-from tsaudit.engines.advice import Advice
+from tsaudit.engines.advice import WRITTEN, Advice
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries, query
@@ -56,21 +56,8 @@ _TYPES: Final = {"integer": "an integer", "float": "a float", "boolean": "a bool
 class SqlAdvice(Advice):
     """What SQL databases have in common. Which columns are tags, tsaudit infers, or reads from tsaudit.yaml."""
 
-    handles = frozenset(
-        {
-            AddIndex,
-            ChangeType,
-            DropIndex,
-            Diagnose,
-            LeaveOut,
-            MakeField,
-            MakeTag,
-            MergeMeasurements,
-            Rename,
-            SplitColumn,
-            SplitMeasurement,
-        }
-    )
+    also: Sequence[SqlAdvice]
+    handles = frozenset({*WRITTEN, AddIndex, Diagnose, DropIndex})
     diagnostic_queries: ClassVar[DiagnosticQueries] = DiagnosticQueries()
     text_type: ClassVar[str] = "TEXT"
     folds_case: ClassVar[bool] = True
@@ -181,18 +168,14 @@ class SqlAdvice(Advice):
     # --- The steps --------------------------------------------------------------------------------------------------
 
     def find(self) -> Step | None:
-        wanted = [c for c in self.changes if isinstance(c, Diagnose)]
-        wanted += [Diagnose(c.at, "new values", _column_of(c)) for c in self._of_tags]
-        for one in wanted:
+        for one in (*self.asked_for(), *self.new_values()):
             if (found := query(self.place, one, self.diagnostic_queries)) is not None:
                 return Step(StepKind.FIND, found[0], found[1], "sql", cost=found[2])
         return None
 
     def writer(self) -> Step | None:
         written = [c for c in self.changes if not isinstance(c, MakeTag)]
-        here = [] if self.place.measurement is None else [self.place.measurement]
-        others = [one.place.here for one in self.also]
-        found = writers.setting([*here, *others], written, example=self.example())
+        found = writers.setting(self.measurements, written, example=self.example())
         if found is None:
             return None
         fields = [c for c in written if isinstance(c, MakeField)]
@@ -203,17 +186,17 @@ class SqlAdvice(Advice):
         return Step(StepKind.WRITER, " ".join([*words, found.words]), found.text, found.language)
 
     def schema(self) -> Step | None:
-        others = [part for one in self._others for part in one.schema_parts()]
+        others = [part for one in self.also for part in one.schema_parts()]
         return joined(StepKind.SCHEMA, [*self.schema_parts(), *self._the_same(others)])
 
     def stored(self) -> Step | None:
-        others = [part for one in self._others for part in one.stored_parts()]
+        others = [part for one in self.also for part in one.stored_parts()]
         return joined(StepKind.STORED, [*self.stored_parts(), *self._the_same(others)])
 
     def _the_same(self, parts: Sequence[Part]) -> Iterator[Part]:
         """The statements for other tables, without the sentences, which are the same for each."""
         if parts:
-            yield Part(f"The same for the {many(len(self._others), 'other table')} of this plan.")
+            yield Part(f"The same for the {many(len(self.also), 'other table')} of this plan.")
         yield from (replace(part, words="", loses="") for part in parts)
 
     def verify(self) -> Step | None:
@@ -229,10 +212,6 @@ class SqlAdvice(Advice):
         others = [step.text for step in (self.find(), self.writer()) if step is not None]
         return MOST_OF_PLAN - lines_of(*others, self.declared())
 
-    @property
-    def _others(self) -> list[SqlAdvice]:
-        return [one for one in self.also if isinstance(one, SqlAdvice)]
-
     # --- The table, now and afterward -------------------------------------------------------------------------------
 
     @cached_property
@@ -240,13 +219,6 @@ class SqlAdvice(Advice):
         """Tags that are one label of a column, to that column."""
         here = self.place.measurement
         return {} if here is None else {tag.key: tag.label_of for tag in here.tags if tag.label_of}
-
-    @cached_property
-    def _of_tags(self) -> list[Change]:
-        """Changes that take a tag away, replace it, or make it a plain column."""
-        here = self.place.measurement
-        changes = [c for c in self.changes if isinstance(c, LeaveOut | MakeField | SplitColumn)]
-        return [c for c in changes if here is not None and here.tag(_column_of(c)) is not None]
 
     @cached_property
     def renames(self) -> dict[str, str]:
@@ -678,7 +650,7 @@ class SqlAdvice(Advice):
     def declared(self) -> str:
         """The roles of columns, as tsaudit.yaml declares them; empty where the changes are about none."""
         lines = list[str]()
-        for one in [self, *self._others][:_MOST_NAMES]:
+        for one in [self, *self.also][:_MOST_NAMES]:
             fields = [one.renames.get(c.tag, c.tag) for c in one.changes if isinstance(c, MakeField)]
             tags = [one.renames.get(c.column, c.column) for c in one.changes if isinstance(c, MakeTag)]
             roles = [f"    {role}: {_json(names)}" for role, names in (("fields", fields), ("tags", tags)) if names]

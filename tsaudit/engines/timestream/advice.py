@@ -6,12 +6,12 @@ name, and the partition key is set when the table is created.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import ClassVar, Final
+from typing import Final
 
-from tsaudit.engines.advice import Advice
+from tsaudit.engines.advice import WRITTEN, Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import diagnostic_queries
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
@@ -32,16 +32,15 @@ from tsaudit.engines.timestream.tables import (
 )
 from tsaudit.engines.writers import Program, Terms, step
 from tsaudit.model.change import (
-    Change,
     ChangeType,
     Diagnose,
     LeaveOut,
     MakeField,
     MakeTag,
     MergeMeasurements,
+    Rename,
     SetRetention,
     SplitColumn,
-    SplitMeasurement,
 )
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import day, listed, many
@@ -85,34 +84,15 @@ class _Piece:
 class TimestreamAdvice(Advice):
     """The steps of a plan on Timestream."""
 
-    handles: ClassVar[frozenset[type[Change]]] = frozenset(
-        {
-            ChangeType,
-            EncryptRejected,
-            EnforceKey,
-            Diagnose,
-            KeepInMemory,
-            LeaveOut,
-            MakeField,
-            MakeTag,
-            MergeMeasurements,
-            OneRecord,
-            PartitionBy,
-            SetRetention,
-            SplitColumn,
-            SplitMeasurement,
-        }
-    )
+    also: Sequence[TimestreamAdvice]
+    handles = frozenset(
+        {*WRITTEN, Diagnose, EncryptRejected, EnforceKey, KeepInMemory, OneRecord, PartitionBy, SetRetention}
+    ) - {Rename}
 
     def find(self) -> Step | None:
-        asked = [change for change in self.changes if isinstance(change, Diagnose)]
-        if not asked and self.place.measurement is not None:
-            asked = [Diagnose(change.at, "new values", tag) for change, tag in self._tags_that_end()]
-        found = [
-            one
-            for change in asked
-            if (one := diagnostic_queries.query(self.place, change, DIAGNOSTIC_QUERIES)) is not None
-        ]
+        asked = self.asked_for() or self.new_values()
+        each = (diagnostic_queries.query(self.place, change, DIAGNOSTIC_QUERIES) for change in asked)
+        found = [one for one in each if one is not None]
         if not found:
             return None
         words, queries, costs = zip(*found[:_MOST_QUERIES], strict=True)
@@ -121,16 +101,7 @@ class TimestreamAdvice(Advice):
 
     def writer(self) -> Step | None:
         own = list(self._records_to_write())
-        also = [other.place.here for other in self.also if other.place.measurement is not None]
-        found = step(
-            self.place,
-            self.changes,
-            _TERMS,
-            programs=_PROGRAMS,
-            also=also,
-            new_name=self._new_table,
-            example=self._example(),
-        )
+        found = step(self, _TERMS, programs=_PROGRAMS, new_name=self._new_table, example=self._example())
         if found is not None:
             return replace(found, words=" ".join([*own, found.words]))
         if not own:
@@ -144,7 +115,7 @@ class TimestreamAdvice(Advice):
         pieces = list(self._schema())
         if not pieces:
             return None
-        others = [piece.command for other in self._others for piece in other._schema()]
+        others = [piece.command for other in self.also for piece in other._schema()]
         commands = [piece.command for piece in pieces]
         shown = [*commands, *others][: max(len(commands), _MOST_COMMANDS)]
         words = [piece.words for piece in pieces]
@@ -199,10 +170,6 @@ class TimestreamAdvice(Advice):
         return Step(StepKind.VERIFY, said)
 
     @property
-    def _others(self) -> list[TimestreamAdvice]:
-        return [other for other in self.also if isinstance(other, TimestreamAdvice)]
-
-    @property
     def _new_table(self) -> str:
         """The name of the new table that the changes require; empty if they can be made in the present table."""
         if self.place.measurement is None:
@@ -210,13 +177,6 @@ class TimestreamAdvice(Advice):
         if not any(isinstance(change, _TAKES_A_TABLE) for change in self.changes):
             return ""
         return self.place.free(f"{self.place.here.name}_new")
-
-    def _tags_that_end(self) -> Iterator[tuple[Change, str]]:
-        for change in self.changes:
-            match change:
-                case MakeField(tag=name) | LeaveOut(column=name) | SplitColumn(column=name, is_tag=True):
-                    if self.place.here.tag(name):
-                        yield change, name
 
     # --- Writers --------------------------------------------------------------------------------------------------
 

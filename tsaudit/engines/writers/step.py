@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.advice import Place
+from tsaudit.engines.advice import WRITTEN, Advice, Place
 from tsaudit.engines.writers import opentelemetry, prometheus, telegraf
 from tsaudit.model.change import (
     Change,
@@ -48,17 +48,6 @@ class Program(enum.StrEnum):
 
 
 ALL: Final = frozenset(Program)
-WRITTEN: Final = (
-    ChangeType,
-    LeaveOut,
-    MakeField,
-    MakeTag,
-    MergeMeasurements,
-    Rename,
-    SplitColumn,
-    SplitMeasurement,
-)
-"""Kinds of changes that concern what writers send."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,30 +134,28 @@ class Terms:
 
 
 def step(
-    place: Place,
-    changes: Sequence[Change],
-    terms: Terms = Terms(),
+    advice: Advice,
+    terms: Terms,
     usual: Program = Program.APPLICATION,
     programs: Collection[Program] = ALL,
-    also: Sequence[Measurement] = (),
     new_name: str = "",
     example: str = "",
 ) -> Step | None:
     """The whole step; None if writers change nothing.
 
-    `also`: other measurements that need the same changes. `new_name`: the measurement that replaces it, if the changes
+    `new_name`: the measurement that replaces it, if the changes
     need another one. `example`: what an application sends from now on, for programs without settings.
     """
-    here = [] if place.measurement is None else [place.measurement, *also]
+    place, changes = advice.place, advice.changes
     beside = {m.name for m in place.profile.measurements if m.database == place.database}
-    found = setting(here, changes, usual, programs, new_name, example, beside)
+    found = setting(advice.measurements, changes, usual, programs, new_name, example, beside)
     if found is None:
         return None
     if not found.program.has_fields:
         changes = [LeaveOut(c.at, c.tag) if isinstance(c, MakeField) else c for c in changes]
     words = sentences(place.measurement, changes, terms)
     if new_name:
-        others = "; the others likewise" if also else ""
+        others = "; the others likewise" if advice.also else ""
         words.append(f"Write to {new_name}, which replaces {place.here.name}{others}.")
     lost = loss(place.effect, terms.row)
     if lost:
