@@ -663,11 +663,6 @@ def _scalar(text: str | None) -> dict[str, Any]:
             [{"RowValue": {"Data": [_scalar("x"), _scalar("2.5")]}}],
             [{"a": "x", "1": 2.5}],
         ),
-        (
-            {"TimeSeriesMeasureValueColumnInfo": {"Type": {"ScalarType": "DOUBLE"}}},
-            [{"TimeSeriesValue": [{"Time": "2026-03-31 05:59:00.000000000", "Value": _scalar("1.5")}]}],
-            [[{"time": datetime(2026, 3, 31, 5, 59), "value": 1.5}]],  # noqa: DTZ001 -- as above
-        ),
     ],
 )
 def test_typed_values(described: dict[str, Any], data: list[dict[str, Any]], read: list[Any]) -> None:

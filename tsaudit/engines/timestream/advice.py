@@ -249,20 +249,20 @@ class TimestreamAdvice(Advice):
                     yield _Piece(
                         f"Decide how long the records are needed, and set that as the retention: here "
                         f"{many(days, 'day')}.",
-                        keep_for(self.place.here, self.place.here.name, days),
+                        keep_for(self.place.here, days),
                         f"records older than {many(days, 'day')}, from then on",
                     )
                 case KeepInMemory(hours=hours, days=days):
                     yield _Piece(
                         f"Keep records in the memory store for {many(hours, 'hour')}; the magnetic store has them "
                         "afterward, and queries read both.",
-                        keep_in_memory(self.place.here, self.place.here.name, hours, days),
+                        keep_in_memory(self.place.here, hours, days),
                     )
                 case EncryptRejected(key=key):
                     yield _Piece(
                         "If the database has a key of your own, encrypt rejected records with it, too. AWS's own key "
                         "for Timestream cannot be used elsewhere.",
-                        encrypt_rejected(self.place.here, self.place.here.name, key),
+                        encrypt_rejected(self.place.here, key),
                     )
                 case EnforceKey(dimension=dimension) if not self._new_table:
                     yield _Piece(

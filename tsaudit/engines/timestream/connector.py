@@ -387,16 +387,13 @@ def read_page(answer: Mapping[str, Any], names: Sequence[str] = ()) -> pa.Record
 
 
 def arrow_type(described: Mapping[str, Any]) -> pa.DataType:
-    """The Arrow type for the service's description of a type."""
+    """The Arrow type for the service's description of a type. No query here returns a time series."""
     if "ScalarType" in described:
         return _SCALARS.get(described["ScalarType"], pa.string())
     if "ArrayColumnInfo" in described:
         return pa.list_(arrow_type(described["ArrayColumnInfo"]["Type"]))
-    if "RowColumnInfo" in described:
-        members = described["RowColumnInfo"]
-        return pa.struct([(m.get("Name") or str(i), arrow_type(m["Type"])) for i, m in enumerate(members)])
-    value = arrow_type(described["TimeSeriesMeasureValueColumnInfo"]["Type"])
-    return pa.list_(pa.struct([("time", pa.timestamp("us")), ("value", value)]))
+    members = described["RowColumnInfo"]
+    return pa.struct([(m.get("Name") or str(i), arrow_type(m["Type"])) for i, m in enumerate(members)])
 
 
 def _array(values: Sequence[Mapping[str, Any]], kind: pa.DataType) -> pa.Array:
@@ -417,13 +414,4 @@ def _value(datum: Mapping[str, Any], kind: pa.DataType) -> Any:
         return [_value(one, kind.value_type) for one in datum["ArrayValue"]]
     if "RowValue" in datum:
         return {f.name: _value(one, f.type) for f, one in zip(kind, datum["RowValue"]["Data"], strict=True)}
-    if "TimeSeriesValue" in datum:
-        point = kind.value_type
-        return [
-            {
-                "time": _value({"ScalarValue": one["Time"]}, point.field("time").type),
-                "value": _value(one["Value"], point.field("value").type),
-            }
-            for one in datum["TimeSeriesValue"]
-        ]
     return None

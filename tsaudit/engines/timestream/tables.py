@@ -79,25 +79,22 @@ def create_like(measurement: Measurement, name: str, dimension: str = "", enforc
 
 def enforce_key(measurement: Measurement, dimension: str) -> str:
     """The command that makes the service reject records without the dimension by which the table is partitioned."""
-    return _command("update-table", measurement.database, measurement.name, {"schema": _schema(dimension)})
+    return _updated(measurement, schema=_schema(dimension))
 
 
-def keep_for(measurement: Measurement, name: str, days: int) -> str:
+def keep_for(measurement: Measurement, days: int) -> str:
     """The command that deletes records older than this many days, now and in the future; the memory store does not
     change.
-
-    `name`: the name of the table, whose other settings are those of the measurement.
     """
     kept = _retention(measurement.options or {}, days)
-    return _command("update-table", measurement.database, name, {"retention_properties": kept})
+    return _updated(measurement, retention_properties=kept)
 
 
-def keep_in_memory(measurement: Measurement, name: str, hours: int, days: int) -> str:
-    """The command that moves records to the magnetic store after this many hours. `days`: days until they are deleted.
-    `name`: the name of the table.
+def keep_in_memory(measurement: Measurement, hours: int, days: int) -> str:
+    """The command that moves records to the magnetic store after this many hours. `days`: days until they are
+    deleted.
     """
-    kept = _retention({_MEMORY_HOURS: str(hours)}, days)
-    return _command("update-table", measurement.database, name, {"retention_properties": kept})
+    return _updated(measurement, retention_properties=_retention({_MEMORY_HOURS: str(hours)}, days))
 
 
 def takes_late_records(measurement: Measurement) -> bool:
@@ -105,12 +102,10 @@ def takes_late_records(measurement: Measurement) -> bool:
     return (measurement.options or {}).get(_MAGNETIC_WRITES) == "true"
 
 
-def encrypt_rejected(measurement: Measurement, name: str, key: str) -> str:
-    """The command that makes the service encrypt rejected records with the key from now on. `name`: the name of the
-    table.
-    """
+def encrypt_rejected(measurement: Measurement, key: str) -> str:
+    """The command that makes the service encrypt rejected records with the key from now on."""
     writes = _magnetic_writes(measurement.options or {}, EncryptionOption="SSE_KMS", KmsKeyId=key)
-    return _command("update-table", measurement.database, name, {"magnetic_store_write_properties": writes})
+    return _updated(measurement, magnetic_store_write_properties=writes)
 
 
 def magnetic_days(measurement: Measurement) -> int | None:
@@ -136,8 +131,8 @@ def _wrapped(option: str) -> str:
     return "\n".join(lines)
 
 
-def _json(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False)
+def _updated(measurement: Measurement, **settings: Any) -> str:
+    return _command("update-table", measurement.database, measurement.name, settings)
 
 
 def _command(operation: str, database: str, table: str, settings: Mapping[str, Any]) -> str:
@@ -147,7 +142,7 @@ def _command(operation: str, database: str, table: str, settings: Mapping[str, A
     names = shlex.join(["--database-name", database, "--table-name", table])
     lines = [f"aws timestream-write {operation} {names}"]
     for name, value in settings.items():
-        lines.append(_wrapped(f"  --{name.replace('_', '-')} {shlex.quote(_json(value))}"))
+        lines.append(_wrapped(f"  --{name.replace('_', '-')} {shlex.quote(json.dumps(value, ensure_ascii=False))}"))
     return " \\\n".join(lines)
 
 
