@@ -184,20 +184,8 @@ def column_rows(table: Table, key: Sequence[str]) -> Iterator[Row]:
         }
 
 
-@dataclass(frozen=True, slots=True)
-class IndexMember:
-    """One column of one index."""
-
-    table: str
-    index: str
-    kind: str
-    """primary, time, inverted, skipping, or fulltext."""
-    position: int
-    column: str
-
-
-def index_members(rows: Iterable[Row], key_of: Callable[[str], Sequence[str]]) -> Iterator[IndexMember]:
-    """The indexes of one database, from `statistics` or, if it does not exist, from `key_column_usage`.
+def index_rows(rows: Iterable[Row], key_of: Callable[[str], Sequence[str]]) -> Iterator[Row]:
+    """The rows of the fact `indexes`, from `statistics` or, if it does not exist, from `key_column_usage`.
 
     The latter lists all indexes of a column in one row, such as `PRIMARY, INVERTED INDEX`, without the order of the
     key, which `key_of` returns for a table. Names are those used by `statistics` in both cases.
@@ -205,36 +193,35 @@ def index_members(rows: Iterable[Row], key_of: Callable[[str], Sequence[str]]) -
     for row in rows:
         table, column = row["table_name"], row["column_name"]
         if "index_type" in row:
-            yield IndexMember(table, row["index_name"], row["index_type"].lower(), row["seq_in_index"], column)
+            yield _index_row(table, row["index_name"], row["index_type"].lower(), row["seq_in_index"], column)
             continue
         for constraint in row["constraint_name"].split(", "):
             word = constraint.split(" ")[0]
             kind = _FIRST_WORD.get(word, word.lower())
             index = constraint if kind in _CONSTRAINTS else f"{word}_INDEX_{column}"
             position = _place(column, key_of(table)) if kind == "primary" else 1
-            yield IndexMember(table, index, kind, position, column)
+            yield _index_row(table, index, kind, position, column)
 
 
 def _place(column: str, key: Sequence[str]) -> int:
     return key.index(column) + 1 if column in key else len(key) + 1
 
 
-def index_rows(members: Iterable[IndexMember]) -> Iterator[Row]:
-    """The rows of the fact `indexes`."""
-    for member in members:
-        yield {
-            "measurement": member.table,
-            "index": member.index,
-            "kind": member.kind,
-            "position": member.position,
-            "column": member.column,
-            "is_unique": False,
-            "is_constraint": member.kind in _CONSTRAINTS,
-            "is_partial": False,
-            "size_bytes": None,
-            "scans": None,
-            "counted_since": None,
-        }
+def _index_row(table: str, index: str, kind: str, position: int, column: str) -> Row:
+    """One column of an index. `kind`: primary, time, inverted, skipping, or fulltext."""
+    return {
+        "measurement": table,
+        "index": index,
+        "kind": kind,
+        "position": position,
+        "column": column,
+        "is_unique": False,
+        "is_constraint": kind in _CONSTRAINTS,
+        "is_partial": False,
+        "size_bytes": None,
+        "scans": None,
+        "counted_since": None,
+    }
 
 
 def option_rows(table: Table, defined: CreateTable) -> Iterator[Row]:

@@ -183,7 +183,7 @@ def _indexes(question: _Question) -> Iterator[Row]:
         for row in _key_rows(question.asked)
         if row["table_schema"] == question.database and row["table_name"] in known
     ]
-    return catalog.index_rows(catalog.index_members(rows, _keys(question.asked, question.database)))
+    return catalog.index_rows(rows, _keys(question.asked, question.database))
 
 
 def _partitions(question: _Question) -> Iterator[Row]:

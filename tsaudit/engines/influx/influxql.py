@@ -229,6 +229,17 @@ def row_count(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.Rec
     yield pa.record_batch({"rows": pa.array(counts, pa.int64())})
 
 
+READERS: Final[Mapping[str, Reader]] = {
+    "tag_keys": columns_of(measurement="name of series", tag="tagKey"),
+    "field_types": columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
+    "series_listing": listing,
+    "row_sample": sample,
+    "row_slice": sample,
+    "row_count": row_count,
+}
+"""Fact to the function that reads the response about one measurement, or about one database."""
+
+
 # --- Several measurements in one response ---------------------------------------------------------------------------
 
 

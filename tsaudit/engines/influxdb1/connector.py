@@ -482,16 +482,11 @@ def _version(text: str) -> tuple[int, int]:
 
 
 _READERS: Final[Mapping[str, Reader]] = {
+    **influxql.READERS,
     "databases": databases,
     "measurements": influxql.columns_of(measurement="name"),
-    "tag_keys": influxql.columns_of(measurement="name of series", tag="tagKey"),
-    "field_types": influxql.columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
     "retention": retention_rows,
     "database_series": database_series,
-    "series_listing": influxql.listing,
-    "row_sample": influxql.sample,
-    "row_slice": influxql.sample,
-    "row_count": influxql.row_count,
 }
 _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]]] = {
     "policies": InfluxConnection._policies,

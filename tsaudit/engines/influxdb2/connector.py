@@ -212,16 +212,21 @@ class InfluxConnection:
             self._known.metrics = (time.monotonic(), found)
         return self._known.metrics[1]
 
-    def _server_counters(self, ask: Ask) -> Iterator[pa.RecordBatch]:
-        """The server's counters since its start, for the buckets that the token can see."""
-        if self._client.is_cloud:
-            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
+    def _needed_gauges(self, ask: Ask, what: str) -> Gauges:
+        """The contents of /metrics, which nothing else reports. Raises FactError if they cannot be read."""
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
         ask.rows.statement = shown(request)
         found = self._read_gauges(request, ask)
         if isinstance(found, ApiException):
-            detail = f"only /metrics reports dropped points, and it cannot be read (HTTP {found.status})"
+            detail = f"only /metrics reports {what}, and it cannot be read (HTTP {found.status})"
             raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
+        return found
+
+    def _server_counters(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+        """The server's counters since its start, for the buckets that the token can see."""
+        if self._client.is_cloud:
+            raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
+        found = self._needed_gauges(ask, "dropped points")
         names = {bucket.id: name for name, bucket in self._known.buckets.by_name.items()}
         rows: list[metrics_page.Row] = []
         if found.uptime_s is not None:
@@ -239,12 +244,7 @@ class InfluxConnection:
         if self._client.is_cloud:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud does not report bytes of a bucket")
         bucket = self._buckets.of(ask)
-        request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
-        ask.rows.statement = shown(request)
-        found = self._read_gauges(request, ask)
-        if isinstance(found, ApiException):
-            detail = f"only /metrics reports bytes, and it cannot be read (HTTP {found.status})"
-            raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
+        found = self._needed_gauges(ask, "bytes")
         if not found.series and not found.file_bytes:
             raise FactError(Reason.UNSUPPORTED, "/metrics reports no bucket; InfluxDB 2.2 and later do")
         figures = {
@@ -268,7 +268,7 @@ class InfluxConnection:
         if dbrp and (dbrp.default or ask.fact != "tag_keys"):
             ask.rows.statement = queries.render(_ENGINE, ask.fact, **ask.about, dbrp=dbrp)
             try:
-                yield from _INFLUXQL[ask.fact](self._client.series(ask.rows.statement, ask), ask.about)
+                yield from influxql.READERS[ask.fact](self._client.series(ask.rows.statement, ask), ask.about)
                 ask.rows.path = (dbrp.database, dbrp.policy)
                 return
             except ApiException as error:
@@ -355,14 +355,6 @@ def _tag_sets(records: list[Mapping[str, str]], tags: list[str]) -> pa.RecordBat
     return pa.RecordBatch.from_arrays(arrays, names=tags)
 
 
-_INFLUXQL: Final[Mapping[str, influxql.Reader]] = {
-    "tag_keys": influxql.columns_of(measurement="name of series", tag="tagKey"),
-    "field_types": influxql.columns_of(measurement="name of series", field="fieldKey", data_type="fieldType"),
-    "series_listing": influxql.listing,
-    "row_sample": influxql.sample,
-    "row_slice": influxql.sample,
-    "row_count": influxql.row_count,
-}
 _FLUX: Final[Mapping[str, Callable[[InfluxConnection, Ask], Iterator[pa.RecordBatch]]]] = {
     "tag_keys": InfluxConnection._tag_keys,
     "field_types": InfluxConnection._field_types,
