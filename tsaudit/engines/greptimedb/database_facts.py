@@ -45,6 +45,14 @@ class CatalogQueries:
         self._rows = rows
         self._deadline = deadline
 
+    @property
+    def tables(self) -> dict[str, dict[str, Table]]:
+        """Database to table name to table, for tables with rows of their own."""
+        if self.known.tables is None:
+            listed = self.once(statement("measurements"))
+            self.known.tables = catalog.tables(listed, self.once(statement("columns")))
+        return self.known.tables
+
     def stream(
         self, statement: str, names: Sequence[str], kinds: Sequence[pa.DataType], longest: int | None = None
     ) -> Iterator[pa.RecordBatch]:
@@ -106,7 +114,7 @@ class _Question:
     @property
     def tables(self) -> Mapping[str, Table]:
         """Table name to table, for the tables to examine."""
-        found = tables_of(self.asked)(self.database)
+        found = self.asked.tables.get(self.database, {})
         return found if self.named is None else {name: found[name] for name in self.named if name in found}
 
 
@@ -137,14 +145,14 @@ def _columns(question: _Question) -> Iterator[Row]:
 def _row_estimate(question: _Question) -> Iterator[Row]:
     regions = _regions(question.asked)
     for table in question.tables.values():
-        rows, _, _ = catalog.region_totals(regions(table))
+        rows, _, _ = catalog.region_totals(regions.get(table.id, ()))
         yield {"measurement": table.name, "rows": rows}
 
 
 def _storage(question: _Question) -> Iterator[Row]:
     regions = _regions(question.asked)
     for table in question.tables.values():
-        _, data, index = catalog.region_totals(regions(table))
+        _, data, index = catalog.region_totals(regions.get(table.id, ()))
         yield {"measurement": table.name, "data_bytes": data, "index_bytes": index}
 
 
@@ -194,7 +202,7 @@ def _partitions(question: _Question) -> Iterator[Row]:
     regions = _regions(question.asked)
     for name, table in question.tables.items():
         if name in found and (defined := _defined(question.asked, question.database, name)) is not None:
-            yield from catalog.partition_rows(table, defined, found[name], regions(table))
+            yield from catalog.partition_rows(table, defined, found[name], regions.get(table.id, ()))
 
 
 def _stored_rows(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
@@ -203,7 +211,7 @@ def _stored_rows(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Iterat
         raise FactError(Reason.UNSUPPORTED, "the server does not report its files; GreptimeDB 1.0 and later do")
     window = {"start": parameters["start"], "end": parameters["end"]}
     in_files = {row["table_id"]: row for row in asked.once(statement("stored_rows", **window))}
-    tables = [t for t in tables_of(asked)(parameters["database"]).values() if t.id in in_files]
+    tables = [t for t in asked.tables.get(parameters["database"], {}).values() if t.id in in_files]
     yield pa.RecordBatch.from_arrays(
         [
             pa.array([t.name for t in tables], pa.string()),
@@ -230,9 +238,7 @@ def server_status(asked: CatalogQueries, timeout_s: float) -> Iterator[pa.Record
     be read. The frontend of a cluster does not have the counters of its datanodes.
     """
     down = asked.once(statement("server_status")) if "region_peers" in _views(asked) else []
-    tables_of(asked)
-    of_all = (asked.known.tables or {}).items()
-    known = {table.id: (database, name) for database, own in of_all for name, table in own.items()}
+    known = {table.id: (database, name) for database, own in asked.tables.items() for name, table in own.items()}
     found = [(row["region_id"] & _NUMBER, known.get(row["region_id"] >> 32, ("", "a table"))) for row in down]
     yield as_batch(("failure", f"region {number} of {table}", database, 1.0) for number, (database, table) in found)
     if asked.known.metrics_url:
@@ -269,19 +275,9 @@ def _shared(part: str) -> str:
     return queries.render_file(queries.root() / _ENGINE / f"{part}.sql")
 
 
-def tables_of(asked: CatalogQueries) -> Callable[[str], Mapping[str, Table]]:
-    """A function that returns the tables of a database."""
-    if asked.known.tables is None:
-        listed = asked.once(statement("measurements"))
-        asked.known.tables = catalog.tables(listed, asked.once(statement("columns")))
-    found = asked.known.tables
-    return lambda database: found.get(database, {})
-
-
-def _regions(asked: CatalogQueries) -> Callable[[Table], Sequence[Row]]:
-    """A function that returns the regions of a table."""
-    found = catalog.by_table(asked.once(_shared("_regions")))
-    return lambda table: found.get(table.id, ())
+def _regions(asked: CatalogQueries) -> Mapping[int, Sequence[Row]]:
+    """Table ID to the table's regions."""
+    return catalog.by_table(asked.once(_shared("_regions")))
 
 
 def _views(asked: CatalogQueries) -> frozenset[str]:

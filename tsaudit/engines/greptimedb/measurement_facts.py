@@ -11,7 +11,7 @@ import pyarrow as pa
 from tsaudit.engines.connection import RowsOfSeveral
 from tsaudit.engines.greptimedb import catalog, wire
 from tsaudit.engines.greptimedb.catalog import Table
-from tsaudit.engines.greptimedb.database_facts import CatalogQueries, statement, tables_of
+from tsaudit.engines.greptimedb.database_facts import CatalogQueries, statement
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts.given import OfMeasurement
@@ -114,4 +114,4 @@ _QUERIES: Final[Mapping[str, Callable[[Mapping[str, Any], Table | None], _Query]
 
 
 def _table(asked: CatalogQueries, parameters: Mapping[str, Any]) -> Table | None:
-    return tables_of(asked)(parameters["database"]).get(parameters["measurement"])
+    return asked.tables.get(parameters["database"], {}).get(parameters["measurement"])
