@@ -187,7 +187,7 @@ def _problems(engine: str, fact: str, path: Path, offered: list[str]) -> Iterato
 
 def names_in(engine: str, path: Path) -> frozenset[str]:
     """The variables that a query file and its includes expect. Raises jinja2.TemplateError."""
-    environment = queries.environment(engine, path)
+    environment = queries.environment(engine, path.suffix[1:])
     return _names(environment, queries.source(path))
 
 

@@ -76,12 +76,13 @@ def query_name(engine: str, fact: str, language: str = "") -> str:
 
 
 @functools.cache
-def _environment(engine: str, language: str) -> Environment:
+def environment(engine: str, language: str) -> Environment:
+    """The Jinja environment for the engine's query files in the language."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
     def shared(name: str) -> str | None:
         path = next((found for folder in folders(engine) if (found := folder / name).is_file()), None)
-        return _source(path) if path else None
+        return source(path) if path else None
 
     # Escaping for HTML is off: the filters `name` and `text` do the quoting.
     loader = FunctionLoader(shared)
@@ -119,7 +120,8 @@ def _epoch(time: datetime, unit: str) -> int:
 
 
 @functools.cache
-def _source(path: Path) -> str:
+def source(path: Path) -> str:
+    """A query file without its comments. Raises QueryFileError."""
     comment = rf"^\s*{_MARKS[path.suffix[1:]]}.*\n?"
     try:
         text = path.read_text(encoding="utf-8")
@@ -134,25 +136,15 @@ def render(engine: str, fact: str, language: str = "", **parameters: Any) -> str
     return _template(engine, path).render(**parameters).strip()
 
 
-def render_file(path: Path, **parameters: Any) -> str:
-    """The statement in a query file, without comments, for the engine that its folder is named after."""
-    return _template(path.parent.name, path).render(**parameters).strip()
+def render_file(engine: str, name: str, **parameters: Any) -> str:
+    """The statement in one of the engine's files that are not about a single fact, without comments."""
+    return _template(engine, root() / engine / name).render(**parameters).strip()
 
 
 @functools.cache
 def _template(engine: str, path: Path) -> Template:
     # Cached, because compiling takes longer than many statements, and there is one statement per measurement.
-    return _environment(engine, path.suffix[1:]).from_string(_source(path))
-
-
-def environment(engine: str, path: Path) -> Environment:
-    """The Jinja environment for the engine's query files in the file's language."""
-    return _environment(engine, path.suffix[1:])
-
-
-def source(path: Path) -> str:
-    """A query file without its comments."""
-    return _source(path)
+    return environment(engine, path.suffix[1:]).from_string(source(path))
 
 
 def header(path: Path) -> dict[str, str]:
@@ -169,5 +161,5 @@ def header(path: Path) -> dict[str, str]:
 
 def forget() -> None:
     """Clear the caches, so that the next call searches for the files again. For tests."""
-    for cached in (query_files, _files, _environment, _source, _template):
+    for cached in (query_files, _files, environment, source, _template):
         cached.cache_clear()

@@ -272,7 +272,7 @@ def statement(fact: str, **parameters: Any) -> str:
 
 
 def _shared(part: str) -> str:
-    return queries.render_file(queries.root() / _ENGINE / f"{part}.sql")
+    return queries.render_file(_ENGINE, f"{part}.sql")
 
 
 def _regions(asked: CatalogQueries) -> Mapping[int, Sequence[Row]]:

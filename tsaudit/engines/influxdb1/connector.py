@@ -290,7 +290,7 @@ class InfluxConnection:
     def _lists(self, ask: _Ask, policy: str, measurement: str) -> bool:
         """Whether the index lists series of the measurement in the policy. Raises FactError."""
         about = {"database": ask.about["database"], "policy": policy, "measurement": measurement}
-        statement = queries.render_file(queries.root() / _ENGINE / "_listed_series.influxql", **about)
+        statement = queries.render_file(_ENGINE, "_listed_series.influxql", **about)
         ask.rows.statements += 1
         return any(series.get("values") for series in self._client.whole(statement, ask.left_s, ask.rows))
 
@@ -366,16 +366,14 @@ class InfluxConnection:
         """The values of each tag, with one statement per tag."""
         ask.rows.statements = 0
         for tag in ask.about["tags"]:
-            path = queries.root() / _ENGINE / "_tag_values.influxql"
-            ask.rows.statement = queries.render_file(path, **ask.about, tag=tag)
+            ask.rows.statement = queries.render_file(_ENGINE, "_tag_values.influxql", **ask.about, tag=tag)
             ask.rows.statements += 1
             for series in self._client.series(ask.rows.statement, ask.left_s, ask.rows):
                 yield pa.record_batch({tag: pa.array(influxql.column(series, "value"), pa.string())})
 
     def _with_rows(self, ask: _Ask) -> list[pa.RecordBatch]:
         """The tag sets of the measurement that have rows in the policy. Raises FactError."""
-        path = queries.root() / _ENGINE / "_series_with_rows.influxql"
-        statement = queries.render_file(path, **ask.about)
+        statement = queries.render_file(_ENGINE, "_series_with_rows.influxql", **ask.about)
         ask.rows.statements += 1
         found = list(influxql.listing(self._client.whole(statement, ask.left_s, ask.rows), ask.about))
         ask.rows.statement = statement
@@ -403,9 +401,8 @@ class InfluxConnection:
             about = ask.part.database, ask.part.takes
             shard = next((one for one in self._accepted if one.database == about[0] and about[1](one.policy)), None)
             if shard is not None:
-                path = queries.root() / _ENGINE / "_kept_values.influxql"
                 parameters = {"database": shard.database, "policy": shard.policy, "first": shard.first}
-                statement = queries.render_file(path, **parameters, last=shard.last)
+                statement = queries.render_file(_ENGINE, "_kept_values.influxql", **parameters, last=shard.last)
                 ask.rows.statements += 1
                 held = kept(self._client.series(statement, min(ask.left_s, _COUNTING_S), ask.rows))
                 ask.rows.statement = statement
@@ -447,7 +444,7 @@ class InfluxConnection:
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
-        statement = queries.render_file(queries.root() / _ENGINE / "_noted_statistics.influxql")
+        statement = queries.render_file(_ENGINE, "_noted_statistics.influxql")
         rows.statements += 1
         try:
             answer = list(self._client.whole(statement, ask.left_s, rows))

@@ -103,8 +103,8 @@ class BucketList:
         known = self._known.mappings
         if ask.bucket not in known:
             bucket = self.of(ask)
-            path = queries.root() / _ENGINE / "_dbrp.json"
-            request = json.loads(queries.render_file(path, org_id=bucket.org_id, bucket_id=bucket.id))
+            text = queries.render_file(_ENGINE, "_dbrp.json", org_id=bucket.org_id, bucket_id=bucket.id)
+            request = json.loads(text)
             try:
                 listed = self._client.rest(request, ask).get("content") or []
             except ApiException:

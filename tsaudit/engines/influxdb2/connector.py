@@ -282,9 +282,9 @@ class InfluxConnection:
 
     def _tag_values(self, ask: Ask, dbrp: Dbrp | None) -> Iterator[pa.RecordBatch]:
         """The values of each tag, with one statement per tag."""
-        file = queries.root() / _ENGINE / f"_tag_values.{'influxql' if dbrp else 'flux'}"
+        file = f"_tag_values.{'influxql' if dbrp else 'flux'}"
         for tag in ask.about["tags"]:
-            ask.rows.statement = queries.render_file(file, **ask.about, tag=tag, dbrp=dbrp)
+            ask.rows.statement = queries.render_file(_ENGINE, file, **ask.about, tag=tag, dbrp=dbrp)
             if dbrp:
                 found = (influxql.column(one, "value") for one in self._client.series(ask.rows.statement, ask))
             else:
@@ -335,8 +335,8 @@ class InfluxConnection:
         if self._client.is_cloud:
             ask.rows.scope = "as shown by Flux; a series whose field has another type elsewhere is missing"
             return
-        path = queries.root() / _ENGINE / "_measurement_series.flux"
-        known = self._cardinality(queries.render_file(path, **ask.about), ask, noted=False)
+        counted = queries.render_file(_ENGINE, "_measurement_series.flux", **ask.about)
+        known = self._cardinality(counted, ask, noted=False)
         if listed != known:
             detail = f"Flux shows {listed} of {known} series, because it reads only one type per field"
             raise FactError(Reason.FAILED, f"{detail}; map the bucket to a database (DBRP) for InfluxQL")

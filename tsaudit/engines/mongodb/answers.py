@@ -148,7 +148,7 @@ _WRITES: Final = ("insert", "update", "remove")
 def _activity(query: Query) -> Iterator[pa.RecordBatch]:
     if query.server.activity is None:
         totals = query.command(query.statement())["totals"]
-        status = query.command(query.parsed(queries.render_file(queries.root() / ENGINE / "_uptime.json")))
+        status = query.command(query.parsed(queries.render_file(ENGINE, "_uptime.json")))
         query.server.activity = totals, status
     totals, status = query.server.activity
     began = status["localTime"] - timedelta(seconds=float(status["uptime"]), milliseconds=-500)
@@ -166,7 +166,7 @@ def _server_status(query: Query) -> Iterator[pa.RecordBatch]:
     status, host = query.command(query.statement()), Row()
     # A figure that a service or a mongos does not report is not known.
     with contextlib.suppress(FactError):
-        host = query.command(query.parsed(queries.render_file(queries.root() / ENGINE / "_host_info.json")))
+        host = query.command(query.parsed(queries.render_file(ENGINE, "_host_info.json")))
     rows = [
         {"kind": kind, "name": name, "database": "", "value": value} for kind, name, value in status_rows(status, host)
     ]
