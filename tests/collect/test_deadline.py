@@ -7,7 +7,7 @@ import itertools
 import signal
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,7 +18,7 @@ from tests.builders import DAY, NOW
 from tsaudit.collect import collect
 from tsaudit.config.settings import Target
 from tsaudit.engines import opening as connectors
-from tsaudit.engines.connection import Connection, ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Access, Connection, ConnectorError, FactError, Rows
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import Given
@@ -137,9 +137,7 @@ def _connecting(
     monkeypatch: pytest.MonkeyPatch, connection: Connection, before: Callable[[], object] = lambda: None
 ) -> None:
     @contextmanager
-    def connect(
-        url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> Iterator[Connection]:
+    def connect(access: Access) -> Iterator[Connection]:
         before()
         yield connection
         connection.close()

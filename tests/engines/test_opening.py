@@ -25,7 +25,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.traits import ARE_FILES, HAVE_FILES_OF_THEIR_OWN, url_of
 from tests.query_parameters import filled
 from tsaudit.config.settings import Budget, Target
-from tsaudit.engines.connection import Connection, ConnectorError, FactError
+from tsaudit.engines.connection import Access, Connection, ConnectorError, FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
@@ -55,7 +55,7 @@ def test_engine_is_unknown() -> None:
 def test_driver_is_missing(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     target = write(Dataset([]), "duckdb", tmp_path / "x.duckdb")
 
-    def no_module(url: str, **login: Any) -> Any:
+    def no_module(access: Access) -> Any:
         raise ModuleNotFoundError(name="driver")
 
     for engine in ("duckdb", "influxdb1"):

@@ -34,16 +34,16 @@ ENGINE = """from tsaudit import Engine
 class Acme(Engine):
     name, example_url = 'acmedb', 'x'
     {}
-    def connect(self, url, *, username, password, options):
+    def connect(self, access):
         import acme_connector
-        return acme_connector.connect(url, username=username, password=password, options=options)
+        return acme_connector.connect(access)
 ENGINE = Acme()
 """
 CONNECT = """
 from contextlib import contextmanager
 {}
 @contextmanager
-def connect(url, *, username, password, options):
+def connect(access):
     {}
 """
 
@@ -179,7 +179,7 @@ BROKEN = {
     "does not connect": (ENGINE.format("").replace("def connect", "def open"), "", "it has no method `connect`"),
     "connector cannot be imported": (ENGINE.format(""), "raise ValueError('half written')", "ValueError: half written"),
     "connector has no connect": (ENGINE.format(""), "x = 1", "has no attribute 'connect'"),
-    "connect takes other arguments": (ENGINE.format(""), "def connect(url): ...", "unexpected keyword argument"),
+    "connect takes other arguments": (ENGINE.format(""), "def connect(): ...", "takes 0 positional arguments"),
     "connect breaks": (ENGINE.format(""), CONNECT.format("", "raise KeyError('host')\n    yield"), "KeyError"),
     "connection is none": (ENGINE.format(""), CONNECT.format("", "yield None"), "AttributeError"),
     "query breaks": (

@@ -5,6 +5,7 @@ unavailable.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Protocol, Self
 
@@ -17,6 +18,20 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
     from tsaudit.model.facts.given import OfMeasurement
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """Where a target's server or file is, and how to sign in."""
+
+    url: str = field(repr=False)
+    """The address, with the engine's own scheme. It may contain a login."""
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    databases: tuple[str, ...] = ()
+    """The databases that the target names; empty for all."""
+    connect_timeout_s: float = 10.0
+    """Time limit of one step of connecting, in seconds."""
 
 
 class ConnectorError(TsauditError):

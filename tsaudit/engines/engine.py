@@ -12,13 +12,13 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.language import Language, Qualified
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.impact import Impact
     from tsaudit.model.profile import Index, Measurement, Profile, Tag
 
@@ -166,10 +166,8 @@ class Engine:
 
     # --- Connecting ---------------------------------------------------------------------------------------------------
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
-        """Open a connection. `options`: `engine`, `databases`, `connect_timeout_s`.
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
+        """Open a connection.
 
         Raises ConnectorError, and ModuleNotFoundError without the driver.
         """

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from tsaudit import plugins, secrets
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Connection, ConnectorError
+from tsaudit.engines.connection import Access, Connection, ConnectorError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
@@ -49,15 +49,12 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     secrets.remember_login(target.username, password)
     if addresses.is_ambiguous(url):
         raise ConnectorError(f"the address {addresses.AMBIGUOUS}{addresses.TARGET_HINT}")
-    options = {
-        "engine": target.engine,
-        "databases": target.databases,
-        "connect_timeout_s": min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s),
-    }
+    timeout_s = min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s)
     engine = _usable(target.engine)
+    access = Access(engine.spelled(url), target.username, password, tuple(target.databases), timeout_s)
     try:
         with of_package(target.engine):
-            opening = engine.connect(engine.spelled(url), username=target.username, password=password, options=options)
+            opening = engine.connect(access)
     except ModuleNotFoundError as error:
         raise missing_driver(target.engine, engine.extra, error.name) from error
     address = addresses.read(url)

@@ -25,7 +25,7 @@ from hypothesis import strategies as st
 
 from tests.collecting import file_with
 from tests.engines.traits import ARE_FILES, HAVE_FILES_OF_THEIR_OWN, url_of
-from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.connection import Access, ConnectorError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
@@ -90,7 +90,7 @@ KINDS: dict[str, tuple[Callable[[Path], object], str]] = {
 def refusal(path: Path, engine: str) -> str:
     with (
         pytest.raises(ConnectorError) as caught,
-        ENGINES[engine].connect(url_of(engine, path), username=None, password=None, options={}),
+        ENGINES[engine].connect(Access(url_of(engine, path))),
     ):
         raise AssertionError("it was opened")
     return str(caught.value)

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.sql import BATCHED
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.profile import Measurement, Profile
 
 
@@ -87,12 +86,10 @@ class Greptimedb(Engine):
         "F2": "permissions are granted per table",
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.greptimedb import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
     def edition(self, profile: Profile, measurement: Measurement) -> str:
         from tsaudit.engines.greptimedb import tables

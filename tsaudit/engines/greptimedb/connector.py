@@ -12,7 +12,7 @@ from typing import Any
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import database_facts, measurement_facts, wire
 from tsaudit.engines.greptimedb.database_facts import CatalogQueries, Known
 from tsaudit.model.facts import FACTS, Given
@@ -20,12 +20,10 @@ from tsaudit.model.facts.given import OfMeasurement
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[GreptimeConnection]:
+def connect(access: Access) -> Iterator[GreptimeConnection]:
     """An open connection to the server, which has responded. Raises ConnectorError."""
-    address = wire.address(url, username, password)
-    timeout_s = float(options.get("connect_timeout_s", 10.0))
+    address = wire.address(access.url, access.username, access.password)
+    timeout_s = access.connect_timeout_s
     transport = wire.Wire.to(address, timeout_s)
     try:
         known = Known(metrics_url=wire.metrics_url(address))

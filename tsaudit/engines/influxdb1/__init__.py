@@ -6,14 +6,14 @@ import re
 from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import LocalServer, ServerLimit, Statements, Words
 from tsaudit.engines.influx import TELEGRAF, InfluxEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.profile import Profile
 
 
@@ -57,12 +57,10 @@ class Influxdb1(InfluxEngine):
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.influxdb1 import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
     def enforces_limits(self, profile: Profile) -> bool | None:
         # Only the index in memory enforces limits. The index on disk never rejects a series, whatever the settings are.

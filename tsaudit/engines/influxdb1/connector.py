@@ -15,7 +15,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.influx import influxql, streaming
 from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
@@ -151,16 +151,14 @@ _LISTED_AS_ONE: Final = (
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[InfluxConnection]:
+def connect(access: Access) -> Iterator[InfluxConnection]:
     """An open connection to the server, whose version is known. Raises ConnectorError."""
-    parts = urlsplit(url)
+    parts = urlsplit(access.url)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConnectorError("the URL is not of the form http://host:8086")
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    login = (username or _decoded(parts.username), password or _decoded(parts.password))
-    connection = InfluxConnection(Address(server, *login, float(options.get("connect_timeout_s", 10.0))))
+    login = (access.username or _decoded(parts.username), access.password or _decoded(parts.password))
+    connection = InfluxConnection(Address(server, *login, access.connect_timeout_s))
     try:
         yield connection
     finally:

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import LocalServer, ServerLimit, Statements, Words
 from tsaudit.engines.influx import TELEGRAF, InfluxEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
 
 
 _ACCOUNTS: Final = "https://docs.influxdata.com/influxdb/cloud/account-management/limits/"
@@ -56,12 +55,10 @@ class Influxdb2(InfluxEngine):
         "measurement": "in files about all measurements: the measurement to query, if each needs its own statement",
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.influxdb2 import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
     def advice(self) -> type[Advice]:
         from tsaudit.engines.influxdb2.advice import Influxdb2Advice

@@ -16,7 +16,7 @@ import pyarrow as pa
 from influxdb_client.rest import ApiException
 
 from tsaudit.engines import metrics_page, queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.buckets import Ask, BucketList, Dbrp, Gauges, KnownBuckets, read_gauges, shown
@@ -36,19 +36,17 @@ _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[InfluxConnection]:
+def connect(access: Access) -> Iterator[InfluxConnection]:
     """An open connection to the server, whose version is known. Raises ConnectorError."""
-    parts = urlsplit(url)
+    parts = urlsplit(access.url)
     settings = parse_qs(parts.query)
     if parts.scheme not in ("http", "https") or not parts.hostname or settings.keys() - {"org"}:
         raise ConnectorError("the URL is not of the form http://host:8086?org=NAME (`?org=` is optional)")
-    token = password or (unquote(parts.password) if parts.password else "")
-    if username or not re.fullmatch(r"[!-~]+", token):
+    token = access.password or (unquote(parts.password) if parts.password else "")
+    if access.username or not re.fullmatch(r"[!-~]+", token):
         raise ConnectorError("InfluxDB 2 requires an API token: set it as `password`, without `username`")
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    org, timeout_s = settings.get("org", [""])[0], float(options.get("connect_timeout_s", 10.0))
+    org, timeout_s = settings.get("org", [""])[0], access.connect_timeout_s
     connection = InfluxConnection(_Known(Address(server, token, org, timeout_s)))
     try:
         yield connection

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine, ServerLimit, Statements, Words
 from tsaudit.engines.influx import TELEGRAF
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
 
 
 _DOCS: Final = "https://docs.influxdata.com/influxdb3"
@@ -65,12 +64,10 @@ class Influxdb3(Engine):
         "D7": "D6 covers the same",
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.influxdb3 import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
     def advice(self) -> type[Advice]:
         from tsaudit.engines.influxdb3.advice import Influxdb3Advice

@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import metrics_page, queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
 from tsaudit.engines.file_limit import FileLimit
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS, Given
@@ -34,18 +34,14 @@ _ADMIN: Final = "this needs an admin token, see sql/influxdb3/grants.md"
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[InfluxConnection]:
-    """An open connection to the server, which has responded. Raises ConnectorError."""
-    del username  # the token identifies the user
-    parts = urlsplit(url)
+def connect(access: Access) -> Iterator[InfluxConnection]:
+    """An open connection to the server, which has responded. The token identifies the user. Raises ConnectorError."""
+    parts = urlsplit(access.url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
         raise ConnectorError("the URL is not of the form https://host:8181")
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
-    token = password or (unquote(parts.password) if parts.password else "")
-    databases = tuple(options.get("databases", ()))
-    timeout_s = float(options.get("connect_timeout_s", 10.0))
+    token = access.password or (unquote(parts.password) if parts.password else "")
+    databases, timeout_s = access.databases, access.connect_timeout_s
     version = client3.server_version(address, parts.hostname, token, timeout_s)
     connection = InfluxConnection(client3.Flight(address, token), databases, version, address, token)
     if not connection.answers(timeout_s):

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Statements, Words
 from tsaudit.engines.language import Language
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
 
 DOCUMENT_ID: Final = "_id"
 """The field that identifies a document in its collection: always present, always indexed."""
@@ -106,12 +105,10 @@ class Mongodb(Engine):
         "F1": "expiry is set for each collection",
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.mongodb import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
     def names_itself(self, column: str) -> bool:
         return column == DOCUMENT_ID

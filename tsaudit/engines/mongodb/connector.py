@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import pymongo
 from pymongo import errors, uri_parser
 from pymongo.read_preferences import ReadPreference
 
-from tsaudit.engines.connection import ConnectorError, Rows
+from tsaudit.engines.connection import Access, ConnectorError, Rows
 from tsaudit.engines.mongodb.answers import READERS
 from tsaudit.engines.mongodb.commands import Client, Query, Row, Server, in_short
 from tsaudit.model.facts import Given
@@ -21,26 +21,24 @@ _AUTHENTICATION_FAILED: Final = 18
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[MongoConnection]:
+def connect(access: Access) -> Iterator[MongoConnection]:
     """An open connection to the server or cluster, whose version is known. Raises ConnectorError."""
-    if not url.startswith(("mongodb://", "mongodb+srv://")):
+    if not access.url.startswith(("mongodb://", "mongodb+srv://")):
         raise ConnectorError("the URL is not of the form mongodb://host:27017 or mongodb+srv://host")
-    timeout_s = float(options.get("connect_timeout_s", 10.0))
-    login: dict[str, Any] = {"username": username, "password": password} if username else {}
+    timeout_s = access.connect_timeout_s
+    login: dict[str, Any] = {"username": access.username, "password": access.password} if access.username else {}
     try:
-        client = Client(url, timeout_s, login)
+        client = Client(access.url, timeout_s, login)
     except (errors.PyMongoError, ValueError) as error:
         # The driver's message may quote a password that it mistook for a port.
         kind = type(error).__name__
-        seek = " Does the domain name have an SRV record?" if url.startswith("mongodb+srv://") else ""
+        seek = " Does the domain name have an SRV record?" if access.url.startswith("mongodb+srv://") else ""
         raise ConnectorError(
             f"MongoDB's driver does not understand the URL ({kind}); is it mongodb://user:password@host:27017, "
             f"with special characters in user and password percent-encoded?{seek}"
         ) from None
     try:
-        yield MongoConnection(Server(client, _build_info(client.driver, url, timeout_s)))
+        yield MongoConnection(Server(client, _build_info(client.driver, access.url, timeout_s)))
     finally:
         client.driver.close()
 

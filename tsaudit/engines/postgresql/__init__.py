@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Failure, LocalServer, ServerLimit
 from tsaudit.engines.sql import BATCHED, SqlEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
 
 
 _DOCS: Final = "https://www.postgresql.org/docs/current"
@@ -101,12 +100,10 @@ class Postgresql(SqlEngine):
         ),
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.postgresql import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
     def label(self, column: str, data_type: str, label: str) -> str | None:
         kind = data_type.lower()

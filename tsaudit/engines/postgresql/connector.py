@@ -7,7 +7,7 @@ import functools
 import json
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, cast
 
@@ -20,7 +20,7 @@ from psycopg.types.string import TextLoader
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.postgresql.query_plan import scan_estimate
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts import FACTS, Given, Scope
@@ -100,12 +100,10 @@ _Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[PostgresqlConnection]:
+def connect(access: Access) -> Iterator[PostgresqlConnection]:
     """An open connection to the database that the SQLAlchemy URL names. Raises ConnectorError."""
-    address = _address(url, username, password)
-    connect_s = float(options.get("connect_timeout_s", 10.0))
+    address = _address(access.url, access.username, access.password)
+    connect_s = access.connect_timeout_s
     engine = sa.create_engine(
         address,
         poolclass=sa.NullPool,

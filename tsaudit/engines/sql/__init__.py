@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine
 
 if TYPE_CHECKING:
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
     from tsaudit.engines.sql.connector import FileDriver
 
 BATCHED: Final = frozenset({"time_extents", "row_sample", "series_listing", "null_counts"})
@@ -42,13 +41,10 @@ class FileEngine(SqlEngine):
         "F1": "rows stay until they are deleted; the engine has no retention setting",
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.sql import connector
 
-        del username, password  # files have no logins
-        return connector.connect(self, self.driver, url, options)
+        return connector.connect(self, self.driver, access)
 
     def driver(self) -> FileDriver:
         """How its driver opens a file and reads a response."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import missing_driver
 from tsaudit.engines.registry import ENGINES
@@ -54,17 +54,15 @@ class FileDriver:
 
 
 @contextmanager
-def connect(
-    engine: Engine, driver_of: Callable[[], FileDriver], url: str, options: Mapping[str, Any]
-) -> Iterator[SqlConnection]:
+def connect(engine: Engine, driver_of: Callable[[], FileDriver], access: Access) -> Iterator[SqlConnection]:
     """A read-only connection to the file that the SQLAlchemy URL names. Never creates a file. Raises ConnectorError.
 
     `driver_of`: a function that loads the driver, which may not be installed.
     """
-    path = _file(engine, url)
+    path = _file(engine, access.url)
     try:
         driver = driver_of()
-        address, arguments = driver.read_only(path, min(_LOCK_S, options.get("connect_timeout_s", 10.0) / 2))
+        address, arguments = driver.read_only(path, min(_LOCK_S, access.connect_timeout_s / 2))
         alchemy = sa.create_engine(address, connect_args=arguments)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise missing_driver(engine.name, engine.extra) from error

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from datetime import timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine, ServerLimit, Statements, Words
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Connection
+    from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.impact import Impact
     from tsaudit.model.profile import Measurement, Tag
 
@@ -73,12 +72,10 @@ class Timestream(Engine):
         "H5": "the API does not report bytes of a table, and no disk can fill up: storage is billed",
     }
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from tsaudit.engines.timestream import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
     def names_itself(self, column: str) -> bool:
         # The name of the column in single-value records, which is followed by the type.

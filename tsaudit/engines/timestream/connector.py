@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
 from tsaudit.engines.timestream.client import Account, Client
 from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
 from tsaudit.model.facts import Given
@@ -62,11 +62,9 @@ _AT_WORK: Final = pa.record_batch([], names=[])
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[TimestreamConnection]:
+def connect(access: Access) -> Iterator[TimestreamConnection]:
     """A connection to the services of a region, one of which has responded. Raises ConnectorError."""
-    parts = urlsplit(url)
+    parts = urlsplit(access.url)
     settings = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     if parts.scheme != "timestream" or not parts.netloc or parts.path.strip("/") or settings.keys() - _SETTINGS:
         raise ConnectorError(
@@ -75,20 +73,20 @@ def connect(
     for name, value in settings.items():
         if not re.match(r"https?://[^/]", value):
             raise ConnectorError(f"`{name}` in the URL is not an address: it must start with https://")
-    if password:
+    if access.password:
         raise ConnectorError("AWS credentials come from the environment or a profile: do not set `password`")
     both = settings.get("endpoint")
     account = Account(
         parts.netloc,
-        username,
+        access.username,
         settings.get("query_endpoint", both),
         settings.get("write_endpoint", both),
-        float(options.get("connect_timeout_s", 10.0)),
+        access.connect_timeout_s,
     )
     client = Client(account)
     try:
         client.greet()
-        yield TimestreamConnection(client, tuple(options.get("databases", ())))
+        yield TimestreamConnection(client, access.databases)
     finally:
         client.close()
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Connection
+from tsaudit.engines.connection import Access, Connection
 from tsaudit.engines.engine import Words
 from tsaudit.engines.sqlite import Sqlite
 
@@ -28,12 +26,10 @@ class Acmedb(Sqlite):
     sql_folders = (_HERE / "sql", queries.root() / "sqlite")
     not_applicable = {**Sqlite.not_applicable, "F1": "rows stay until somebody deletes them"}
 
-    def connect(
-        self, url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-    ) -> AbstractContextManager[Connection]:
+    def connect(self, access: Access) -> AbstractContextManager[Connection]:
         from acme_tsaudit import connector
 
-        return connector.connect(url, username=username, password=password, options=options)
+        return connector.connect(access)
 
 
 ENGINE = Acmedb()

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 
 
 @contextmanager
-def connect(
-    url: str, *, username: str | None, password: str | None, options: Mapping[str, Any]
-) -> Iterator[AcmeConnection]:
-    path = Path(url.removeprefix("acme:///"))
+def connect(access: Access) -> Iterator[AcmeConnection]:
+    path = Path(access.url.removeprefix("acme:///"))
     if not path.is_file():
         raise ConnectorError(f"there is no ledger {path}")
     connection = AcmeConnection(path)
