@@ -7,8 +7,9 @@ step describes that in a sentence instead of scripting it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import ClassVar, Final
 
 from tsaudit.engines.language import Qualified
@@ -21,6 +22,7 @@ from tsaudit.model.change import (
     MakeTag,
     MergeMeasurements,
     Rename,
+    SetRetention,
     SplitColumn,
     SplitMeasurement,
 )
@@ -90,9 +92,25 @@ class Place:
         """The name if no audited measurement in the same database has it, otherwise the name followed by the lowest
         free number.
         """
-        taken = {m.name for m in self.profile.measurements if m.database == self.database}
-        numbered = (f"{name}_{number}" for number in range(2, len(taken) + 3))
-        return name if name not in taken else next(one for one in numbered if one not in taken)
+        return free(name, {m.name for m in self.profile.measurements if m.database == self.database})
+
+
+def free(name: str, taken: Collection[str], folds_case: bool = False) -> str:
+    """The name or, if it is taken, the name followed by the lowest free number. `folds_case`: whether names that differ
+    only in case are the same.
+    """
+    used = {t.casefold() for t in taken} if folds_case else set(taken)
+
+    def is_free(one: str) -> bool:
+        return (one.casefold() if folds_case else one) not in used
+
+    numbered = (f"{name}_{number}" for number in range(2, len(used) + 3))
+    return name if is_free(name) else next(one for one in numbered if is_free(one))
+
+
+def days_of(change: SetRetention) -> int:
+    """The retention in whole days."""
+    return round(change.keep / timedelta(days=1))
 
 
 def by_source(column: str) -> str:

@@ -21,7 +21,7 @@ from tests.rules.cases import dataset, hosts, table
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql.parts import shown
+from tsaudit.engines.sql.statements import shown
 from tsaudit.model.change import (
     AddIndex,
     Change,

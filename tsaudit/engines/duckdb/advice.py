@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice, is_complete
-from tsaudit.engines.sql.parts import Part, fits, folded
+from tsaudit.engines.sql.statements import Part, fits, folded
 from tsaudit.text import many
 
 

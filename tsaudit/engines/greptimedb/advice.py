@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import UTC, timedelta
+from datetime import UTC
 from functools import cached_property
 from typing import Final
 
 from tsaudit.engines import writers
-from tsaudit.engines.advice import Place
+from tsaudit.engines.advice import Place, days_of
 from tsaudit.engines.greptimedb.tables import (
     ENGINE,
     INDEX_KINDS,
@@ -27,8 +27,7 @@ from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
-from tsaudit.engines.sql.merged_table import types_of
-from tsaudit.engines.sql.parts import Part, create_table, fits, insert, lines_of
+from tsaudit.engines.sql.statements import Part, create_table, fits, insert, lines_of, types_of
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
@@ -290,7 +289,7 @@ class GreptimeAdvice(SqlAdvice):
                     )
                 yield Part(words, (self._set(change.option, change.value),))
             elif isinstance(change, SetRetention):
-                days = _days(change)
+                days = days_of(change)
                 yield Part(
                     f"Set the TTL of {name} to {many(days, 'day')}, if nobody needs rows longer.",
                     (self._set("ttl", f"{days}d"),),
@@ -419,11 +418,7 @@ class GreptimeAdvice(SqlAdvice):
     def own_figures(self) -> Iterator[str]:
         for change in self.changes:
             if isinstance(change, SetRetention):
-                yield f"After 1 day, no row should be older than {many(_days(change), 'day')}."
-
-
-def _days(change: SetRetention) -> int:
-    return round(change.keep / timedelta(days=1))
+                yield f"After 1 day, no row should be older than {many(days_of(change), 'day')}."
 
 
 def _a(word: str) -> str:

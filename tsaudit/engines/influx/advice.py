@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.engines.advice import WRITTEN, Advice, Place
+from tsaudit.engines.advice import WRITTEN, Advice, Place, days_of
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
 from tsaudit.engines.writers.opentelemetry import Group, Signal
@@ -133,7 +133,7 @@ class InfluxAdvice(Advice):
         words, text, language = self.limited(change)
         if not self.limits_stored:
             return Step(StepKind.SCHEMA, f"{words}.", text, language)
-        age = many(round(change.keep / timedelta(days=1)), "day")
+        age = many(days_of(change), "day")
         return Step(
             StepKind.SCHEMA,
             f"{words}. First decide how long the data is needed: older data is deleted at once. Write what you need "

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import shlex
-from datetime import timedelta
 from typing import Final
 
-from tsaudit.engines.advice import by_source, by_time
+from tsaudit.engines.advice import by_source, by_time, days_of
 from tsaudit.engines.influx.advice import InfluxAdvice, Query
 from tsaudit.engines.writers import Terms
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
@@ -81,10 +80,10 @@ class Influxdb3Advice(InfluxAdvice):
         return self.place.profile.edition != "Core"
 
     def _new_database(self, change: SetRetention) -> str:
-        return f"{self.place.database}_{round(change.keep / timedelta(days=1))}d"
+        return f"{self.place.database}_{days_of(change)}d"
 
     def limited(self, change: SetRetention) -> tuple[str, str, str]:
-        days, name, edition = round(change.keep / timedelta(days=1)), self.place.database, self.place.profile.edition
+        days, name, edition = days_of(change), self.place.database, self.place.profile.edition
         if not self.limits_stored:
             words = "Core sets a retention period only when a database is created: create another one"
             new = shlex.quote(self._new_database(change))

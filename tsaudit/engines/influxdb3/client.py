@@ -10,7 +10,7 @@ import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final
 
 import pyarrow as pa
 import urllib3
@@ -76,26 +76,6 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
     return f"{product} {version}".strip()
 
 
-class Transport(Protocol):
-    """A way to send statements to the server."""
-
-    def run(
-        self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
-    ) -> Iterator[pa.RecordBatch]:
-        """The response as it arrives, with the named columns. Raises FactError unless it is complete."""
-        ...
-
-    def again(self) -> Transport:
-        """Another transport of the same kind, for another thread."""
-        ...
-
-    def abort(self) -> None:
-        """Abort the current statement, from any thread."""
-        ...
-
-    def close(self) -> None: ...
-
-
 class Flight:
     """Arrow Flight: batches arrive as the server creates them, and separate processes read them; see
     `flight_process`.
@@ -113,6 +93,7 @@ class Flight:
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
     ) -> Iterator[pa.RecordBatch]:
+        """The response as it arrives, with the named columns. Raises FactError unless it is complete."""
         del rows, columns  # Flight does not report bytes, and sends a schema
         left = max(deadline - time.monotonic(), 0.001)
         reader = self._reader()
@@ -182,9 +163,11 @@ class Flight:
         return FactError(Reason.FAILED, str(error))
 
     def again(self) -> Flight:
+        """Another transport of the same kind, for another thread."""
         return Flight(self._address, self._token)
 
     def abort(self) -> None:
+        """Abort the current statement, from any thread."""
         self._aborted = True
         for reader in tuple(self._running):
             reader.kill()
@@ -220,6 +203,7 @@ class Http:
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
     ) -> Iterator[pa.RecordBatch]:
+        """The response as it arrives, with the named columns. Raises FactError unless it is complete."""
         left = max(deadline - time.monotonic(), 0.001)
         response = None
         try:
@@ -258,6 +242,10 @@ class Http:
 
     def close(self) -> None:
         self._pool.clear()
+
+
+Transport = Flight | Http
+"""A way to send statements to the server."""
 
 
 def _http_error(response: urllib3.BaseHTTPResponse) -> FactError:

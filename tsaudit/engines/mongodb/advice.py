@@ -16,6 +16,7 @@ from tsaudit.engines.mongodb.collections import (
     MakeTimeSeries,
     UseAsId,
     Validate,
+    is_series,
 )
 from tsaudit.engines.mongodb.mongosh import (
     Blank,
@@ -440,8 +441,3 @@ class MongoAdvice(Advice):
 def _lines(commands: Sequence[str]) -> str:
     """The commands, each starting on a new line."""
     return "\n".join(f"{wrapped(command)};" for command in dict.fromkeys(commands))
-
-
-def is_series(measurement: Measurement) -> bool:
-    """Whether it is a time series collection."""
-    return (measurement.options or {}).get("type") == "timeseries"

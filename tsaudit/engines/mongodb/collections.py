@@ -79,6 +79,11 @@ class LongerSpan(Change):
         return {("option", "granularity"): self.granularity}
 
 
+def is_series(measurement: Measurement) -> bool:
+    """Whether it is a time series collection; False also if its options are not known."""
+    return (measurement.options or {}).get("type") == "timeseries"
+
+
 _ROOM_BYTES: Final = 1_000_000
 """Minimum file size in bytes: smaller files may be mostly unused space, allocated in advance or left by moved
 documents.

@@ -23,6 +23,7 @@ from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.mongodb.answers import LARGEST_SHARE
 from tsaudit.engines.mongodb.arrays import DatedArray, growth
+from tsaudit.engines.mongodb.collections import is_series
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -115,7 +116,7 @@ class MongodbMeasuring(Measuring):
                 f"{many(len(members), 'collection')} named {family}, of which this is the first, are not measured: "
                 f"{most} others represent them; raise budget.max_family"
             )
-            of_series = any((draft.measurement.options or {}).get("type") == "timeseries" for draft in members)
+            of_series = any(is_series(draft.measurement) for draft in members)
             for fact in sorted(queried & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
                 self.runner.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
 
@@ -130,7 +131,7 @@ class MongodbMeasuring(Measuring):
 def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
     """Read the documents and analyze them."""
     options = draft.measurement.options or {}
-    of_series = options.get("type") == "timeseries"
+    of_series = is_series(draft.measurement)
     if of_series:
         draft = draft.with_time(TimeColumn(options["timeseries.timeField"], TimeKind.ZONED))
         draft = _with_buckets(runner, draft)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_integer, is_text
-from tsaudit.engines.advice import Place
+from tsaudit.engines.advice import Place, days_of, free
 from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
-from tsaudit.engines.sql.parts import Part, folded
+from tsaudit.engines.sql.statements import Part, folded
 from tsaudit.model.change import AddIndex, AddPartitions, ChangeType, LeaveOut, SetRetention
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import DEFAULT_PARTITION, Index
@@ -119,11 +118,8 @@ class PostgresqlAdvice(SqlAdvice):
 
         def named(of: str) -> str:
             # PostgreSQL cuts off longer names, which could then be the same.
-            wanted = f"{of[:40]}_{'_'.join(columns)[:16]}_idx"
-            numbered = (f"{wanted}_{number}" for number in range(2, len(taken) + 3))
-            taken.add(
-                found := self.free_name(wanted if wanted not in taken else next(n for n in numbered if n not in taken))
-            )
+            found = self.free_name(free(f"{of[:40]}_{'_'.join(columns)[:16]}_idx", taken))
+            taken.add(found)
             return found
 
         whole = named(self.table_name)
@@ -188,7 +184,7 @@ class PostgresqlAdvice(SqlAdvice):
                 yield self._partitions(change)
             if isinstance(change, SetRetention) and change.policy:
                 text = quote_text("postgresql", self.place.table())
-                days, counts = _days(change), is_integer(self.place.here.time_type or "")
+                days, counts = days_of(change), is_integer(self.place.here.time_type or "")
                 age = f"BIGINT '{days * _A_DAY_S}'" if counts else f"INTERVAL '{days} days'"
                 needed = " Set set_integer_now_func first; the age here is in seconds." if counts else ""
                 yield Part(
@@ -214,7 +210,7 @@ class PostgresqlAdvice(SqlAdvice):
         for change in self.changes:
             if not isinstance(change, SetRetention) or change.policy:
                 continue
-            name, days = self.place.here.name, many(_days(change), "day")
+            name, days = self.place.here.name, many(days_of(change), "day")
             loses = f"all rows older than {days}"
             if self.place.here.partitioning is not None:
                 words = (
@@ -225,7 +221,7 @@ class PostgresqlAdvice(SqlAdvice):
                 yield Part(
                     f"Delete the rows of {name} that are older than {days}, if nobody needs them longer. A table "
                     "partitioned by time (PARTITION BY RANGE) drops them with their partition instead.",
-                    (self._delete(_days(change)),),
+                    (self._delete(days_of(change)),),
                     locks="writers of the same rows",
                     cost="rewrites the deleted rows",
                     loses=loses,
@@ -236,7 +232,7 @@ class PostgresqlAdvice(SqlAdvice):
             if isinstance(change, AddPartitions):
                 yield "The next audit should find a later end. Make a job that does this on its own."
             if isinstance(change, SetRetention):
-                yield f"After 1 day, no row should be older than {many(_days(change), 'day')}."
+                yield f"After 1 day, no row should be older than {many(days_of(change), 'day')}."
 
     def _delete(self, days: int) -> str:
         """A statement that deletes rows that are too old, with a condition that fits the type of the time column."""
@@ -246,10 +242,6 @@ class PostgresqlAdvice(SqlAdvice):
             limit = f"extract(EPOCH FROM {limit}) /* * 1000 for milliseconds */"
         value = f"CAST({time} AS TIMESTAMPTZ)" if is_text(kind) else time
         return f"DELETE FROM {self.place.table()} WHERE {value} < {limit};"  # noqa: S608 -- shown, never run
-
-
-def _days(change: SetRetention) -> int:
-    return round(change.keep / timedelta(days=1))
 
 
 _QUERY: Final = """\

@@ -10,13 +10,13 @@ from typing import ClassVar, Final
 
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.engines import writers
-from tsaudit.engines.advice import WRITTEN, Advice
+from tsaudit.engines.advice import WRITTEN, Advice, free
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries, query
-from tsaudit.engines.sql.merged_table import MergedTable, free, merged_table, types_of
-from tsaudit.engines.sql.parts import (
+from tsaudit.engines.sql.statements import (
     MOST_OF_PLAN,
+    MergedTable,
     Part,
     create_table,
     enumerated,
@@ -25,6 +25,8 @@ from tsaudit.engines.sql.parts import (
     insert,
     joined,
     lines_of,
+    merged_table,
+    types_of,
 )
 from tsaudit.model.change import (
     AddIndex,

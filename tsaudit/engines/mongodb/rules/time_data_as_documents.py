@@ -9,7 +9,7 @@ from tsaudit import costs
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.collections import MakeTimeSeries, is_more_than_room, left_by_compression
+from tsaudit.engines.mongodb.collections import MakeTimeSeries, is_more_than_room, is_series, left_by_compression
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, Measurement
@@ -72,7 +72,7 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
 
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     rows, options = measurement.rows, measurement.options
-    if measurement.time_column is None or rows is None or options is None or options.get("type") == "timeseries":
+    if measurement.time_column is None or rows is None or options is None or is_series(measurement):
         return
     read = measurement.documents.read if measurement.documents else 0
     if read < ENOUGH or _has_to_be_unique(measurement) or _are_events(measurement):

@@ -11,7 +11,7 @@ from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.collections import Validate
+from tsaudit.engines.mongodb.collections import Validate, is_series
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
@@ -62,7 +62,7 @@ def undeclared_document_schema(case: Case) -> Iterator[Finding]:
 
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     options, documents = measurement.options, measurement.documents
-    if options is None or documents is None or options.get("type") == "timeseries" or _is_validated(options):
+    if options is None or documents is None or is_series(measurement) or _is_validated(options):
         return
     if documents.read < ENOUGH:
         return
