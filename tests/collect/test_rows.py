@@ -24,7 +24,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.read_rows import epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
-from tsaudit.engines.influx.measuring import _joined, _scaled
+from tsaudit.engines.influx.measuring import InfluxMeasuring, _joined
 from tsaudit.model.facts import Given
 from tsaudit.model.profile import Count, How, Reason, Window
 
@@ -147,7 +147,7 @@ def _scaled_up(
     known = a_count(series, how, standard_error=series_error)
     draft = Draft(replace(a_measurement("m"), series=known), is_indexed=True, sampled_series=read)
     runner: Any = SimpleNamespace(window=Window(NOW - timedelta(days=1), NOW), source=lambda *_: a_source())
-    found = _scaled(runner, draft, counts, "row_count")
+    found = InfluxMeasuring(runner)._scaled(draft, counts, "row_count")
     assert found is not None
     return found
 

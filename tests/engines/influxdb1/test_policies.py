@@ -20,7 +20,7 @@ from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
-from tsaudit.engines.influx.measuring import with_own_series
+from tsaudit.engines.influx.measuring import InfluxMeasuring
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.engines.opening import open_connection
@@ -125,7 +125,7 @@ def test_sum_over_a_policy_has_no_error_where_one_of_a_part_is_not_known() -> No
             Draft(replace(a_measurement(name, database="shop/raw"), series=count))
             for name, count in zip("ab", counts, strict=True)
         ]
-        (raw,) = with_own_series(runner, [Database("shop/raw", policy_of="shop")], drafts)
+        (raw,) = InfluxMeasuring(runner).with_own_series([Database("shop/raw", policy_of="shop")], drafts)
         assert raw.series is not None
         assert (raw.series.value, raw.series.source.how, raw.series.standard_error) == (10, how, error)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
@@ -69,9 +68,14 @@ class InfluxMeasuring(Measuring):
     # have the same time.
     deciding = frozenset({"series_listing", "retention", "row_slice"})
 
+    def __init__(self, runner: QueryRunner) -> None:
+        super().__init__(runner)
+        self._is_at_rest = False
+        """Whether no measurement has rows within the window, because the writers stopped before it."""
+
     def databases(self, wanted: Sequence[str], listed: Set[str] | None, queried: Set[str]) -> dict[str, Audited]:
         if "policies" in queried:
-            return _to_audit(self.runner, wanted, listed)
+            return self._to_audit(wanted, listed)
         return super().databases(wanted, listed, queried)
 
     def listed(self, database: str, name: str) -> Draft:
@@ -99,120 +103,246 @@ class InfluxMeasuring(Measuring):
         return drafts
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
-        runner, queried, series = self.runner, context.queried, context.database_series
+        queried, series = context.queried, context.database_series
         if "series_listing" in queried:
 
             def list_all(drafts: Sequence[Draft]) -> None:
                 prefetch_database_listing(
-                    runner, drafts, functools.partial(listing_of, runner), series, context.unlisted_series
+                    self.runner, drafts, functools.partial(listing_of, self.runner), series, context.unlisted_series
                 )
 
             yield MeasuringStep("series_listing", self.listing(context), list_all)
         if queried & {"row_sample", "row_count"}:
             yield MeasuringStep(
                 "row_sample",
-                lambda draft: read_points(runner, draft, series.get(draft.database)),
-                lambda drafts: prefetch_points(runner, drafts, series),
+                lambda draft: self.with_rows(draft, series.get(draft.database)),
+                lambda drafts: self._prefetch_points(drafts, series),
             )
-            at_rest = AtRest(runner, series)
-            yield MeasuringStep("row_sample", at_rest.read, at_rest.look)
+            yield MeasuringStep(
+                "row_sample",
+                lambda draft: self._with_rows_at_rest(draft, series.get(draft.database)),
+                self._look_whether_at_rest,
+            )
         if "row_count" in queried:
             yield MeasuringStep(
                 "row_count",
-                lambda draft: count_points(runner, draft, series.get(draft.database)),
-                lambda drafts: prefetch_point_counts(runner, drafts, series),
+                lambda draft: self._count_points(draft, series.get(draft.database)),
+                lambda drafts: self._prefetch_point_counts(drafts, series),
             )
         if "row_sample" in queried:
-            yield MeasuringStep("row_sample", functools.partial(describe_fields, runner))
+            yield MeasuringStep("row_sample", functools.partial(describe_fields, self.runner))
         if "row_slice" in queried:
-            yield MeasuringStep("row_slice", functools.partial(read_slice, runner))
-
-    def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
-        return with_own_series(self.runner, databases, drafts)
-
-    def with_rows(self, draft: Draft, database_series: int | None) -> Draft:
-        return read_points(self.runner, draft, database_series)
+            yield MeasuringStep("row_slice", functools.partial(read_slice, self.runner))
 
     def row_slice(self, draft: Draft, gone: Collection[str]) -> RowSlice | None:
         return slice_of(self.runner, draft, gone)
 
-
-def read_points(runner: QueryRunner, draft: Draft, database_series: int | None) -> Draft:
-    """Read the newest rows, of a few series if there are many. `database_series`: see `_series_to_read`."""
-    series = _series_to_read(draft, database_series)
-    if impossible := _cannot_read(draft, series):
-        reason = runner.why(("series_listing", "retention"), draft.database, draft.name)
-        runner.gap("row_sample", reason, impossible, draft.database, draft.name)
+    def with_rows(self, draft: Draft, database_series: int | None) -> Draft:
+        """Read the newest rows, of a few series if there are many. `database_series`: see `_series_to_read`."""
+        series = _series_to_read(draft, database_series)
+        if impossible := _cannot_read(draft, series):
+            reason = self.runner.why(("series_listing", "retention"), draft.database, draft.name)
+            self.runner.gap("row_sample", reason, impossible, draft.database, draft.name)
+            return draft
+        read, draft = self._read_newest(draft, series or ())
+        if read and draft.sample is None:
+            draft = self._read_ahead(draft, series or ())
         return draft
-    read, draft = _read_newest(runner, draft, series or ())
-    if read and draft.sample is None:
-        draft = _read_ahead(runner, draft, series or ())
-    return draft
 
+    def _look_whether_at_rest(self, drafts: Sequence[Draft]) -> None:
+        """`drafts`: all measurements, after their rows were read."""
+        self._is_at_rest = all(draft.sample is None for draft in drafts)
 
-class AtRest:
-    """Decides what to read if no measurement has rows within the window, because the writers stopped before it."""
-
-    def __init__(self, runner: QueryRunner, database_series: Mapping[str, int]) -> None:
-        self._runner = runner
-        self._series = database_series
-        self._is_all = False
-
-    def look(self, drafts: Sequence[Draft]) -> None:
-        """Find out whether no measurement has rows within the window. `drafts`: all measurements, after their rows were
-        read.
-        """
-        self._is_all = all(draft.sample is None for draft in drafts)
-
-    def read(self, draft: Draft) -> Draft:
+    def _with_rows_at_rest(self, draft: Draft, database_series: int | None) -> Draft:
         """The draft with its newest rows from a window of their own, if no measurement is written anymore."""
         if draft.sample is not None or "row_sample" not in draft.measurement.statements:
             return draft
-        series = _series_to_read(draft, self._series.get(draft.database))
-        found = _read_before(self._runner, draft, series or ()) if self._is_all and not _was_written(draft) else draft
+        series = _series_to_read(draft, database_series)
+        found = self._read_before(draft, series or ()) if self._is_at_rest and not _was_written(draft) else draft
         if found.sample is None and series:
             detail = f"none of {len(series)} series chosen from the listing has rows within the window"
-            self._runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
+            self.runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
         return found
 
+    def _count_points(self, draft: Draft, database_series: int | None) -> Draft:
+        """Count the rows within the window, unless all of them were read. `database_series`: see `_series_to_read`."""
+        if "row_sample" not in draft.measurement.statements:
+            reason = self.runner.why(("row_sample",), draft.database, draft.name)
+            behind = self.runner.gap_in("row_sample", draft.database, draft.name)
+            detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
+            self.runner.gap("row_count", reason, detail, draft.database, draft.name)
+            return draft
+        if draft.is_read_whole:
+            return _with_rows(draft, self._scaled(draft, _per_series(draft), "row_sample"))
+        batches: list[pa.RecordBatch] = []
+        given = self._count_of(draft, _series_to_read(draft, database_series) or ())
+        answer = self.runner.first_answered("row_count", shorter(given), keeping(batches))
+        if answer is None:
+            return draft
+        counts = [count for batch in batches for count in batch.column(0).to_pylist()]
+        rows = self._scaled(draft, counts, "row_count")
+        if rows and answer.failed:
+            rows = scaled_up(self.runner, draft, "row_count", answer, rows)
+        return _with_rows(draft, rows).sent("row_count", answer.statement)
 
-def count_points(runner: QueryRunner, draft: Draft, database_series: int | None) -> Draft:
-    """Count the rows within the window, unless all of them were read. `database_series`: see `_series_to_read`."""
-    if "row_sample" not in draft.measurement.statements:
-        reason = runner.why(("row_sample",), draft.database, draft.name)
-        behind = runner.gap_in("row_sample", draft.database, draft.name)
-        detail = "the rows could not be sampled" + (f": {behind.detail}" if behind else "")
-        runner.gap("row_count", reason, detail, draft.database, draft.name)
-        return draft
-    if draft.is_read_whole:
-        return _with_rows(draft, _scaled(runner, draft, _per_series(draft), "row_sample"))
-    batches: list[pa.RecordBatch] = []
-    given = _count_of(runner, draft, _series_to_read(draft, database_series) or ())
-    answer = runner.first_answered("row_count", shorter(given), keeping(batches))
-    if answer is None:
-        return draft
-    counts = [count for batch in batches for count in batch.column(0).to_pylist()]
-    rows = _scaled(runner, draft, counts, "row_count")
-    if rows and answer.failed:
-        rows = scaled_up(runner, draft, "row_count", answer, rows)
-    return _with_rows(draft, rows).sent("row_count", answer.statement)
+    def _prefetch_points(self, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+        """Read the newest rows of measurements with few series, several measurements per statement."""
+        few = _of_all_series(drafts, database_series)
+        prefetch_rows(self.runner, "row_sample", few, lambda draft: self._newest_of(draft, ()), self.runner.rows_each)
+
+    def _prefetch_point_counts(self, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
+        """Count the rows of measurements with few series, several measurements per statement."""
+        few = _of_all_series(drafts, database_series)
+        uncounted = [draft for draft in few if "row_sample" in draft.measurement.statements and not draft.is_read_whole]
+        prefetch_rows(self.runner, "row_count", uncounted, lambda draft: self._count_of(draft, ()), ALL_SERIES_UP_TO)
+
+    def _read_newest(self, draft: Draft, series: Series) -> tuple[bool, Draft]:
+        """Whether there was a response, and the draft with its rows."""
+        import pyarrow as pa
+        import pyarrow.compute as pc
+
+        batches: list[pa.RecordBatch] = []
+        answer = self.runner.first_answered("row_sample", fewer(self._newest_of(draft, series)), keeping(batches))
+        draft = replace(draft, sampled_series=len(series))
+        if answer is None:
+            return False, draft
+        draft = replace(draft, sample_limit=answer.given.limit)
+        draft = draft.sent("row_sample", answer.statement)
+        if not batches:
+            return True, draft
+        names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
+        sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
+        times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
+        ends = pc.min_max(times).as_py()
+        known = replace(draft.measurement, first_time=ends["min"], last_time=ends["max"])
+        return True, replace(draft, measurement=known, sample=ReadRows(sample))
+
+    def _read_ahead(self, draft: Draft, series: Series) -> Draft:
+        """The draft with rows that are in the future, such as those of a forecast, from a window of their own;
+        unchanged if there are none. For an audit of a past day, they may not have existed then.
+        """
+        now, end = utc_now(), self.runner.window.end
+        if now - end > SAME_DAY:
+            return draft
+        ahead = replace(draft.measurement, own_window=Window(max(now, end), LATEST))
+        _, found = self._read_newest(replace(draft, measurement=ahead), series)
+        if found.measurement.last_time is None or found.sample is None:
+            return draft
+        window = Window(max(now, end), found.measurement.last_time + timedelta(seconds=1))
+        return replace(found, measurement=replace(found.measurement, own_window=window))
+
+    def _read_before(self, draft: Draft, series: Series) -> Draft:
+        """The draft with its newest rows from before the window, from a period as long as the window; unchanged if
+        there are none.
+        """
+        whole = replace(draft.measurement, own_window=Window(EARLIEST, self.runner.window.start))
+        _, found = self._read_newest(replace(draft, measurement=whole), series)
+        first, last = found.measurement.first_time, found.measurement.last_time
+        if first is None or last is None or found.sample is None:
+            return draft
+        window = Window(last - self.runner.target.window, last + timedelta(seconds=1))
+        if first < window.start:
+            _, found = self._read_newest(replace(draft, measurement=replace(whole, own_window=window)), series)
+        return replace(found, measurement=replace(found.measurement, own_window=window))
+
+    def _newest_of(self, draft: Draft, series: Series) -> OfRowSample:
+        """The parameters for reading the newest rows."""
+        return replace(sampled(draft, self.runner.window, [], self.runner.rows_each), series=series)
+
+    def _count_of(self, draft: Draft, series: Series) -> OfRowCount:
+        """The parameters for counting the rows."""
+        return OfRowCount(**draft.about(self.runner.window), series=series)
+
+    def _scaled(self, draft: Draft, counts: list[int], fact: str) -> Count | None:
+        """The number of rows of all series, scaled up from the sampled ones. None if that is not possible."""
+        read = draft.sampled_series
+        own = draft.measurement.own_window or self.runner.window
+        window = f"from {span(own.start, own.end)}"
+        if fact == "row_count":
+            window += ", counting the values of each series' fullest field"
+        if not read:
+            return Count(sum(counts), self.runner.source(fact, How.EXACT, f"rows {window}"))
+        series = draft.measurement.series
+        if series is None:
+            detail = "rows cannot be scaled up from a few series: the number of all series is not known"
+            self.runner.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+            return None
+        of_all, of_what = series, "series"
+        if draft.read_by:
+            of_all, of_what = _values_listed(draft) or series, f"values of tag {draft.read_by}"
+        mean = sum(counts) / read
+        text = f"scaled up from {read} {of_what}, an even sample of {of_all.value:,}; rows {window}"
+        source = self.runner.source(fact, How.ESTIMATE, text)
+        if of_all.is_lower_bound:
+            source = self.runner.source(fact, How.SAMPLED, f"{AT_LEAST}; {text}")
+        return Count(round(mean * of_all.value), source, _scaled_error(series, counts, read))
+
+    def _to_audit(self, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
+        """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
+
+        `listed`: the databases that the server lists; None if they are not known.
+        """
+        found: dict[str, Audited] = {}
+        divided: dict[str, list[Audited]] = {}
+        for name in wanted:
+            whole = _database_in(name, listed)
+            if whole is None:
+                found[name] = Audited(name)
+                continue
+            if whole not in divided:
+                divided[whole] = self._policies(whole)
+            policy = name.removeprefix(whole).removeprefix(POLICY_SEPARATOR)
+            chosen = [part for part in divided[whole] if not policy or part.unknown or part.policy == policy]
+            found |= {part.name: part for part in chosen or [self._missing(name, divided[whole])]}
+        return dict(sorted(found.items()))
+
+    def _policies(self, database: str) -> list[Audited]:
+        rows = rows_of(self.runner, "policies", OfDatabase(database=database))
+        if rows is None:
+            return [Audited(database, unknown=self.runner.gaps[-1])]
+        several = len(rows) > 1
+        return [Audited(row["database"], row["policy"], row["policy_of"], several) for row in rows]
+
+    def _missing(self, name: str, parts: Sequence[Audited]) -> Audited:
+        """A configured retention policy that contains no data. Adds a gap."""
+        holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
+        detail = f"no retention policy of this name contains data; available: {holding}"
+        self.runner.gap("policies", Reason.FAILED, detail, name)
+        return Audited(name, unknown=self.runner.gaps[-1])
+
+    def with_own_series(self, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
+        """The databases. If several policies contain data, each has its own series count; otherwise a database is
+        returned unchanged.
+        """
+        divided = {database.policy_of for database in databases} - {""}
+        left_out = {gap.database for gap in self.runner.gaps if gap.fact == "measurements" and gap.measurement is None}
+        for database in databases:
+            is_known = database.name not in left_out
+            if database.policy_of:
+                yield replace(database, series=self._summed(database, drafts) if is_known else None)
+            elif database.name in divided:
+                scope = "all retention policies together; a series in several of them counts once"
+                whole = database.series and replace(
+                    database.series, source=replace(database.series.source, scope=scope)
+                )
+                own = self._summed(database, drafts) if is_known else None
+                yield replace(database, series=whole, own_series=own)
+            else:
+                yield database
+
+    def _summed(self, database: Database, drafts: Sequence[Draft]) -> Count | None:
+        """The sum over the measurements; None if the number for one of them is not known."""
+        inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
+        known = [count for count in inside if count is not None and not count.is_lower_bound]
+        if len(known) < len(inside):
+            return None
+        how, error = how_summed(known)
+        source = self.runner.source("series_listing", how, "the sum over the measurements")
+        return Count(sum(count.value for count in known), source, error)
 
 
 def _with_rows(draft: Draft, rows: Count | None) -> Draft:
     return replace(draft, measurement=replace(draft.measurement, rows=rows))
-
-
-def prefetch_points(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
-    """Read the newest rows of measurements with few series, several measurements per statement."""
-    few = _of_all_series(drafts, database_series)
-    prefetch_rows(runner, "row_sample", few, lambda draft: _newest_of(runner, draft, ()), runner.rows_each)
-
-
-def prefetch_point_counts(runner: QueryRunner, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
-    """Count the rows of measurements with few series, several measurements per statement."""
-    few = _of_all_series(drafts, database_series)
-    uncounted = [draft for draft in few if "row_sample" in draft.measurement.statements and not draft.is_read_whole]
-    prefetch_rows(runner, "row_count", uncounted, lambda draft: _count_of(runner, draft, ()), ALL_SERIES_UP_TO)
 
 
 def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:
@@ -262,74 +392,12 @@ def _values_listed(draft: Draft) -> Count | None:
     return tag.values if tag else None
 
 
-def _read_newest(runner: QueryRunner, draft: Draft, series: Series) -> tuple[bool, Draft]:
-    """Whether there was a response, and the draft with its rows."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
-    batches: list[pa.RecordBatch] = []
-    answer = runner.first_answered("row_sample", fewer(_newest_of(runner, draft, series)), keeping(batches))
-    draft = replace(draft, sampled_series=len(series))
-    if answer is None:
-        return False, draft
-    draft = replace(draft, sample_limit=answer.given.limit)
-    draft = draft.sent("row_sample", answer.statement)
-    if not batches:
-        return True, draft
-    names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
-    sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
-    times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
-    ends = pc.min_max(times).as_py()
-    known = replace(draft.measurement, first_time=ends["min"], last_time=ends["max"])
-    return True, replace(draft, measurement=known, sample=ReadRows(sample))
-
-
-def _read_ahead(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
-    """The draft with rows that are in the future, such as those of a forecast, from a window of their own; unchanged if
-    there are none. For an audit of a past day, they may not have existed then.
-    """
-    now, end = utc_now(), runner.window.end
-    if now - end > SAME_DAY:
-        return draft
-    ahead = replace(draft.measurement, own_window=Window(max(now, end), LATEST))
-    _, found = _read_newest(runner, replace(draft, measurement=ahead), series)
-    if found.measurement.last_time is None or found.sample is None:
-        return draft
-    window = Window(max(now, end), found.measurement.last_time + timedelta(seconds=1))
-    return replace(found, measurement=replace(found.measurement, own_window=window))
-
-
 def _was_written(draft: Draft) -> bool:
     """Whether the previous audit saw rows in its window. If all measurements have stopped since then, a wrong clock may
     be the cause.
     """
     before = draft.previous
     return before is not None and before.own_window is None and before.rows is not None and before.rows.value > 0
-
-
-def _read_before(runner: QueryRunner, draft: Draft, series: Series) -> Draft:
-    """The draft with its newest rows from before the window, from a period as long as the window; unchanged if there
-    are none.
-    """
-    whole = replace(draft.measurement, own_window=Window(EARLIEST, runner.window.start))
-    _, found = _read_newest(runner, replace(draft, measurement=whole), series)
-    first, last = found.measurement.first_time, found.measurement.last_time
-    if first is None or last is None or found.sample is None:
-        return draft
-    window = Window(last - runner.target.window, last + timedelta(seconds=1))
-    if first < window.start:
-        _, found = _read_newest(runner, replace(draft, measurement=replace(whole, own_window=window)), series)
-    return replace(found, measurement=replace(found.measurement, own_window=window))
-
-
-def _newest_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowSample:
-    """The parameters for reading the newest rows."""
-    return replace(sampled(draft, runner.window, [], runner.rows_each), series=series)
-
-
-def _count_of(runner: QueryRunner, draft: Draft, series: Series) -> OfRowCount:
-    """The parameters for counting the rows."""
-    return OfRowCount(**draft.about(runner.window), series=series)
 
 
 def _joined(tables: list[pa.Table]) -> pa.Table:
@@ -351,31 +419,6 @@ def _per_series(draft: Draft) -> list[int]:
     return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
 
 
-def _scaled(runner: QueryRunner, draft: Draft, counts: list[int], fact: str) -> Count | None:
-    """The number of rows of all series, scaled up from the sampled ones. None if that is not possible."""
-    read = draft.sampled_series
-    own = draft.measurement.own_window or runner.window
-    window = f"from {span(own.start, own.end)}"
-    if fact == "row_count":
-        window += ", counting the values of each series' fullest field"
-    if not read:
-        return Count(sum(counts), runner.source(fact, How.EXACT, f"rows {window}"))
-    series = draft.measurement.series
-    if series is None:
-        detail = "rows cannot be scaled up from a few series: the number of all series is not known"
-        runner.gap("row_count", Reason.OVER_BUDGET, detail, draft.database, draft.name)
-        return None
-    of_all, of_what = series, "series"
-    if draft.read_by:
-        of_all, of_what = _values_listed(draft) or series, f"values of tag {draft.read_by}"
-    mean = sum(counts) / read
-    text = f"scaled up from {read} {of_what}, an even sample of {of_all.value:,}; rows {window}"
-    source = runner.source(fact, How.ESTIMATE, text)
-    if of_all.is_lower_bound:
-        source = runner.source(fact, How.SAMPLED, f"{AT_LEAST}; {text}")
-    return Count(round(mean * of_all.value), source, _scaled_error(series, counts, read))
-
-
 def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
     """The standard error of rows scaled up from `read` series to all of them; None if it is not known.
 
@@ -391,80 +434,12 @@ def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
     return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
 
 
-def _to_audit(runner: QueryRunner, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
-    """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
-
-    `listed`: the databases that the server lists; None if they are not known.
-    """
-    found: dict[str, Audited] = {}
-    divided: dict[str, list[Audited]] = {}
-    for name in wanted:
-        whole = _database_in(name, listed)
-        if whole is None:
-            found[name] = Audited(name)
-            continue
-        if whole not in divided:
-            divided[whole] = _policies(runner, whole)
-        policy = name.removeprefix(whole).removeprefix(POLICY_SEPARATOR)
-        chosen = [part for part in divided[whole] if not policy or part.unknown or part.policy == policy]
-        found |= {part.name: part for part in chosen or [_missing(runner, name, divided[whole])]}
-    return dict(sorted(found.items()))
-
-
 def _database_in(name: str, listed: Set[str] | None) -> str | None:
     """The database of a configured name, which may include a policy; None if the server does not list it."""
     if listed is None:
         return name.partition(POLICY_SEPARATOR)[0]
     ends = [i for i, letter in enumerate(name) if letter == POLICY_SEPARATOR]
     return next((name[:end] for end in [len(name), *reversed(ends)] if name[:end] in listed), None)
-
-
-def _policies(runner: QueryRunner, database: str) -> list[Audited]:
-    rows = rows_of(runner, "policies", OfDatabase(database=database))
-    if rows is None:
-        return [Audited(database, unknown=runner.gaps[-1])]
-    several = len(rows) > 1
-    return [Audited(row["database"], row["policy"], row["policy_of"], several) for row in rows]
-
-
-def _missing(runner: QueryRunner, name: str, parts: Sequence[Audited]) -> Audited:
-    """A configured retention policy that contains no data. Adds a gap."""
-    holding = ", ".join(f"{part.name} ({part.policy})" for part in parts if part.policy)
-    detail = f"no retention policy of this name contains data; available: {holding}"
-    runner.gap("policies", Reason.FAILED, detail, name)
-    return Audited(name, unknown=runner.gaps[-1])
-
-
-def with_own_series(runner: QueryRunner, databases: Sequence[Database], drafts: Sequence[Draft]) -> Iterator[Database]:
-    """The databases. If several policies contain data, each has its own series count; otherwise a database is returned
-    unchanged.
-    """
-    divided = {database.policy_of for database in databases} - {""}
-    left_out = {gap.database for gap in runner.gaps if gap.fact == "measurements" and gap.measurement is None}
-    for database in databases:
-        is_known = database.name not in left_out
-        if database.policy_of:
-            yield dataclasses.replace(database, series=_summed(runner, database, drafts) if is_known else None)
-        elif database.name in divided:
-            scope = "all retention policies together; a series in several of them counts once"
-            whole = database.series and dataclasses.replace(
-                database.series, source=dataclasses.replace(database.series.source, scope=scope)
-            )
-            own = _summed(runner, database, drafts) if is_known else None
-            yield dataclasses.replace(database, series=whole, own_series=own)
-        else:
-            yield database
-
-
-def _summed(runner: QueryRunner, database: Database, drafts: Sequence[Draft]) -> Count | None:
-    """The sum over the measurements; None if the number for one of them is not known."""
-    inside = [draft.measurement.series for draft in drafts if draft.database == database.name]
-    known = [count for count in inside if count is not None and not count.is_lower_bound]
-    if len(known) < len(inside):
-        return None
-    how, error = how_summed(known)
-    source = runner.source("series_listing", how, "the sum over the measurements")
-    return Count(sum(count.value for count in known), source, error)
 
 
 MEASURING: Final = InfluxMeasuring

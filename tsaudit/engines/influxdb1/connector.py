@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 from urllib.parse import unquote, urlencode, urlsplit
 
@@ -43,25 +43,15 @@ from tsaudit.net.pool import BoundedPool, UnfitAnswerError
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of a server, and the login."""
-
-    url: str
-    username: str | None
-    """User name; None if the server requires no login."""
-    password: str | None = field(repr=False)
-    connect_timeout_s: float
-
-
 class Client:
     """A pool of one HTTP connection, used by one thread. Raises ConnectorError if the server is not InfluxDB 1.x."""
 
-    def __init__(self, address: Address) -> None:
-        self.address = address
+    def __init__(self, access: Access) -> None:
+        """`access`: with a URL that contains no login."""
+        self.access = access
         self._headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        if address.username is not None:
-            self._headers |= urllib3.make_headers(basic_auth=f"{address.username}:{address.password or ''}")
+        if access.username is not None:
+            self._headers |= urllib3.make_headers(basic_auth=f"{access.username}:{access.password or ''}")
         self._pool = BoundedPool()
         try:
             self.version = self._ping()
@@ -110,26 +100,26 @@ class Client:
 
     def _ping(self) -> str:
         try:
-            with self._pool.until(self.address.connect_timeout_s):
-                timeout, headers = self.address.connect_timeout_s, self._headers
-                response = self._pool.request("GET", f"{self.address.url}/ping", headers=headers, timeout=timeout)
+            with self._pool.until(self.access.connect_timeout_s):
+                timeout, headers = self.access.connect_timeout_s, self._headers
+                response = self._pool.request("GET", f"{self.access.url}/ping", headers=headers, timeout=timeout)
         except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{self.address.url} does not respond: {causes.words(error)}") from error
+            raise ConnectorError(f"{self.access.url} does not respond: {causes.words(error)}") from error
         if what := causes.what_it_is(response, "the user name or the password"):
-            raise ConnectorError(f"{self.address.url} {what}")
+            raise ConnectorError(f"{self.access.url} {what}")
         version = response.headers.get("X-Influxdb-Version")
         if version is None:
-            raise ConnectorError(f"{self.address.url} responds, but not like InfluxDB (HTTP {response.status})")
+            raise ConnectorError(f"{self.access.url} responds, but not like InfluxDB (HTTP {response.status})")
         if not streaming.is_major(version, 1):
-            raise ConnectorError(f"{self.address.url} is InfluxDB {version[:40]}; this engine is for 1.x")
+            raise ConnectorError(f"{self.access.url} is InfluxDB {version[:40]}; this engine is for 1.x")
         return version.removeprefix("v")[:40]
 
     def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
         # The socket's own timeout must come after that of the pool.
-        timeout = urllib3.Timeout(connect=min(self.address.connect_timeout_s, timeout_s), read=timeout_s + 1)
+        timeout = urllib3.Timeout(connect=min(self.access.connect_timeout_s, timeout_s), read=timeout_s + 1)
         return self._pool.request(
             "POST",
-            f"{self.address.url}/query",
+            f"{self.access.url}/query",
             body=urlencode({**form, **influxql.PARAMETERS}),
             headers=self._headers,
             timeout=timeout,
@@ -157,8 +147,8 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise ConnectorError("the URL is not of the form http://host:8086")
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    login = (access.username or _decoded(parts.username), access.password or _decoded(parts.password))
-    connection = InfluxConnection(Address(server, *login, access.connect_timeout_s))
+    username, password = access.username or _decoded(parts.username), access.password or _decoded(parts.password)
+    connection = InfluxConnection(replace(access, url=server, username=username, password=password))
     try:
         yield connection
     finally:
@@ -204,9 +194,9 @@ class _Ask:
 class InfluxConnection:
     """A client, and what is known about the server's retention policies."""
 
-    def __init__(self, address: Address, known: retention.KnownParts | None = None) -> None:
+    def __init__(self, access: Access, known: retention.KnownParts | None = None) -> None:
         self._known = known or retention.KnownParts()
-        self._client = Client(address)
+        self._client = Client(access)
         self.server_version = self._client.version
         self._shards: _AllShards | FactError | None = None
         """The shards, or the error that prevented reading them; None before they were queried."""
@@ -241,7 +231,7 @@ class InfluxConnection:
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server."""
-        return InfluxConnection(self._client.address, self._known)
+        return InfluxConnection(self._client.access, self._known)
 
     def close(self) -> None:
         """Close the connection; the server aborts its current statement."""
@@ -415,7 +405,8 @@ class InfluxConnection:
         """The shards and their bytes, from statistics that are queried only once for all databases."""
         if self._shards is None:
             try:
-                self._shards = _AllShards(*self._read_shards(ask))
+                statement, answer = self._about_shards(ask, "bytes")
+                self._shards = _AllShards(statement, shards(iter(answer)))
             except FactError as error:
                 self._shards = error
         else:
@@ -426,10 +417,6 @@ class InfluxConnection:
         held = self._shards.of(ask.part)
         figures = {"data_bytes": held.bytes, "index_bytes": None, "shards": held.count, "shard_series": held.series}
         yield pa.record_batch({name: pa.array([value], pa.int64()) for name, value in figures.items()})
-
-    def _read_shards(self, ask: _Ask) -> tuple[str, Mapping[tuple[str, str], Shards]]:
-        statement, answer = self._about_shards(ask, "bytes")
-        return statement, shards(iter(answer))
 
     def _about_shards(self, ask: _Ask, hidden: str) -> tuple[str, list[Series]]:
         """The current statistics of the shards, which the server reports only to administrators; for others, what it
