@@ -12,7 +12,7 @@ import pytest
 from tests.builders import NOW
 from tests.databases import Collection, Dataset, times, write
 from tests.planning.places import Place
-from tsaudit.engines.mongodb.arrays import DatedArray, ends, growth
+from tsaudit.engines.mongodb.documents import DatedArray, ends, growth
 from tsaudit.model.finding import Finding, Severity
 
 _DAY: Final = timedelta(days=1)

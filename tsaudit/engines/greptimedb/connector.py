@@ -13,8 +13,8 @@ import pyarrow as pa
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, Rows, RowsOfSeveral
-from tsaudit.engines.greptimedb import database_facts, measurement_facts, wire
-from tsaudit.engines.greptimedb.database_facts import CatalogQueries, Known
+from tsaudit.engines.greptimedb import facts, wire
+from tsaudit.engines.greptimedb.facts import CatalogQueries, Known
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.facts.given import OfMeasurement
 
@@ -49,13 +49,13 @@ class GreptimeConnection:
             return rows.reading(asked.stream(queries.render("greptimedb", fact), FACTS[fact].columns, [pa.string()]))
         if fact == "server_status":
             rows.statements = 0
-            return rows.reading(database_facts.server_status(asked, timeout_s))
+            return rows.reading(facts.server_status(asked, timeout_s))
         if parameters.get("measurement") is None:
             rows.statements = 0  # statements are counted when sent: most responses are already known from another fact
-            return rows.reading(database_facts.answer(fact, asked, parameters))
+            return rows.reading(facts.answer_by_catalog(fact, asked, parameters))
 
         def send(within: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-            return measurement_facts.answer(fact, asked, within)
+            return facts.answer_by_rows(fact, asked, within)
 
         return rows.reading(self._known.limit.read(rows, parameters, send))
 
@@ -68,7 +68,7 @@ class GreptimeConnection:
         rows = RowsOfSeveral("", {})
         given = [one for one in given if not self._known.limit.is_known(one.database, one.measurement)]
         asked = CatalogQueries(self._transport, self._known, rows, time.monotonic() + timeout_s)
-        return rows.reading(measurement_facts.answer_together(fact, asked, given, rows))
+        return rows.reading(facts.answer_together(fact, asked, given, rows))
 
     def reconnect(self) -> GreptimeConnection:
         """Another connection to the same server, which shares what this one knows about the catalog."""

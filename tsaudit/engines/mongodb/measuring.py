@@ -22,8 +22,8 @@ from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.mongodb.answers import LARGEST_SHARE
-from tsaudit.engines.mongodb.arrays import DatedArray, growth
 from tsaudit.engines.mongodb.collections import is_series
+from tsaudit.engines.mongodb.documents import DatedArray, growth
 from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
