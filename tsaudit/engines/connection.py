@@ -62,9 +62,9 @@ class Rows:
     statement fails midway, the iteration raises FactError: the batches before that are not a valid response.
     """
 
-    def __init__(self, statement: str, batches: Iterator[pa.RecordBatch]) -> None:
+    def __init__(self, statement: str = "", batches: Iterator[pa.RecordBatch] | None = None) -> None:
         self.statement = statement
-        """The statement as sent, with all parameters filled in."""
+        """The statement as sent, with all parameters filled in; empty before it is known."""
         self.bytes: int | None = None
         """Bytes received so far; None if the driver does not report them."""
         self.bytes_scanned: int | None = None
@@ -89,7 +89,7 @@ class Rows:
         """The beginning of the response, if later than requested, because the engine cannot read a longer window in one
         query; otherwise None.
         """
-        self._batches = batches
+        self._batches = batches or iter(())
 
     def reading(self, batches: Iterator[pa.RecordBatch]) -> Self:
         """The same response, read from `batches`. For a source that updates these rows itself."""
@@ -110,7 +110,7 @@ class RowsOfSeveral(Rows):
     """The response to one statement about several measurements of a database, each batch about one of them."""
 
     def __init__(self, statement: str, alone: dict[str, str]) -> None:
-        super().__init__(statement, iter(()))
+        super().__init__(statement)
         self.alone = alone
         """Measurement to the statement that returns the same rows for that measurement alone, for all measurements that
         the response covers. Once the response is complete, a measurement without batches has no rows.

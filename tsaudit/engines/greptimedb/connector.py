@@ -35,15 +35,15 @@ def connect(access: Access) -> Iterator[GreptimeConnection]:
 class GreptimeConnection:
     """One connection, with the parts of the catalog read so far."""
 
-    def __init__(self, transport: wire.Wire, server_version: str, known: Known | None = None) -> None:
+    def __init__(self, transport: wire.Wire, server_version: str, known: Known) -> None:
         self.server_version = server_version
         self._transport = transport
-        self._known = known or Known()
+        self._known = known
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/greptimedb/<fact>.sql`, or assemble the response from the catalog; see `connection.Connection`."""
         parameters = given.variables()
-        rows = Rows("", iter(()))
+        rows = Rows()
         asked = CatalogQueries(self._transport, self._known, rows, time.monotonic() + timeout_s)
         if fact == "databases":
             return rows.reading(asked.stream(queries.render("greptimedb", fact), FACTS[fact].columns, [pa.string()]))

@@ -208,7 +208,7 @@ class InfluxConnection:
         parameters = given.variables()
         part = self._known.of(parameters.get("database") or "")
         about = _about(part, parameters)
-        rows = Rows(queries.render(_ENGINE, fact, **about), iter(()))
+        rows = Rows(queries.render(_ENGINE, fact, **about))
         ask = _Ask(fact, part, about, rows, timeout_s)
         return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
 

@@ -77,7 +77,7 @@ class InfluxConnection:
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb2/<fact>.*` in a language that this server supports; see `connection.Connection`."""
-        rows = Rows("", iter(()))
+        rows = Rows()
         ask = self._ask(fact, timeout_s, rows, given.variables())
         return rows.reading(self._answered(ask, timeout_s))
 

@@ -71,7 +71,7 @@ class InfluxConnection:
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb3/<fact>.sql`; see `connection.Connection`."""
         parameters = given.variables()
-        rows = Rows("", iter(()))
+        rows = Rows()
         deadline = time.monotonic() + timeout_s
         if fact == "databases":
             return rows.reading(self._listed(rows, deadline, parameters))
@@ -109,7 +109,7 @@ class InfluxConnection:
         database = self._databases[0] if self._databases else _CATALOG
         try:
             for _ in self._transport.run(
-                database, "SELECT 1", time.monotonic() + timeout_s, Rows("", iter(())), client3.ListedColumns(("one",))
+                database, "SELECT 1", time.monotonic() + timeout_s, Rows(), client3.ListedColumns(("one",))
             ):
                 pass
         except FactError as error:

@@ -53,7 +53,7 @@ class MongoConnection:
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/mongodb/<fact>.json`, once or for each collection; see `connection.Connection`."""
         parameters = given.variables()
-        rows = Rows("", iter(()))
+        rows = Rows()
         rows.statements = 0
         return rows.reading(READERS[fact](Query(self._server, fact, rows, timeout_s, parameters)))
 

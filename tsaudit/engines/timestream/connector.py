@@ -117,7 +117,7 @@ class TimestreamConnection:
             "measure_names": self._measure_names,
             "scheduled_queries": self._scheduled_queries,
         }
-        rows = Rows("", iter(()))
+        rows = Rows()
         deadline = time.monotonic() + timeout_s
         if fact in own:
             return rows.reading(own[fact](rows, deadline, parameters))
