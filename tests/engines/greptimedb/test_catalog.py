@@ -1,4 +1,4 @@
-"""SHOW CREATE TABLE as the product printed it, and with names and values of any kind."""
+"""SHOW CREATE TABLE as the product printed it, with names and values of any kind, and lifetimes in its options."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.engines.greptimedb.definition import definition
 from tests.engines.greptimedb.stored import INTERNAL, Column, Region, Stored
-from tsaudit.engines.greptimedb.catalog import CreateTable, parse_definition
+from tsaudit.engines.greptimedb.catalog import CreateTable, lifetime_s, parse_definition
 
 # From tests/cases/standalone/common/show/show_create.result, alter/..., create/... of the product's repository.
 PARTITIONED = """\
@@ -173,3 +173,31 @@ def test_any_names_and_values_are_read_back(key: list[str], cut: list[str], valu
     options = {"comment": value, "compaction.type": "twcs"}
     stored = Stored("d", "t", 1, "mito", columns, tuple(key), options, {}, tuple(cut), regions)
     assert parse_definition(definition(stored, quote)) == CreateTable("mito", tuple(key), tuple(cut), options)
+
+
+DAY = 86_400
+
+
+@pytest.mark.parametrize(
+    ("ttl", "seconds"),
+    [
+        ("7days", 7 * DAY),
+        ("1day", DAY),
+        ("6h", 21_600),
+        ("90m", 5_400),
+        ("1M", 2_630_016),
+        ("1year 2days", 31_557_600 + 2 * DAY),
+        ("1day 2h 3s", DAY + 7_203),
+        ("1500ms", 2),
+        ("1ns", 1),
+        ("instant", 1),
+        ("forever", 0),
+        ("", 0),
+        ("soon", None),
+        ("7", None),
+        ("7 fortnights", None),
+        ("-7days", None),
+    ],
+)
+def test_seconds_when_read(ttl: str, seconds: int | None) -> None:
+    assert lifetime_s(ttl) == seconds
