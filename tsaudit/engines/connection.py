@@ -4,10 +4,11 @@ unavailable.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, Protocol, Self
+from typing import TYPE_CHECKING, Any, Protocol, Self
 
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
@@ -117,6 +118,29 @@ class RowsOfSeveral(Rows):
         """
         self.measurement = ""
         """The measurement that the last batch is about."""
+
+
+@dataclass(frozen=True, slots=True)
+class FactQuery:
+    """One query for a fact, and where its response is recorded. It may need several statements."""
+
+    fact: str
+    about: Mapping[str, Any]
+    """The parameters of the statement."""
+    rows: Rows
+    timeout_s: float
+    """The time limit for all statements together, in seconds."""
+    began: float = field(default_factory=time.monotonic)
+
+    @property
+    def deadline(self) -> float:
+        """When the time is up, as a reading of `time.monotonic()`."""
+        return self.began + self.timeout_s
+
+    @property
+    def left_s(self) -> float:
+        """Seconds left for another statement, always positive."""
+        return max(self.deadline - time.monotonic(), 0.001)
 
 
 class Connection(Protocol):

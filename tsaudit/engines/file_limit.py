@@ -4,7 +4,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -35,7 +35,7 @@ class FileLimit:
         """Whether the server has refused to read the measurement's whole window before."""
         return (database, measurement) in self._since
 
-    def read(self, rows: Rows, parameters: dict[str, Any], send: Sending) -> Iterator[pa.RecordBatch]:
+    def read(self, rows: Rows, parameters: Mapping[str, Any], send: Sending) -> Iterator[pa.RecordBatch]:
         """The response for the window, or for the longest part at its end that can be read; `rows.since` says where
         that begins.
 

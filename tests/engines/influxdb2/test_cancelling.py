@@ -18,8 +18,8 @@ import urllib3
 from tests.engines.influxdb2.conversations import REAL
 from tests.query_parameters import filled
 from tsaudit.config.settings import Target
-from tsaudit.engines.connection import FactError, Rows
-from tsaudit.engines.influxdb2.client import Address, Client, Turn
+from tsaudit.engines.connection import FactError, FactQuery, Rows
+from tsaudit.engines.influxdb2.client import Address, Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
@@ -144,7 +144,7 @@ def test_server_stops_when_the_time_is_up() -> None:
     def run() -> None:
         try:
             with client.translated(3):
-                list(client.records(ENDLESS, org, Turn(time.monotonic() + 3, rows)))
+                list(client.records(ENDLESS, org, FactQuery("row_sample", {}, rows, 3)))
         except FactError as error:
             failures.append(error)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
@@ -15,7 +14,7 @@ import urllib3
 from urllib3.exceptions import HTTPError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
 from tsaudit.engines.influx import influxql, streaming
 from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
@@ -173,22 +172,10 @@ class _AllShards:
 
 
 @dataclass(frozen=True, slots=True)
-class _Ask:
-    """One query to the connection, and where its response is recorded."""
+class _Ask(FactQuery):
+    """A query about a part of a database. In its parameters, `database` is the server's name for it."""
 
-    fact: str
-    part: retention.Part
-    about: Mapping[str, Any]
-    """The parameters of the statement, in which `database` is the server's name for it."""
-    rows: Rows
-    timeout_s: float
-    """The time limit for all statements of the query together, in seconds."""
-    began: float = field(default_factory=time.monotonic)
-
-    @property
-    def left_s(self) -> float:
-        """Seconds left for another statement."""
-        return max(0.1, self.timeout_s - (time.monotonic() - self.began))
+    part: retention.Part = field(kw_only=True)
 
 
 class InfluxConnection:
@@ -209,7 +196,7 @@ class InfluxConnection:
         part = self._known.of(parameters.get("database") or "")
         about = _about(part, parameters)
         rows = Rows(queries.render(_ENGINE, fact, **about))
-        ask = _Ask(fact, part, about, rows, timeout_s)
+        ask = _Ask(fact, about, rows, timeout_s, part=part)
         return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:

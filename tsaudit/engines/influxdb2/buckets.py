@@ -14,8 +14,8 @@ from urllib.parse import urlencode
 from influxdb_client.rest import ApiException
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import FactError
-from tsaudit.engines.influxdb2.client import Client, Turn
+from tsaudit.engines.connection import FactError, FactQuery
+from tsaudit.engines.influxdb2.client import Client
 from tsaudit.engines.metrics_page import samples
 from tsaudit.model.profile import Reason
 
@@ -49,19 +49,6 @@ class KnownBuckets:
     """Name of the bucket to its names in InfluxQL; None if InfluxQL cannot access it."""
 
 
-@dataclass(slots=True)
-class Ask(Turn):
-    """One query to the connection, and what it is about."""
-
-    fact: str
-    about: Mapping[str, Any]
-
-    @property
-    def bucket(self) -> str:
-        """The name of the bucket."""
-        return str(self.about["database"])
-
-
 class BucketList:
     """Looks up buckets by name, each only once. Methods raise FactError, and the errors of `Client`."""
 
@@ -78,30 +65,32 @@ class BucketList:
                 raise FactError(Reason.FAILED, detail)
             self._known.by_name[bucket["name"]] = Bucket(bucket["id"], bucket["orgID"])
 
-    def look_up(self, ask: Ask) -> dict[str, Any]:
+    def look_up(self, ask: FactQuery) -> dict[str, Any]:
         """The bucket as described by the server. Raises FactError if there is none with this name."""
         request = json.loads(queries.render(_ENGINE, "retention", **ask.about))
         ask.rows.statement = shown(request)
         buckets = self._client.rest(request, ask)["buckets"]
         if not buckets:
-            detail = f"no bucket {ask.bucket} is visible: it does not exist, or the token has no permission to read it"
+            name = ask.about["database"]
+            detail = f"no bucket {name} is visible: it does not exist, or the token has no permission to read it"
             raise FactError(Reason.FAILED, detail)
         self.remember(buckets)
         found: dict[str, Any] = buckets[0]
         return found
 
-    def of(self, ask: Ask) -> Bucket:
+    def of(self, ask: FactQuery) -> Bucket:
         """The bucket that the query is about."""
-        if ask.bucket not in self._known.by_name:
+        name = ask.about["database"]
+        if name not in self._known.by_name:
             self.look_up(ask)
-        return self._known.by_name[ask.bucket]
+        return self._known.by_name[name]
 
-    def dbrp(self, ask: Ask) -> Dbrp | None:
+    def dbrp(self, ask: FactQuery) -> Dbrp | None:
         """The names of the bucket in InfluxQL: the default mapping of its own database, otherwise a user-defined
         mapping, otherwise a virtual one. None if there is none.
         """
-        known = self._known.mappings
-        if ask.bucket not in known:
+        known, name = self._known.mappings, ask.about["database"]
+        if name not in known:
             bucket = self.of(ask)
             text = queries.render_file(_ENGINE, "_dbrp.json", org_id=bucket.org_id, bucket_id=bucket.id)
             request = json.loads(text)
@@ -112,8 +101,8 @@ class BucketList:
             listed.sort(key=lambda m: (not m["default"], bool(m.get("virtual"))))
             mappings = (Dbrp(m["database"], m["retention_policy"], m["default"]) for m in listed)
             names = [one for one in mappings if isinstance(one.database, str) and isinstance(one.policy, str)]
-            known[ask.bucket] = names[0] if names else None
-        return known[ask.bucket]
+            known[name] = names[0] if names else None
+        return known[name]
 
 
 def shown(request: Mapping[str, Any]) -> str:

@@ -19,7 +19,7 @@ from influxdb_client.client.influxdb_client import InfluxDBClient
 from influxdb_client.rest import ApiException
 from urllib3.exceptions import HTTPError
 
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import ConnectorError, FactError, FactQuery
 from tsaudit.engines.influx import influxql, streaming
 from tsaudit.model.profile import Reason
 from tsaudit.net import causes
@@ -80,15 +80,6 @@ class Address:
     connect_timeout_s: float
 
 
-@dataclass(slots=True)
-class Turn:
-    """The time limit of a response, and where its cost is recorded. A response may need several requests."""
-
-    deadline: float
-    """When the time is up, as a reading of `time.monotonic()`."""
-    rows: Rows
-
-
 class Client:
     """A pool of HTTP connections, used by one thread. Errors are raised unchanged, except inside `translated`."""
 
@@ -114,14 +105,14 @@ class Client:
         """Shut the connections down, from any thread."""
         self._pool.abort()
 
-    def rest(self, request: Mapping[str, Any], turn: Turn) -> dict[str, Any]:
+    def rest(self, request: Mapping[str, Any], ask: FactQuery) -> dict[str, Any]:
         """The decoded response to a request of the REST API, which consists of `method`, `path`, and `query`. It must
         be an object.
         """
-        with closing(self._asked(request, turn)) as response:
+        with closing(self._asked(request, ask)) as response:
             body = whole(response, _REST_BYTES)
-        turn.rows.bytes = (turn.rows.bytes or 0) + len(body)
-        if turn.rows.bytes > streaming.MOST_BYTES:
+        ask.rows.bytes = (ask.rows.bytes or 0) + len(body)
+        if ask.rows.bytes > streaming.MOST_BYTES:
             raise TooBigAnswerError(f"the pages of the response have more than {streaming.MOST_BYTES >> 20} MiB")
         try:
             found = json.loads(body)
@@ -132,42 +123,42 @@ class Client:
             raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")
         return found
 
-    def lines(self, request: Mapping[str, Any], turn: Turn) -> Iterator[bytes]:
+    def lines(self, request: Mapping[str, Any], ask: FactQuery) -> Iterator[bytes]:
         """The raw response to a request of the REST API."""
-        with closing(self._asked(request, turn)) as response:
-            yield from streaming.lines(response, turn.rows, streaming.MOST_BYTES)
+        with closing(self._asked(request, ask)) as response:
+            yield from streaming.lines(response, ask.rows, streaming.MOST_BYTES)
 
-    def _asked(self, request: Mapping[str, Any], turn: Turn) -> urllib3.BaseHTTPResponse:
+    def _asked(self, request: Mapping[str, Any], ask: FactQuery) -> urllib3.BaseHTTPResponse:
         query = [(key, str(value)) for key, value in request["query"].items()]
-        return self._send(request["path"], turn, method=request["method"], query_params=query)
+        return self._send(request["path"], ask, method=request["method"], query_params=query)
 
-    def records(self, statement: str, org_id: str, turn: Turn, most: int | None = None) -> Iterator[Record]:
+    def records(self, statement: str, org_id: str, ask: FactQuery, most: int | None = None) -> Iterator[Record]:
         """The rows that a Flux statement returns. `most`: maximum size in bytes; None if they are used as
         they arrive.
         """
         body = {"query": statement, "type": "flux", "dialect": DIALECT}
-        with closing(self._send("/api/v2/query", turn, query_params=[("orgID", org_id)], body=body)) as response:
-            yield from read_records(streaming.lines(response, turn.rows, most))
+        with closing(self._send("/api/v2/query", ask, query_params=[("orgID", org_id)], body=body)) as response:
+            yield from read_records(streaming.lines(response, ask.rows, most))
 
-    def series(self, statement: str, turn: Turn, policy: str = "") -> Iterator[influxql.Series]:
+    def series(self, statement: str, ask: FactQuery, policy: str = "") -> Iterator[influxql.Series]:
         """The series that an InfluxQL statement returns. `policy`: the retention policy for statements that
         name none.
         """
         form = {"q": statement} | ({"rp": policy} if policy else {}) | influxql.PARAMETERS
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        with closing(self._send("/query", turn, post_params=form, header_params=headers)) as response:
-            yield from influxql.read_series(response, turn.rows, _GRANT)
+        with closing(self._send("/query", ask, post_params=form, header_params=headers)) as response:
+            yield from influxql.read_series(response, ask.rows, _GRANT)
 
-    def _send(self, path: str, turn: Turn, *, method: str = "POST", **content: Any) -> urllib3.BaseHTTPResponse:
+    def _send(self, path: str, ask: FactQuery, *, method: str = "POST", **content: Any) -> urllib3.BaseHTTPResponse:
         """The response, whose body has not been read yet. Retries if the server asks to wait and there is enough time.
 
         Raises ApiException for any status other than success.
         """
         while True:
-            left = turn.deadline - time.monotonic()
+            left = ask.deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
-            turn.rows.statements += 1
+            ask.rows.statements += 1
             # The socket's own timeout must come after that of the pool.
             timeout_ms = (1000 * min(self._address.connect_timeout_s, left), 1000 * (left + 1))
             try:
@@ -183,7 +174,7 @@ class Client:
             except ApiException as error:
                 if error.status not in _BUSY:
                     raise
-                self._wait(error, turn.deadline)
+                self._wait(error, ask.deadline)
 
     def _wait(self, error: ApiException, deadline: float) -> None:
         headers: Mapping[str, str] = error.headers or {}

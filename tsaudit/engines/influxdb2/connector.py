@@ -16,10 +16,10 @@ import pyarrow as pa
 from influxdb_client.rest import ApiException
 
 from tsaudit.engines import metrics_page, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
-from tsaudit.engines.influxdb2.buckets import Ask, BucketList, Dbrp, Gauges, KnownBuckets, read_gauges, shown
+from tsaudit.engines.influxdb2.buckets import BucketList, Dbrp, Gauges, KnownBuckets, read_gauges, shown
 from tsaudit.engines.influxdb2.client import Address, Client, Record
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
@@ -79,7 +79,7 @@ class InfluxConnection:
         """Run `sql/influxdb2/<fact>.*` in a language that this server supports; see `connection.Connection`."""
         rows = Rows()
         ask = self._ask(fact, timeout_s, rows, given.variables())
-        return rows.reading(self._answered(ask, timeout_s))
+        return rows.reading(self._answered(ask))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
         """The same for several measurements at once, if InfluxQL can access the bucket; see
@@ -87,7 +87,7 @@ class InfluxConnection:
         """
         rows = RowsOfSeveral("", {})
         ask = self._ask(fact, timeout_s, rows, influxql.united(given))
-        return rows.reading(self._answered_together(ask, timeout_s, given, rows))
+        return rows.reading(self._answered_together(ask, given, rows))
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server."""
@@ -101,15 +101,15 @@ class InfluxConnection:
         """Shut the connections down; the server aborts the statement."""
         self._client.abort()
 
-    def _ask(self, fact: str, timeout_s: float, rows: Rows, parameters: Mapping[str, Any]) -> Ask:
+    def _ask(self, fact: str, timeout_s: float, rows: Rows, parameters: Mapping[str, Any]) -> FactQuery:
         rows.statements = 0
         about = {"several": [], **parameters, "org": self._known.address.org}
-        return Ask(time.monotonic() + timeout_s, rows, fact, about)
+        return FactQuery(fact, about, rows, timeout_s)
 
     # --- How each fact is measured -------------------------------------------------------------------------------
 
-    def _answered(self, ask: Ask, timeout_s: float) -> Iterator[pa.RecordBatch]:
-        own: dict[str, Callable[[Ask], Iterator[pa.RecordBatch]]] = {
+    def _answered(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
+        own: dict[str, Callable[[FactQuery], Iterator[pa.RecordBatch]]] = {
             "databases": self._databases,
             "retention": self._retention,
             "declared_schema": self._declared_schema,
@@ -118,13 +118,13 @@ class InfluxConnection:
             "database_series": self._database_series,
             "measurements": self._measurements,
         }
-        with self._client.translated(timeout_s):
+        with self._client.translated(ask.timeout_s):
             yield from own.get(ask.fact, self._by_influxql_or_flux)(ask)
 
     def _answered_together(
-        self, ask: Ask, timeout_s: float, given: Sequence[OfMeasurement], rows: RowsOfSeveral
+        self, ask: FactQuery, given: Sequence[OfMeasurement], rows: RowsOfSeveral
     ) -> Iterator[pa.RecordBatch]:
-        with self._client.translated(timeout_s):
+        with self._client.translated(ask.timeout_s):
             if not (self._known.has_influxql and (dbrp := self._buckets.dbrp(ask))):
                 return
             render = functools.partial(queries.render, _ENGINE, ask.fact, dbrp=dbrp)
@@ -133,7 +133,7 @@ class InfluxConnection:
             policy = dbrp.policy if ask.fact == "series_listing" else ""
             yield from influxql.TOGETHER[ask.fact](self._client.series(rows.statement, ask, policy), given, rows)
 
-    def _databases(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _databases(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
         ask.rows.statement = shown(request)
         page: list[Any] = [{}] * _PAGE
@@ -145,19 +145,19 @@ class InfluxConnection:
             if page:
                 request["query"]["after"] = page[-1]["id"]
 
-    def _retention(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _retention(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         bucket = self._buckets.look_up(ask)
         rule: Mapping[str, Any] = next(iter(bucket.get("retentionRules") or ()), {})
         yield pa.record_batch(
             {
-                "policy": [ask.bucket],
+                "policy": [ask.about["database"]],
                 "duration_s": pa.array([rule.get("everySeconds", 0)], pa.int64()),
                 "partition_s": pa.array([rule.get("shardGroupDurationSeconds")], pa.int64()),
                 "default": [True],
             }
         )
 
-    def _declared_schema(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _declared_schema(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         bucket = self._buckets.look_up(ask)
         declared: list[tuple[str | None, ...]] = []
         if bucket.get("schemaType") == "explicit":
@@ -176,7 +176,7 @@ class InfluxConnection:
             {name: pa.array([row[i] for row in declared], pa.string()) for i, name in enumerate(names)}
         )
 
-    def _database_series(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _database_series(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         count = None if self._client.is_cloud else self._gauge(ask)
         if count is None:
             definition = "tag sets with their fields" if self._client.is_cloud else "tag sets"
@@ -186,7 +186,7 @@ class InfluxConnection:
         series = pa.array([count], pa.int64())
         yield pa.record_batch({"series": series, "counts_fields": pa.array([self._client.is_cloud])})
 
-    def _gauge(self, ask: Ask) -> int | None:
+    def _gauge(self, ask: FactQuery) -> int | None:
         """The number of series of the bucket from the server's metrics; None if they cannot be read, or do not have it
         yet.
         """
@@ -200,7 +200,7 @@ class InfluxConnection:
             ask.rows.scope = "tag sets of all time, from /metrics"
         return count
 
-    def _read_gauges(self, request: Mapping[str, Any], ask: Ask) -> Gauges | ApiException:
+    def _read_gauges(self, request: Mapping[str, Any], ask: FactQuery) -> Gauges | ApiException:
         """The contents of /metrics, at most 10 s old, or the server's error."""
         if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
             try:
@@ -210,7 +210,7 @@ class InfluxConnection:
             self._known.metrics = (time.monotonic(), found)
         return self._known.metrics[1]
 
-    def _needed_gauges(self, ask: Ask, what: str) -> Gauges:
+    def _needed_gauges(self, ask: FactQuery, what: str) -> Gauges:
         """The contents of /metrics, which nothing else reports. Raises FactError if they cannot be read."""
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
         ask.rows.statement = shown(request)
@@ -220,7 +220,7 @@ class InfluxConnection:
             raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
         return found
 
-    def _server_counters(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _server_counters(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """The server's counters since its start, for the buckets that the token can see."""
         if self._client.is_cloud:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
@@ -238,7 +238,7 @@ class InfluxConnection:
                 rows.append(("counter", name, names[bucket], value - refused))
         yield metrics_page.as_batch(rows)
 
-    def _database_bytes(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _database_bytes(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         if self._client.is_cloud:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud does not report bytes of a bucket")
         bucket = self._buckets.of(ask)
@@ -253,12 +253,12 @@ class InfluxConnection:
         }
         yield pa.record_batch({name: pa.array([value], pa.int64()) for name, value in figures.items()})
 
-    def _measurements(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _measurements(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)
         names = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
         yield pa.record_batch({"measurement": pa.array(names, pa.string())})
 
-    def _by_influxql_or_flux(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _by_influxql_or_flux(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         dbrp = self._buckets.dbrp(ask) if self._known.has_influxql else None
         if ask.about.get("singly"):
             yield from self._tag_values(ask, dbrp)
@@ -278,7 +278,7 @@ class InfluxConnection:
         ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
         yield from _FLUX[ask.fact](self, ask)
 
-    def _tag_values(self, ask: Ask, dbrp: Dbrp | None) -> Iterator[pa.RecordBatch]:
+    def _tag_values(self, ask: FactQuery, dbrp: Dbrp | None) -> Iterator[pa.RecordBatch]:
         """The values of each tag, with one statement per tag."""
         file = f"_tag_values.{'influxql' if dbrp else 'flux'}"
         for tag in ask.about["tags"]:
@@ -292,10 +292,10 @@ class InfluxConnection:
 
     # --- Flux, for buckets that InfluxQL cannot access -----------------------------------------------------------
 
-    def _records(self, statement: str, ask: Ask, most: int | None = None) -> Iterator[Record]:
+    def _records(self, statement: str, ask: FactQuery, most: int | None = None) -> Iterator[Record]:
         return self._client.records(statement, self._buckets.of(ask).org_id, ask, most)
 
-    def _tag_keys(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _tag_keys(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         listed = queries.render(_ENGINE, "measurements", **ask.about)
         for measurement in [record.values["_value"] for record in self._records(listed, ask, MOST_BYTES)]:
             ask.rows.statement = queries.render(
@@ -307,7 +307,7 @@ class InfluxConnection:
                 {"measurement": pa.array([measurement] * len(tags), pa.string()), "tag": pa.array(tags, pa.string())}
             )
 
-    def _field_types(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _field_types(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "field_types", "flux", **ask.about)
         found = dict.fromkeys(
             (record.values["_measurement"], record.values["_field"], record.types["_value"])
@@ -317,7 +317,7 @@ class InfluxConnection:
         names = ("measurement", "field", "data_type")
         yield pa.record_batch({name: pa.array([r[i] for r in rows], pa.string()) for i, name in enumerate(names)})
 
-    def _series_listing(self, ask: Ask) -> Iterator[pa.RecordBatch]:
+    def _series_listing(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         tags = list(ask.about["tags"])
         ask.rows.statement = queries.render(_ENGINE, "series_listing", "flux", **ask.about)
         listed = 0
@@ -339,7 +339,7 @@ class InfluxConnection:
             detail = f"Flux shows {listed} of {known} series, because it reads only one type per field"
             raise FactError(Reason.FAILED, f"{detail}; map the bucket to a database (DBRP) for InfluxQL")
 
-    def _cardinality(self, statement: str, ask: Ask, noted: bool = True) -> int:
+    def _cardinality(self, statement: str, ask: FactQuery, noted: bool = True) -> int:
         if noted:
             ask.rows.statement = statement
         counts = [int(record.values["_value"]) for record in self._records(statement, ask, MOST_BYTES)]
@@ -353,7 +353,7 @@ def _tag_sets(records: list[Mapping[str, str]], tags: list[str]) -> pa.RecordBat
     return pa.RecordBatch.from_arrays(arrays, names=tags)
 
 
-_FLUX: Final[Mapping[str, Callable[[InfluxConnection, Ask], Iterator[pa.RecordBatch]]]] = {
+_FLUX: Final[Mapping[str, Callable[[InfluxConnection, FactQuery], Iterator[pa.RecordBatch]]]] = {
     "tag_keys": InfluxConnection._tag_keys,
     "field_types": InfluxConnection._field_types,
     "series_listing": InfluxConnection._series_listing,

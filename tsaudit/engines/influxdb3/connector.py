@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import metrics_page, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows
 from tsaudit.engines.file_limit import FileLimit
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS, Given
@@ -70,26 +70,21 @@ class InfluxConnection:
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Run `sql/influxdb3/<fact>.sql`; see `connection.Connection`."""
-        parameters = given.variables()
         rows = Rows()
-        deadline = time.monotonic() + timeout_s
+        ask = FactQuery(fact, given.variables(), rows, timeout_s)
         if fact == "databases":
-            return rows.reading(self._listed(rows, deadline, parameters))
+            return rows.reading(self._listed(ask))
         if fact == "measurements":
-            return rows.reading(self._tables(rows, deadline, parameters))
+            return rows.reading(self._tables(ask))
         if fact == "columns":
-            return rows.reading(self._columns(rows, deadline, parameters))
+            return rows.reading(self._columns(ask))
         if fact == "database_bytes" and self.server_version.startswith("Cloud"):
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no table of files that tsaudit can read")
         if fact == "server_counters":
-            return rows.reading(self._counters(rows, timeout_s))
-        if parameters.get("measurement") is None:
-            return rows.reading(self._send(fact, rows, deadline, parameters))
-
-        def send(within: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-            return self._send(fact, rows, deadline, within)
-
-        return rows.reading(self._limit.read(rows, parameters, send))
+            return rows.reading(self._counters(ask))
+        if ask.about.get("measurement") is None:
+            return rows.reading(self._send(ask))
+        return rows.reading(self._limit.read(rows, ask.about, lambda within: self._send(ask, **within)))
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server, over the same transport."""
@@ -116,73 +111,75 @@ class InfluxConnection:
             return error.reason not in (Reason.UNREACHABLE, Reason.TIMED_OUT)
         return True
 
-    def _counters(self, rows: Rows, timeout_s: float) -> Iterator[pa.RecordBatch]:
+    def _counters(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """The server's counters since its start, from its metrics page. Raises FactError."""
         if self.server_version.startswith("Cloud"):
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
         request = json.loads(queries.render(_ENGINE, "server_counters"))
-        rows.statement = f"{request['method']} {request['path']}"
+        ask.rows.statement = f"{request['method']} {request['path']}"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        page = metrics_page.read(f"{self._address}{request['path']}", headers, timeout_s)
-        rows.bytes = sum(map(len, page))
+        page = metrics_page.read(f"{self._address}{request['path']}", headers, ask.timeout_s)
+        ask.rows.bytes = sum(map(len, page))
         yield metrics_page.as_batch(metrics_page.counted(page, _COUNTERS, "db"))
 
-    def _listed(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    def _listed(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """All databases; if the token may not list them, those that the target names."""
         try:
-            yield from self._send("databases", rows, deadline, parameters)
+            yield from self._send(ask)
         except FactError as error:
             if error.reason not in (Reason.DENIED, Reason.FAILED):
                 raise
             if not self._databases:
                 raise FactError(error.reason, f"{error.detail}; or list the databases in `databases:`") from error
-            rows.scope = "those listed in tsaudit.yaml: the token has no permission to list databases"
+            ask.rows.scope = "those listed in tsaudit.yaml: the token has no permission to list databases"
             yield pa.record_batch({"database": pa.array(self._databases, pa.string())})
 
-    def _tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    def _tables(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """Tables from the catalog of all databases, which also lists deleted ones; if the catalog cannot be read, from
         the database itself, by name.
         """
         if self._knows_deleted:
             try:
-                found = list(self._send("measurements", rows, deadline, {**parameters, "catalog": "system"}))
+                found = list(self._send(ask, catalog="system"))
             except FactError as error:
                 if error.reason not in (Reason.DENIED, Reason.FAILED):
                     raise
                 self._knows_deleted = False
-                rows.statements += 1
+                ask.rows.statements += 1
             else:
                 if any(batch.num_rows for batch in found):
                     yield from found
                     return
                 # If the database does not exist, only a query of the database itself reports that.
-                rows.statements += 1
-        yield from self._send("measurements", rows, deadline, {**parameters, "catalog": "information_schema"})
+                ask.rows.statements += 1
+        yield from self._send(ask, catalog="information_schema")
 
-    def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    def _columns(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """Columns from the engine's own table of tags and fields; if there is none, roles follow from the
         Arrow types.
         """
-        database = parameters["database"]
+        database = ask.about["database"]
         if database not in self._without_schema_table:
             try:
                 # All rows or none: rows from before a failure must not be returned twice.
-                yield from list(self._send("columns", rows, deadline, {**parameters, "catalog": "influxdb_schema"}))
+                yield from list(self._send(ask, catalog="influxdb_schema"))
                 return
             except FactError as error:
                 if error.reason is not Reason.FAILED:
                     raise
             self._without_schema_table.add(database)
-            rows.statements += 1
-        rows.scope = "according to the columns' Arrow types: the server has no system.influxdb_schema"
-        yield from self._send("columns", rows, deadline, {**parameters, "catalog": "information_schema"})
+            ask.rows.statements += 1
+        ask.rows.scope = "according to the columns' Arrow types: the server has no system.influxdb_schema"
+        yield from self._send(ask, catalog="information_schema")
 
-    def _send(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    def _send(self, ask: FactQuery, **changed: Any) -> Iterator[pa.RecordBatch]:
+        """The response to the fact's statement. `changed`: parameters that differ from those of the query."""
+        fact, rows, parameters = ask.fact, ask.rows, {**ask.about, **changed}
         rows.statement = queries.render(_ENGINE, fact, **parameters)
         of_all = fact in _OF_CATALOG or parameters.get("catalog") == "system"
         database = _CATALOG if of_all else parameters["database"]
         try:
-            for batch in self._transport.run(database, rows.statement, deadline, rows, _expected(fact, parameters)):
+            for batch in self._transport.run(database, rows.statement, ask.deadline, rows, _expected(fact, parameters)):
                 if fact in _NAMED and batch.num_columns and batch.column(0).null_count:
                     raise FactError(Reason.FAILED, "the response has rows without a name; does it come from InfluxDB?")
                 yield batch

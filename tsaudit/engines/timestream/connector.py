@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows
 from tsaudit.engines.timestream.client import Account, Client
 from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
 from tsaudit.model.facts import Given
@@ -107,8 +107,7 @@ class TimestreamConnection:
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
         """Query the fact with `sql/timestream/<fact>.*`; see `connection.Connection`."""
-        parameters = given.variables()
-        own: dict[str, Callable[[Rows, float, Mapping[str, Any]], Iterator[pa.RecordBatch]]] = {
+        own: dict[str, Callable[[FactQuery], Iterator[pa.RecordBatch]]] = {
             "databases": self._list_databases,
             "measurements": self._list_tables,
             "retention": self._retention,
@@ -118,12 +117,12 @@ class TimestreamConnection:
             "scheduled_queries": self._scheduled_queries,
         }
         rows = Rows()
-        deadline = time.monotonic() + timeout_s
+        ask = FactQuery(fact, given.variables(), rows, timeout_s)
         if fact in own:
-            return rows.reading(own[fact](rows, deadline, parameters))
-        rows.statement = queries.render(_ENGINE, fact, **parameters)
-        names = (*parameters["columns"], "measure_name") if fact == "row_sample" else ()
-        return rows.reading(self._run(rows.statement, rows, deadline, timeout_s, names))
+            return rows.reading(own[fact](ask))
+        rows.statement = queries.render(_ENGINE, fact, **ask.about)
+        names = (*ask.about["columns"], "measure_name") if fact == "row_sample" else ()
+        return rows.reading(self._run(ask, timeout_s, names))
 
     def reconnect(self) -> TimestreamConnection:
         """Another connection to the same account."""
@@ -139,32 +138,32 @@ class TimestreamConnection:
 
     # --- Metadata ------------------------------------------------------------------------------------------------
 
-    def _list_databases(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    def _list_databases(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         try:
-            listed = self._pages("databases", "Databases", rows, deadline, parameters)
+            listed = self._pages(ask, "Databases")
         except FactError as error:
             if error.reason is not Reason.DENIED or not self._databases:
                 raise
-            rows.scope = "those listed in tsaudit.yaml: the identity has no permission to list databases"
+            ask.rows.scope = "those listed in tsaudit.yaml: the identity has no permission to list databases"
             listed = [{"DatabaseName": name} for name in self._databases]
         self._keys = {found["DatabaseName"]: found["KmsKeyId"] for found in listed if "KmsKeyId" in found}
         yield pa.record_batch({"database": pa.array([found["DatabaseName"] for found in listed], pa.string())})
 
-    def _list_tables(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        listed = self._pages("measurements", "Tables", rows, deadline, parameters)
+    def _list_tables(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
+        listed = self._pages(ask, "Tables")
         tables = [table for table in listed if table.get("TableStatus") != _BEING_DELETED]
-        self._tables = parameters["database"], tables
+        self._tables = ask.about["database"], tables
         yield pa.record_batch({"measurement": pa.array([table["TableName"] for table in tables], pa.string())})
 
-    def _tables_of(self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> list[dict[str, Any]]:
+    def _tables_of(self, ask: FactQuery) -> list[dict[str, Any]]:
         """The tables, from the last listing if that was for this database, otherwise from a new one."""
-        if self._tables[0] == parameters["database"]:
-            rows.statements, rows.statement = 0, queries.render(_ENGINE, fact, **parameters)
+        if self._tables[0] == ask.about["database"]:
+            ask.rows.statements, ask.rows.statement = 0, queries.render(_ENGINE, ask.fact, **ask.about)
             return self._tables[1]
-        return self._pages(fact, "Tables", rows, deadline, parameters)
+        return self._pages(ask, "Tables")
 
-    def _retention(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        tables = self._tables_of("retention", rows, deadline, parameters)
+    def _retention(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
+        tables = self._tables_of(ask)
         days = [table["RetentionProperties"]["MagneticStoreRetentionPeriodInDays"] for table in tables]
         durations = [0 if d >= _FOREVER_DAYS else d * 86_400 for d in days]
         yield pa.record_batch(
@@ -176,46 +175,43 @@ class TimestreamConnection:
             }
         )
 
-    def _options(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        tables = self._tables_of("options", rows, deadline, parameters)
-        key = self._keys.get(parameters["database"])
+    def _options(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
+        tables = self._tables_of(ask)
+        key = self._keys.get(ask.about["database"])
         if key is None and any(_encrypts_rejected(table) for table in tables):
             # Databases that may not be listed may still be readable. Without their key, there is nothing to compare
             # with.
-            rows.statements += 1
-            answer = self._client.call(_WRITE, "DescribeDatabase", deadline, DatabaseName=parameters["database"])
+            ask.rows.statements += 1
+            answer = self._client.call(_WRITE, "DescribeDatabase", ask.deadline, DatabaseName=ask.about["database"])
             key = answer["Database"].get("KmsKeyId")
         found = [(t["TableName"], option, value) for t in tables for option, value in _set_options(t, key)]
         columns = list(zip(*found, strict=True)) or [(), (), ()]
         names = ("measurement", "option", "value")
         yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(names))
 
-    def _scheduled_queries(
-        self, rows: Rows, deadline: float, parameters: Mapping[str, Any]
-    ) -> Iterator[pa.RecordBatch]:
-        listed = self._pages("scheduled_queries", "ScheduledQueries", rows, deadline, parameters)
+    def _scheduled_queries(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
+        listed = self._pages(ask, "ScheduledQueries")
         enabled = [query for query in listed if query["State"] == "ENABLED"]
         for number, query in enumerate(enabled):
-            if number == _MOST_QUERIES or deadline - time.monotonic() < _SPARE_S:
+            if number == _MOST_QUERIES or ask.deadline - time.monotonic() < _SPARE_S:
                 left_out = [{"query": left["Name"], "enabled": True} for left in enabled[number:]]
                 yield pa.RecordBatch.from_pylist(left_out, _SCHEDULED)
                 return
-            rows.statements += 1
-            answer = self._client.call(_QUERY, "DescribeScheduledQuery", deadline, ScheduledQueryArn=query["Arn"])
+            ask.rows.statements += 1
+            answer = self._client.call(_QUERY, "DescribeScheduledQuery", ask.deadline, ScheduledQueryArn=query["Arn"])
             yield pa.RecordBatch.from_pylist([_last_run(answer["ScheduledQuery"])], _SCHEDULED)
 
-    def _pages(
-        self, fact: str, word: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
-    ) -> list[dict[str, Any]]:
-        """All items that the listing in a query file returns, from all pages."""
-        rows.statement, rows.statements = queries.render(_ENGINE, fact, **parameters), 0
+    def _pages(self, ask: FactQuery, word: str) -> list[dict[str, Any]]:
+        """All items that the listing in the fact's query file returns, from all pages."""
+        rows = ask.rows
+        rows.statement, rows.statements = queries.render(_ENGINE, ask.fact, **ask.about), 0
         request = json.loads(rows.statement)
         found: list[dict[str, Any]] = []
         token: dict[str, str] = {}
         while True:
             rows.statements += 1
             answer = self._client.call(
-                request["service"], request["operation"], deadline, **request["parameters"], **token
+                request["service"], request["operation"], ask.deadline, **request["parameters"], **token
             )
             found += answer[word]
             if len(found) > _MOST_LISTED:
@@ -224,20 +220,20 @@ class TimestreamConnection:
                 return found
             token = {"NextToken": answer["NextToken"]}
 
-    def _columns(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-        for table, row in self._of_each_table("columns", rows, deadline, parameters):
+    def _columns(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
+        for table, row in self._of_each_table(ask):
             column, data_type, attribute = list(row.values())[:3]
             if attribute != _MEASURE_NAME:
                 described = {"measurement": table, "column": column, "data_type": data_type, "key_position": None}
                 # An undocumented attribute: the role follows from the column's type.
                 yield pa.RecordBatch.from_pylist([described | {"role": _ROLES.get(attribute)}], _COLUMNS)
 
-    def _measure_names(self, rows: Rows, deadline: float, parameters: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
+    def _measure_names(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         names = pa.schema(
             [(name, pa.string()) for name in ("measurement", "measure_name", "data_type")]
             + [("dimensions", pa.list_(pa.string()))]
         )
-        for table, row in self._of_each_table("measure_names", rows, deadline, parameters):
+        for table, row in self._of_each_table(ask):
             name, data_type, dimensions = list(row.values())[:3]
             # Documented as an array of rows, but returned as JSON in the service's own examples.
             listed = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
@@ -245,33 +241,30 @@ class TimestreamConnection:
             keys = sorted(one["dimension_name"] for one in listed)
             yield pa.RecordBatch.from_pylist([described | {"dimensions": keys}], names)
 
-    def _of_each_table(
-        self, fact: str, rows: Rows, deadline: float, parameters: Mapping[str, Any]
-    ) -> Iterator[tuple[str, dict[str, Any]]]:
-        rows.statements = 0
-        for table in parameters["measurements"]:
-            rows.statement = queries.render(_ENGINE, fact, **{**parameters, "measurement": table})
-            rows.statements += 1
-            for page in self._run(rows.statement, rows, deadline, max(deadline - time.monotonic(), 0.001)):
+    def _of_each_table(self, ask: FactQuery) -> Iterator[tuple[str, dict[str, Any]]]:
+        ask.rows.statements = 0
+        for table in ask.about["measurements"]:
+            ask.rows.statement = queries.render(_ENGINE, ask.fact, **{**ask.about, "measurement": table})
+            ask.rows.statements += 1
+            for page in self._run(ask, ask.left_s):
                 for row in page.to_pylist() if page.num_columns else ():
                     yield table, row
 
     # --- SQL -----------------------------------------------------------------------------------------------------
 
-    def _run(
-        self, statement: str, rows: Rows, deadline: float, timeout_s: float, names: Sequence[str] = ()
-    ) -> Iterator[pa.RecordBatch]:
-        """The pages as they arrive, including pages without rows while the query is running. The query is canceled
-        unless all pages are read.
+    def _run(self, ask: FactQuery, timeout_s: float, names: Sequence[str] = ()) -> Iterator[pa.RecordBatch]:
+        """The pages of the current statement as they arrive, including pages without rows while the query is running.
+        The query is canceled unless all pages are read.
 
-        `names`: names of the columns; empty to use those in the response.
+        `timeout_s`: seconds left for it. `names`: names of the columns; empty to use those in the response.
         """
+        rows = ask.rows
         scanned, metered = rows.bytes_scanned or 0, rows.bytes_metered or 0
-        asked = {"QueryString": statement}
+        asked = {"QueryString": rows.statement}
         begun = ""
         try:
             while True:
-                answer = self._client.call(_QUERY, "Query", deadline, **asked)
+                answer = self._client.call(_QUERY, "Query", ask.deadline, **asked)
                 # The counters in the last page apply; the first page may be empty and without counters.
                 status = answer.get("QueryStatus", {})
                 if "CumulativeBytesScanned" in status:
@@ -282,7 +275,7 @@ class TimestreamConnection:
                 yield read_page(answer, names) if answer["Rows"] or not begun else _AT_WORK
                 if not begun:
                     return
-                if time.monotonic() >= deadline:
+                if time.monotonic() >= ask.deadline:
                     raise FactError(Reason.TIMED_OUT, f"no response within {timeout_s:g} s")
                 asked["NextToken"] = answer["NextToken"]
         except FactError as error:
