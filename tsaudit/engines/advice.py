@@ -26,8 +26,9 @@ from tsaudit.model.change import (
     SplitColumn,
     SplitMeasurement,
 )
-from tsaudit.model.plan import Effect, Step
+from tsaudit.model.plan import Effect, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile
+from tsaudit.text import many
 
 WRITTEN: Final = (
     ChangeType,
@@ -121,6 +122,47 @@ def by_source(column: str) -> str:
 def by_time(column: str) -> str:
     """The purpose of a query that lists values if no other tag distinguishes sources, in words."""
     return f"Find what writes new values of {column}. The newest values are listed first, as they are stored."
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """What one change adds to a step."""
+
+    words: str
+    text: str = ""
+    """A statement or a command; empty if there is none."""
+    cost: str = ""
+    loses: str = ""
+
+
+def together(
+    kind: StepKind,
+    pieces: Sequence[Piece],
+    language: str,
+    lines: Callable[[Sequence[str]], str] = "\n".join,
+    others: Sequence[str] = (),
+    most: int = 0,
+    noun: str = "",
+) -> Step | None:
+    """One step with all the pieces; None if there are none.
+
+    `lines`: puts the texts together. `others`: the texts for others of the plan, each a `noun`, which are shown as long
+    as there are no more than `most`.
+    """
+    if not pieces:
+        return None
+    words, texts = [piece.words for piece in pieces], [piece.text for piece in pieces if piece.text]
+    shown = [*texts, *others][: max(len(texts), most)]
+    if left := len(texts) + len(others) - len(shown):
+        words.append(f"The {many(left, f'other {noun}')} of this plan take the same command.")
+    return Step(
+        kind,
+        " ".join(dict.fromkeys(words)),
+        lines(shown),
+        language if shown else "",
+        cost=next((piece.cost for piece in pieces if piece.cost), ""),
+        loses="; ".join(dict.fromkeys(piece.loses for piece in pieces if piece.loses)),
+    )
 
 
 @dataclass(frozen=True)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, Final
 
-from tsaudit.engines.advice import WRITTEN, Advice
+from tsaudit.engines.advice import WRITTEN, Advice, Piece, together
 from tsaudit.engines.mongodb.collections import (
     ItemsToDocuments,
     KeepCounts,
@@ -58,16 +57,6 @@ _ONE_DAY: Final = timedelta(days=1)
 _BSON_TYPES: Final = {"integer": "long", "float": "double", "boolean": "bool", "time": "date"}
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """The text that one change adds to a step."""
-
-    words: str
-    text: str = ""
-    cost: str = ""
-    loses: str = ""
-
-
 class MongoAdvice(Advice):
     """The steps of a plan on MongoDB, where no document overwrites another: two may be equal except for their `_id`."""
 
@@ -91,12 +80,8 @@ class MongoAdvice(Advice):
     def find(self) -> Step | None:
         asked = self.asked_for() or self.new_values()
         queries = (diagnostic_query(self.place, change) for change in asked)
-        found = [one for one in queries if one is not None][:_MOST_QUERIES]
-        if not found:
-            return None
-        words = " ".join(dict.fromkeys(words for words, _, _ in found))
-        cost = next((cost for _, _, cost in found if cost), "")
-        return Step(StepKind.FIND, words, _lines([command for _, command, _ in found]), "mongosh", cost=cost)
+        found = [one for one in queries if one is not None]
+        return together(StepKind.FIND, found[:_MOST_QUERIES], "mongosh", _lines)
 
     def writer(self) -> Step | None:
         said = [*self._columns_to_write(), *self._documents_to_write()]
@@ -108,15 +93,15 @@ class MongoAdvice(Advice):
     def schema(self) -> Step | None:
         own = [piece for change in self.changes for piece in self._schema(change)]
         others = [piece.text for other in self.also for change in other.changes for piece in other._schema(change)]
-        return self._together(StepKind.SCHEMA, own, others)
+        return together(StepKind.SCHEMA, own, "mongosh", _lines, others, _MOST_COMMANDS, "collection")
 
     def stored(self) -> Step | None:
         found = [piece for change in self.changes for piece in self._stored(change)]
         if self.place.measurement is not None:
             found += self._rewritten()
         if any(piece.text for piece in found) and self.also:
-            found.append(_Piece(f"Each of the {many(len(self.also), 'other collection')} takes the same command."))
-        return self._together(StepKind.STORED, found)
+            found.append(Piece(f"Each of the {many(len(self.also), 'other collection')} takes the same command."))
+        return together(StepKind.STORED, found, "mongosh", _lines)
 
     def verify(self) -> Step | None:
         kinds = {type(change) for change in self.changes} - {Diagnose}
@@ -147,26 +132,6 @@ class MongoAdvice(Advice):
     @property
     def _database(self) -> str:
         return f"db.getSiblingDB({text(self.place.database)})"
-
-    def _together(self, kind: StepKind, found: Sequence[_Piece], others: Sequence[str] = ()) -> Step | None:
-        """One step with all the pieces; None if there are none. `others`: the commands for the other collections of the
-        plan.
-        """
-        if not found:
-            return None
-        words = [piece.words for piece in found]
-        commands = [piece.text for piece in found if piece.text]
-        shown = [*commands, *others][: max(len(commands), _MOST_COMMANDS)]
-        if left := len(commands) + len(others) - len(shown):
-            words.append(f"The {many(left, 'other collection')} of this plan take the same command.")
-        return Step(
-            kind,
-            " ".join(dict.fromkeys(words)),
-            _lines(shown),
-            "mongosh" if shown else "",
-            cost=next((piece.cost for piece in found if piece.cost), ""),
-            loses="; ".join(dict.fromkeys(piece.loses for piece in found if piece.loses)),
-        )
 
     # --- Writers --------------------------------------------------------------------------------------------------
 
@@ -239,7 +204,7 @@ class MongoAdvice(Advice):
 
     # --- The schema -----------------------------------------------------------------------------------------------
 
-    def _schema(self, change: Change) -> Iterator[_Piece]:
+    def _schema(self, change: Change) -> Iterator[Piece]:
         match change:
             case AddIndex(columns=columns):
                 yield self._indexed(columns)
@@ -247,7 +212,7 @@ class MongoAdvice(Advice):
                 time = self.place.here.time_column
                 yield self._indexed((column, time) if time else (column,))
             case DropIndex(index=index):
-                yield _Piece(
+                yield Piece(
                     f"Drop the index {index}. To try it first, hide it with hideIndex for some days: unhideIndex "
                     "brings it back at once.",
                     f"{self._here}.dropIndex({text(index)})",
@@ -258,13 +223,13 @@ class MongoAdvice(Advice):
                 yield self._validated(json.loads(schema))
             case LongerSpan(granularity=granularity):
                 asked = {"collMod": self.place.here.name, "timeseries": {"granularity": granularity}}
-                yield _Piece(
+                yield Piece(
                     "Let a bucket cover more time, which keeps more of each source together. It cannot be undone.",
                     f"{self._database}.runCommand({script(asked)})",
                 )
             case MakeTimeSeries(time=time, source=source):
                 options = {"timeField": time, "metaField": source}
-                yield _Piece(
+                yield Piece(
                     "Create a time series collection. It has no unique index, and updates documents only by their "
                     "source. The metaField cannot be changed later.",
                     f"{self._database}.createCollection({text(self._series_name)}, {script({'timeseries': options})})",
@@ -276,9 +241,9 @@ class MongoAdvice(Advice):
     def _options(self) -> Mapping[str, str]:
         return self.place.here.options or {}
 
-    def _new_series(self) -> _Piece:
+    def _new_series(self) -> Piece:
         name, options = self.place.free(f"{self.place.here.name}_new"), series_options(self.place.here, "")
-        return _Piece(
+        return Piece(
             f"The metaField of a collection cannot be changed. Create {name}, and write to it.",
             f"{self._database}.createCollection({text(name)}, {script({'timeseries': options})})",
         )
@@ -287,12 +252,12 @@ class MongoAdvice(Advice):
     def _series_name(self) -> str:
         return self.place.free(f"{self.place.here.name}_series")
 
-    def _indexed(self, columns: Sequence[str]) -> _Piece:
+    def _indexed(self, columns: Sequence[str]) -> Piece:
         keys = script(dict.fromkeys(columns, 1))
         words = f"Index {listed(columns, _MOST_NAMES)}."
-        return _Piece(words, f"{self._here}.createIndex({keys})", "reads all documents")
+        return Piece(words, f"{self._here}.createIndex({keys})", "reads all documents")
 
-    def _kept_for(self, keep: timedelta) -> _Piece:
+    def _kept_for(self, keep: timedelta) -> Piece:
         seconds, days = int(keep.total_seconds()), many(round(keep / _ONE_DAY), "day")
         if self._is_series:
             asked = {"collMod": self.place.here.name, "expireAfterSeconds": seconds}
@@ -300,20 +265,20 @@ class MongoAdvice(Advice):
         else:
             key = script({self.place.here.time_column or "time": 1})
             command = f"{self._here}.createIndex({key}, {script({'expireAfterSeconds': seconds})})"
-        return _Piece(
+        return Piece(
             f"Decide how long the documents are needed, and let older ones expire: here after {days}.",
             command,
             loses=f"documents older than {days}, from then on",
         )
 
-    def _validated(self, schema: Mapping[str, Any]) -> _Piece:
+    def _validated(self, schema: Mapping[str, Any]) -> Piece:
         asked = {
             "collMod": self.place.here.name,
             "validationLevel": "moderate",
             "validationAction": "warn",
             "validator": schema,
         }
-        return _Piece(
+        return Piece(
             "Decide what the documents have to look like, and let the server check it. This is by what is stored "
             "today; the server only logs what does not fit.",
             f"{self._database}.runCommand({script(asked)})",
@@ -321,7 +286,7 @@ class MongoAdvice(Advice):
 
     # --- Stored documents -----------------------------------------------------------------------------------------
 
-    def _stored(self, change: Change) -> Iterator[_Piece]:
+    def _stored(self, change: Change) -> Iterator[Piece]:
         match change:
             case UseAsId():
                 yield self._by_own_id(change)
@@ -335,27 +300,27 @@ class MongoAdvice(Advice):
                     "coll": self._series_name,
                     "timeseries": {"timeField": time, "metaField": source},
                 }
-                yield _Piece(
+                yield Piece(
                     "With the writers stopped, copy the documents before anything else is written to it: $out replaces "
                     "what is there, and takes MongoDB 7.0.3 or later.",
                     f"{self._here}.aggregate({script([{'$out': into}])})",
                     "reads and writes all documents",
                 )
             case MergeMeasurements(into=into, members=members):
-                yield _Piece(
+                yield Piece(
                     f"Stored documents can stay in the {many(len(members), 'collection')} until nobody needs them. In "
                     f"{into}, each would need what the name of its collection says."
                 )
             case SplitMeasurement(columns=columns):
-                yield _Piece(f"Stored documents keep {listed(columns, _MOST_NAMES)}.")
+                yield Piece(f"Stored documents keep {listed(columns, _MOST_NAMES)}.")
 
-    def _by_own_id(self, change: UseAsId) -> _Piece:
+    def _by_own_id(self, change: UseAsId) -> Piece:
         """`$out` writes nothing if two documents would have the same `_id`."""
         name = change.collections[-1]
         copy = self.place.free(f"{name}_by_id")
         stages = [{"$set": {"_id": f"${change.field}"}}, {"$unset": change.field}, {"$out": copy}]
         each = "" if len(change.collections) == 1 else f" This is for {name}; the others go in the same way."
-        return _Piece(
+        return Piece(
             f"Nothing changes a stored _id. Past documents can stay as they are, or be copied to {copy} with the "
             f"writers stopped, which writes nothing if two of them have the same {change.field}.{each}",
             f"{collection(change.at.database, name)}.aggregate({script(stages)})",
@@ -363,7 +328,7 @@ class MongoAdvice(Advice):
             "the generated _id of each document, once the old collection is dropped",
         )
 
-    def _counts(self, change: KeepCounts) -> _Piece:
+    def _counts(self, change: KeepCounts) -> Piece:
         name = change.collections[0]
         stages = [
             {"$count": "n"},
@@ -373,7 +338,7 @@ class MongoAdvice(Advice):
         others = (
             "" if len(change.collections) == 1 else f", one by one for {many(len(change.collections), 'collection')}"
         )
-        return _Piece(
+        return Piece(
             f"If past periods are only ever counted, keep the count in {change.into}, and drop the collection once its "
             f"count can be read there{others}.",
             f"{collection(change.at.database, name)}.aggregate({script(stages)})",
@@ -382,55 +347,55 @@ class MongoAdvice(Advice):
             "had together",
         )
 
-    def _items(self, field: str) -> _Piece:
+    def _items(self, field: str) -> Piece:
         copy = self.place.free(f"{self.place.here.name}_{field.rpartition('.')[2]}")
         stages: list[Any] = [
             {"$unwind": {"path": f"${field}", "includeArrayIndex": "place"}},
             {"$project": {"_id": {"of": "$_id", "at": "$place"}, "of": "$_id", "item": f"${field}"}},
             {"$merge": {"into": copy, "whenMatched": "keepExisting"}},
         ]
-        return _Piece(
+        return Piece(
             f"Copy the stored items to {copy}. It may be repeated: what is there already stays.",
             f"{self._here}.aggregate({script(stages)})",
             "reads all documents, and writes one for each item",
         )
 
-    def _rewritten(self) -> Iterator[_Piece]:
+    def _rewritten(self) -> Iterator[Piece]:
         """The parts that rename, convert, or move fields of stored documents."""
         here = self.place.here
         split = [change.column for change in self.changes if isinstance(change, SplitColumn)]
         if split:
-            yield _Piece(f"Stored values of {listed(split, _MOST_NAMES)} stay whole.")
+            yield Piece(f"Stored values of {listed(split, _MOST_NAMES)} stay whole.")
         if self._is_series:
             yield from self._rewritten_series(here)
             return
         if command := updated(self._here, self.changes):
-            yield _Piece(
+            yield Piece(
                 "Change the stored documents. What does not convert stays as it is.",
                 command,
                 "reads and writes all documents",
             )
         elif left := [change.column for change in self.changes if isinstance(change, LeaveOut)]:
-            yield _Piece(
+            yield Piece(
                 f"Stored documents keep {listed(left, _MOST_NAMES)}. To free the space, remove it.",
                 f"{self._here}.updateMany({{}}, {script({'$unset': dict.fromkeys(left, '')})})",
                 "reads and writes all documents",
                 f"all stored values of {listed(left, _MOST_NAMES)}",
             )
 
-    def _rewritten_series(self, here: Measurement) -> Iterator[_Piece]:
+    def _rewritten_series(self, here: Measurement) -> Iterator[Piece]:
         copy = self.place.free(f"{here.name}_new")
         command = copied_series(self.place, copy, self.changes)
         if not command:
             if any(isinstance(change, MakeField) for change in self.changes):
-                yield _Piece(f"Stored documents stay in {here.name} until they expire, or nobody needs them.")
+                yield Piece(f"Stored documents stay in {here.name} until they expire, or nobody needs them.")
             return
         expiry = self._options.get("expireAfterSeconds")
         if expiry:
             days = many(max(round(int(expiry) / _ONE_DAY.total_seconds()), 1), "day")
-            yield _Piece(f"Stored documents stay in their buckets, and expire by themselves {days} after their time.")
+            yield Piece(f"Stored documents stay in their buckets, and expire by themselves {days} after their time.")
             return
-        yield _Piece(
+        yield Piece(
             "Stored documents stay in their buckets, and nothing expires them. With the writers stopped, this copies "
             f"them to {copy}, for writers to use from then on. It takes MongoDB 7.0.3 or later.",
             command,

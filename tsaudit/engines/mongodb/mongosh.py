@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
-from tsaudit.engines.advice import Place, by_source, by_time
+from tsaudit.engines.advice import Piece, Place, by_source, by_time
 from tsaudit.model.change import Change, ChangeType, Diagnose, MakeField, MakeTag
 from tsaudit.model.profile import Measurement
 
@@ -78,71 +78,69 @@ def collection(database: str, name: str) -> str:
 
 
 _A_DAY: Final = timedelta(days=1)
-Found = tuple[str, str, str]
-"""The explanation, the command, and its cost."""
 
 
-def diagnostic_query(place: Place, change: Diagnose) -> Found | None:
+def diagnostic_query(place: Place, change: Diagnose) -> Piece | None:
     """The query for the change; None if there is none."""
     found = (_OF_DATABASE if place.measurement is None else _OF_COLLECTION).get(change.what)
     return found(place, change) if found else None
 
 
-def _sizes(place: Place, _: Diagnose) -> Found:
+def _sizes(place: Place, _: Diagnose) -> Piece:
     database = f"db.getSiblingDB({text(place.database)})"
     size = f"{{ name: name, bytes: {database}.getCollection(name).totalSize() }}"
     largest = "sort((a, b) => b.bytes - a.bytes).slice(0, 10)"
-    return "Find the largest collections.", f"{database}.getCollectionNames().map(name => ({size})).{largest}", ""
+    return Piece("Find the largest collections.", f"{database}.getCollectionNames().map(name => ({size})).{largest}")
 
 
-def _collections(place: Place, _: Diagnose) -> Found:
+def _collections(place: Place, _: Diagnose) -> Piece:
     command = f"db.getSiblingDB({text(place.database)}).getCollectionNames()"
-    return f"List the collections of {place.database}.", command, ""
+    return Piece(f"List the collections of {place.database}.", command)
 
 
-def _databases(_: Place, change: Diagnose) -> Found:
+def _databases(_: Place, change: Diagnose) -> Piece:
     pattern = f"^{'.*'.join(map(re.escape, change.values))}$"
     asked = {"listDatabases": 1, "nameOnly": True, "filter": {"name": {"$regex": pattern}}}
-    return "See which databases these are.", f"db.adminCommand({script(asked)})", ""
+    return Piece("See which databases these are.", f"db.adminCommand({script(asked)})")
 
 
-def _large(place: Place, _: Diagnose) -> Found:
+def _large(place: Place, _: Diagnose) -> Piece:
     stages = [{"$project": {"bytes": {"$bsonSize": "$$ROOT"}}}, {"$sort": {"bytes": -1}}, {"$limit": 5}]
-    return "Find the largest documents.", _aggregate(place, stages), "reads all documents"
+    return Piece("Find the largest documents.", _aggregate(place, stages), "reads all documents")
 
 
-def _types(place: Place, change: Diagnose) -> Found | None:
+def _types(place: Place, change: Diagnose) -> Piece | None:
     if not change.values:
         return None
     finds = [f"{_here(place)}.find({script({change.column: {'$type': kind}})}).limit(5)" for kind in change.values[:4]]
-    return f"See some documents for each type of {change.column}.", ";\n".join(finds), ""
+    return Piece(f"See some documents for each type of {change.column}.", ";\n".join(finds))
 
 
-def _new_values(place: Place, change: Diagnose) -> Found:
+def _new_values(place: Place, change: Diagnose) -> Piece:
     recent, cost = _recent(place)
     if writers := place.writers_of(change.column):
         by = {key.replace(".", "_"): f"${key}" for key in writers}
         each = {"$group": {"_id": {"by": by, "value": f"${change.column}"}}}
         counted = {"$group": {"_id": "$_id.by", "values": {"$sum": 1}}}
         stages = [*recent, each, counted, {"$sort": {"values": -1}}, {"$limit": 20}]
-        return by_source(change.column), _aggregate(place, stages), cost
+        return Piece(by_source(change.column), _aggregate(place, stages), cost)
     group: dict[str, Any] = {"_id": f"${change.column}", "documents": {"$sum": 1}}
     order = "documents"
     if place.here.time_column:
         group["first"], order = {"$min": f"${place.here.time_column}"}, "first"
     stages = [*recent, {"$group": group}, {"$sort": {order: -1}}, {"$limit": 20}]
-    return by_time(change.column), _aggregate(place, stages), cost
+    return Piece(by_time(change.column), _aggregate(place, stages), cost)
 
 
-def _sources(place: Place, change: Diagnose) -> Found:
+def _sources(place: Place, change: Diagnose) -> Piece:
     recent, cost = _recent(place)
     by: Any = {tag.key.replace(".", "_"): f"${tag.key}" for tag in place.here.tags} or None
     filled = {"$sum": {"$cond": [{"$eq": [{"$type": f"${change.column}"}, "missing"]}, 0, 1]}}
     stages = [*recent, {"$group": {"_id": by, "total": {"$sum": 1}, "filled": filled}}, {"$sort": {"filled": 1}}]
-    return f"Find the sources that stopped sending {change.column}.", _aggregate(place, stages), cost
+    return Piece(f"Find the sources that stopped sending {change.column}.", _aggregate(place, stages), cost)
 
 
-def _schema(place: Place, _: Diagnose) -> Found:
+def _schema(place: Place, _: Diagnose) -> Piece:
     stages: list[Any] = [
         {"$sample": {"size": 100}},
         {"$project": {"field": {"$objectToArray": "$$ROOT"}}},
@@ -150,7 +148,7 @@ def _schema(place: Place, _: Diagnose) -> Found:
         {"$group": {"_id": "$field.k", "documents": {"$sum": 1}}},
     ]
     words = f"See which fields {place.here.name} has, in 100 documents."
-    return words, _aggregate(place, stages), "reads 100 documents"
+    return Piece(words, _aggregate(place, stages), "reads 100 documents")
 
 
 def _recent(place: Place) -> tuple[list[Mapping[str, Any]], str]:
@@ -169,7 +167,7 @@ def _aggregate(place: Place, stages: Sequence[Any]) -> str:
     return f"{_here(place)}.aggregate({script(list(stages))})"
 
 
-_Look = Callable[[Place, Diagnose], Found | None]
+_Look = Callable[[Place, Diagnose], Piece | None]
 _OF_DATABASE: Final[Mapping[str, _Look]] = {
     "sizes": _sizes,
     "measurements": _collections,

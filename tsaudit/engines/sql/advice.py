@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.engines import writers
-from tsaudit.engines.advice import WRITTEN, Advice, free
+from tsaudit.engines.advice import WRITTEN, Advice, free, together
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries, query
@@ -172,7 +172,7 @@ class SqlAdvice(Advice):
     def find(self) -> Step | None:
         for one in (*self.asked_for(), *self.new_values()):
             if (found := query(self.place, one, self.diagnostic_queries)) is not None:
-                return Step(StepKind.FIND, found[0], found[1], "sql", cost=found[2])
+                return together(StepKind.FIND, [found], "sql")
         return None
 
     def writer(self) -> Step | None:

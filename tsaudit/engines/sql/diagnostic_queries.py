@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.types import is_number
-from tsaudit.engines.advice import Place, by_source, by_time
+from tsaudit.engines.advice import Piece, Place, by_source, by_time
 from tsaudit.engines.quoting import quote_text
 from tsaudit.model.change import Diagnose
 
@@ -57,22 +57,22 @@ def _standard(place: Place, view: str, listed: str) -> str:
     return f"SELECT {listed} FROM information_schema.{view} WHERE {' AND '.join(where)}"  # noqa: S608 -- shown
 
 
-def query(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[str, str, str] | None:
-    """Words, a statement, and what it reads; None if there is no statement for the change."""
+def query(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | None:
+    """The statement for the change, in words, and what it reads; None if there is none."""
     found = _of_database(place, change, own) if place.measurement is None else _of_table(place, change, own)
-    return found and (found[0], f"{found[1]}{own.end}", found[2])
+    return found and replace(found, text=f"{found.text}{own.end}")
 
 
-def _of_database(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[str, str, str] | None:
+def _of_database(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | None:
     if change.what == "measurements":
-        return f"List the tables of {place.database}.", own.tables(place), ""
+        return Piece(f"List the tables of {place.database}.", own.tables(place))
     if change.what == "databases" and own.databases:
         named = " and ".join(f"{how} {part}" for how, part in zip(_ENDS, change.values, strict=False) if part)
-        return f"List the databases{f': the name of each of these {named}' if named else ''}.", own.databases, ""
+        return Piece(f"List the databases{f': the name of each of these {named}' if named else ''}.", own.databases)
     return None
 
 
-def _of_table(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[str, str, str] | None:
+def _of_table(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | None:
     here, column, table = place.here, place.quoted([change.column]), place.table()
     time = place.quoted([here.time_column]) if here.time_column else ""
     recent = _recent(place, own)
@@ -86,18 +86,18 @@ def _of_table(place: Place, change: Diagnose, own: DiagnosticQueries) -> tuple[s
         counted = f"count(DISTINCT {column}) AS distinct_values"
         text = f"SELECT {writers}, {counted}\n{rows}\nGROUP BY {writers}"
         last = len(place.writers_of(change.column)) + 1
-        return by_source(change.column), f"{text} ORDER BY {last} DESC LIMIT 20", _cost(recent)
+        return Piece(by_source(change.column), f"{text} ORDER BY {last} DESC LIMIT 20", _cost(recent))
     if change.what == "new values" and time:
         newest = f"GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
         text = f"SELECT {column}, min({time}), count(*)\n{rows}\n{newest}"
-        return by_time(change.column), text, _cost(recent)
+        return Piece(by_time(change.column), text, _cost(recent))
     if change.what == "sources":
         tags = place.quoted(tag.key for tag in here.tags if not tag.label_of)
         by, group = (f"{tags}, ", f"\nGROUP BY {tags} ORDER BY filled") if tags else ("", "")
         text = f"SELECT {by}count(*) AS total, count({column}) AS filled\n{rows}{group}"
-        return f"Find the sources that stopped sending {change.column}.", text, _cost(recent)
+        return Piece(f"Find the sources that stopped sending {change.column}.", text, _cost(recent))
     if change.what == "schema":
-        return f"See which columns {here.name} has.", own.columns(place), ""
+        return Piece(f"See which columns {here.name} has.", own.columns(place))
     return None
 
 

@@ -7,11 +7,11 @@ name, and the partition key is set when the table is created.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.engines.advice import WRITTEN, Advice
+from tsaudit.engines.advice import WRITTEN, Advice, Piece, together
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import diagnostic_queries
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
@@ -72,15 +72,6 @@ _PROGRAMS: Final = frozenset({Program.TELEGRAF, Program.APPLICATION})
 _TAKES_A_TABLE: Final = (ChangeType, MakeField, MakeTag, PartitionBy)
 
 
-@dataclass(frozen=True, slots=True)
-class _Piece:
-    """The text that one change adds to the step about the schema."""
-
-    words: str
-    command: str
-    loses: str = ""
-
-
 class TimestreamAdvice(Advice):
     """The steps of a plan on Timestream."""
 
@@ -93,11 +84,7 @@ class TimestreamAdvice(Advice):
         asked = self.asked_for() or self.new_values()
         each = (diagnostic_queries.query(self.place, change, DIAGNOSTIC_QUERIES) for change in asked)
         found = [one for one in each if one is not None]
-        if not found:
-            return None
-        words, queries, costs = zip(*found[:_MOST_QUERIES], strict=True)
-        cost = next(filter(None, costs), "")
-        return Step(StepKind.FIND, " ".join(dict.fromkeys(words)), "\n".join(queries), "sql", cost=cost)
+        return together(StepKind.FIND, found[:_MOST_QUERIES], "sql")
 
     def writer(self) -> Step | None:
         own = list(self._records_to_write())
@@ -112,17 +99,9 @@ class TimestreamAdvice(Advice):
         return Step(StepKind.WRITER, " ".join(own), example, "text" if example else "")
 
     def schema(self) -> Step | None:
+        others = [piece.text for other in self.also for piece in other._schema()]
         pieces = list(self._schema())
-        if not pieces:
-            return None
-        others = [piece.command for other in self.also for piece in other._schema()]
-        commands = [piece.command for piece in pieces]
-        shown = [*commands, *others][: max(len(commands), _MOST_COMMANDS)]
-        words = [piece.words for piece in pieces]
-        if left := len(commands) + len(others) - len(shown):
-            words.append(f"The {many(left, 'other table')} of this plan take the same command.")
-        lost = "; ".join(filter(None, dict.fromkeys(piece.loses for piece in pieces)))
-        return Step(StepKind.SCHEMA, " ".join(words), "\n".join(shown), "sh", loses=lost)
+        return together(StepKind.SCHEMA, pieces, "sh", others=others, most=_MOST_COMMANDS, noun="table")
 
     def stored(self) -> Step | None:
         if any(isinstance(change, MergeMeasurements) for change in self.changes):
@@ -241,44 +220,44 @@ class TimestreamAdvice(Advice):
 
     # --- The schema -----------------------------------------------------------------------------------------------
 
-    def _schema(self) -> Iterator[_Piece]:
+    def _schema(self) -> Iterator[Piece]:
         for change in self.changes:
             match change:
                 case SetRetention(keep=keep):
                     days = round(keep / _ONE_DAY)
-                    yield _Piece(
+                    yield Piece(
                         f"Decide how long the records are needed, and set that as the retention: here "
                         f"{many(days, 'day')}.",
                         keep_for(self.place.here, days),
-                        f"records older than {many(days, 'day')}, from then on",
+                        loses=f"records older than {many(days, 'day')}, from then on",
                     )
                 case KeepInMemory(hours=hours, days=days):
-                    yield _Piece(
+                    yield Piece(
                         f"Keep records in the memory store for {many(hours, 'hour')}; the magnetic store has them "
                         "afterward, and queries read both.",
                         keep_in_memory(self.place.here, hours, days),
                     )
                 case EncryptRejected(key=key):
-                    yield _Piece(
+                    yield Piece(
                         "If the database has a key of your own, encrypt rejected records with it, too. AWS's own key "
                         "for Timestream cannot be used elsewhere.",
                         encrypt_rejected(self.place.here, key),
                     )
                 case EnforceKey(dimension=dimension) if not self._new_table:
-                    yield _Piece(
+                    yield Piece(
                         f"Then have the service reject records without {dimension}.",
                         enforce_key(self.place.here, dimension),
-                        f"records that a writer still sends without {dimension}",
+                        loses=f"records that a writer still sends without {dimension}",
                     )
                 case MergeMeasurements(into=into, members=members):
                     first = members[0].measurement
                     inside = (m for m in self.place.profile.measurements if m.database == self.place.database)
                     if (like := next((m for m in inside if m.name == first), None)) is not None:
-                        yield _Piece(f"Create {into}, with the settings of {first}.", create_like(like, into))
+                        yield Piece(f"Create {into}, with the settings of {first}.", create_like(like, into))
         if self._new_table:
             yield self._created()
 
-    def _created(self) -> _Piece:
+    def _created(self) -> Piece:
         options = self.place.here.options or {}
         asked = next((c.dimension for c in self.changes if isinstance(c, PartitionBy | EnforceKey)), "")
         key = asked or options.get(KEY, "")
@@ -286,7 +265,7 @@ class TimestreamAdvice(Advice):
         if key in to_measure:
             key = ""  # A measure cannot be a partition key.
         by = f", partitioned by {key}" if key else ""
-        return _Piece(
+        return Piece(
             f"Create {self._new_table}{by}: no command changes the role, type, or partition key of a column.",
             create_like(
                 self.place.here,
@@ -294,5 +273,5 @@ class TimestreamAdvice(Advice):
                 key,
                 "REQUIRED" if asked else options.get(ENFORCEMENT, "OPTIONAL"),
             ),
-            f"records without {key}, which the new table rejects" if asked else "",
+            loses=f"records without {key}, which the new table rejects" if asked else "",
         )
