@@ -58,6 +58,8 @@ class Place:
     """None: the changes concern the database."""
     effect: Effect = field(default_factory=Effect)
     """The combined effect of all changes of the plan on this measurement."""
+    removed_tags: frozenset[str] = frozenset()
+    """Tags that the plan removes from this measurement."""
 
     @property
     def here(self) -> Measurement:
@@ -74,11 +76,12 @@ class Place:
         """Tags that distinguish who writes the values of `tag`: they have several values, but far fewer than `tag` has.
 
         The tag with the most values comes first. Empty if there is none, or if the values were not counted. Labels
-        inside a column are left out: a statement needs an expression for each.
+        inside a column are left out, because a statement needs an expression for each, and so are other tags that the
+        plan removes.
         """
         counts = {t.key: t.values.value for t in self.here.tags if t.values is not None and not t.label_of}
         most = counts.get(tag, 0) / _FEWER_WRITERS
-        few = [(count, key) for key, count in counts.items() if 1 < count <= most]
+        few = [(count, key) for key, count in counts.items() if 1 < count <= most and key not in self.removed_tags]
         return tuple(key for _, key in sorted(few, key=lambda one: (-one[0], one[1]))[:_MOST_WRITER_TAGS])
 
     def table(self, name: str = "") -> str:

@@ -164,9 +164,12 @@ def _plan(profile: Profile, measurements: Mapping[Subject, Measurement], units: 
     )
 
 
-def _place(profile: Profile, measurement: Measurement | None, at: Subject, changes: Iterable[Change]) -> Place:
+def _place(profile: Profile, measurement: Measurement | None, at: Subject, changes: Sequence[Change]) -> Place:
     place = Place(profile, ENGINES[profile.engine].quoted, at.database, measurement)
-    return place if measurement is None else replace(place, effect=effect_of(profile.engine, measurement, changes))
+    if measurement is None:
+        return place
+    removed = frozenset(change.tag for change in changes if isinstance(change, MakeField))
+    return replace(place, effect=effect_of(profile.engine, measurement, changes), removed_tags=removed)
 
 
 def _steps(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -408,6 +409,12 @@ def test_writers_are_tags_with_far_fewer_values() -> None:
     assert _writers(a_tag("uncounted", values=a_count(2).value, label_of="labels")) == ()
     several = [a_tag(f"t{n}", values=n + 2) for n in range(5)]
     assert _writers(*several) == ("t4", "t3", "t2")
+
+
+def test_writers_are_no_tag_that_the_plan_removes() -> None:
+    here = a_measurement(tags=(a_tag("id", values=200), a_tag("step", values=20), a_tag("host", values=2)))
+    found = a_place(a_profile(here), "main", here)
+    assert dataclasses.replace(found, removed_tags=frozenset({"id", "step"})).writers_of("id") == ("host",)
 
 
 # --- Tables -----------------------------------------------------------------------------------------------------------

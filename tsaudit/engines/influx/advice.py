@@ -378,8 +378,8 @@ class InfluxAdvice(Advice):
         elif self._gone:
             now, left = effect.series_now or 0, effect.series_after or 0
             yield (
-                f"The series count of {name} no longer grows from the next day on; {by}, it falls from {number(now)} "
-                f"to {'' if effect.is_exact else 'at most '}{number(left)}."
+                f"From the next day on, {listed(self._gone, 3)} add{'s' if len(self._gone) == 1 else ''} no series to "
+                f"{name}; {by}, they fall from {number(now)} to {'' if effect.is_exact else 'at most '}{number(left)}."
             )
         elif self._kept_as_it_is:
             yield f"The audit of the next day lists the new columns in {self.new_name or name}."

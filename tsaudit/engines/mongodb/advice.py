@@ -167,7 +167,8 @@ class MongoAdvice(Advice):
                 case ItemsToDocuments(field=field):
                     yield (
                         f"Write each item of {field} as a document of its own, with the _id of the document it belongs "
-                        "to and an index on it; or limit the array on each write with $push and $slice."
+                        "to and an index on it; or, if nobody needs old items, drop them on each write with $push and "
+                        "$slice."
                     )
                 case SplitMeasurement(name=name, columns=columns):
                     its = "its" if len(columns) == 1 else "their"
