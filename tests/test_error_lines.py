@@ -33,7 +33,7 @@ from tests.hostile import FAULTS, answer, hostile
 from tests.hostile import Fault as HttpFault
 from tests.plugins.conftest import Install, install
 from tsaudit.alerts import sending
-from tsaudit.alerts.pace import SendingPace
+from tsaudit.alerts.sending import SendingPace
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.engines import queries

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.model.version import VERSION
 
 if TYPE_CHECKING:
-    from tsaudit.alerts.errors import NoticeRefusedError, NotifyError
-    from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
+    from tsaudit.alerts.notifier import MessagePlace, Notice, NoticeRefusedError, Notifier, NotifyError
     from tsaudit.config.file import ConfigError
     from tsaudit.config.settings import Settings, Target
     from tsaudit.engines.connection import ConnectorError, FactError, Rows
@@ -70,8 +69,7 @@ __all__ = [
 __version__ = VERSION
 
 _HOMES: Final = {
-    "alerts.errors": ("NoticeRefusedError", "NotifyError"),
-    "alerts.notifier": ("Notice", "Notifier", "MessagePlace"),
+    "alerts.notifier": ("MessagePlace", "Notice", "NoticeRefusedError", "Notifier", "NotifyError"),
     "config.file": ("ConfigError",),
     "config.settings": ("Settings", "Target"),
     "engines.connection": ("ConnectorError", "FactError", "Rows"),

@@ -16,7 +16,7 @@ from tests.builders import DAY, a_finding
 from tests.command import CliRunner
 from tsaudit import alerts, secrets
 from tsaudit.alerts import alertmanager, notifiers
-from tsaudit.alerts.errors import SetupError
+from tsaudit.alerts.notifier import SetupError
 from tsaudit.cli import main
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.store import Store

@@ -18,7 +18,7 @@ from tests.alerts.builders import REPORT, History, found
 from tests.builders import a_finding
 from tsaudit import secrets
 from tsaudit.alerts import notifiers
-from tsaudit.alerts.errors import SetupError
+from tsaudit.alerts.notifier import SetupError
 from tsaudit.config import file as config_file
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Severity

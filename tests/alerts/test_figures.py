@@ -12,7 +12,7 @@ from tests.alerts.builders import an_incident
 from tests.alerts.slack_double import problem_of
 from tests.builders import DAY, a_finding
 from tsaudit.alerts.blocks import characters, texts
-from tsaudit.alerts.figures import summary_block
+from tsaudit.alerts.message import summary_block
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.model.finding import Finding, Forecast, Limit, Severity
 from tsaudit.summary import Summary, SummaryFigure, of_finding

@@ -17,10 +17,17 @@ from urllib.parse import unquote
 from pydantic import TypeAdapter, ValidationError
 
 from tsaudit import secrets
-from tsaudit.alerts.errors import CallFailedError, NoticeRefusedError, NotifyError, SetupError
 from tsaudit.alerts.http_post import HttpAnswer, NoAnswerError, post
-from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
-from tsaudit.alerts.reported_incident import ReportedIncident
+from tsaudit.alerts.notifier import (
+    CallFailedError,
+    MessagePlace,
+    Notice,
+    NoticeRefusedError,
+    Notifier,
+    NotifyError,
+    ReportedIncident,
+    SetupError,
+)
 from tsaudit.config.types import Duration
 from tsaudit.model.profile import utc_now
 from tsaudit.net import addresses

@@ -14,8 +14,7 @@ from typing import Any, Final
 from urllib.parse import unquote
 
 from tsaudit import secrets
-from tsaudit.alerts.errors import NotifyError, SetupError
-from tsaudit.alerts.notifier import Notice, Notifier
+from tsaudit.alerts.notifier import Notice, Notifier, NotifyError, SetupError
 from tsaudit.history.deliveries import DeliveryKind
 from tsaudit.model.finding import Severity
 from tsaudit.net import addresses

@@ -37,7 +37,7 @@ class Message:
     about: Mapping[str, str] = field(default_factory=dict)
     """Fingerprint of each incident in the message to its severity. It is not sent, but stored with the message."""
     incidents: tuple[Mapping[str, Any], ...] = ()
-    """The owner's incidents that are open now or were open in an earlier message, as JSON values (`reported_incident`),
+    """The owner's incidents that are open now or were open in an earlier message, as JSON values (`ReportedIncident`),
     for notifiers that track each incident.
     """
     hint: Block | None = None

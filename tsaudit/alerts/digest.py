@@ -27,8 +27,7 @@ from tsaudit.alerts.blocks import (
     small,
 )
 from tsaudit.alerts.escape import code, link, plain
-from tsaudit.alerts.figures import by_badness
-from tsaudit.alerts.message import SIGNS, is_active, notification
+from tsaudit.alerts.message import SIGNS, by_badness, is_active, notification
 from tsaudit.alerts.routing import channel_of, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings

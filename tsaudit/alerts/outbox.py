@@ -17,7 +17,7 @@ from sqlalchemy import Connection
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext, is_active
-from tsaudit.alerts.reported_incident import ReportedIncident
+from tsaudit.alerts.notifier import ReportedIncident
 from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents

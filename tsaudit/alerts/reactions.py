@@ -16,18 +16,18 @@ from sqlalchemy import Connection
 
 from tsaudit.alerts import notifiers
 from tsaudit.alerts.blocks import Message, markup
-from tsaudit.alerts.errors import (
+from tsaudit.alerts.escape import code, inert
+from tsaudit.alerts.message import by_badness, by_reaction
+from tsaudit.alerts.notifier import (
     BusyError,
     DeadlineError,
     MessageGoneError,
+    MessagePlace,
     NoticeRefusedError,
     NotifyError,
     SetupError,
 )
-from tsaudit.alerts.escape import code, inert
-from tsaudit.alerts.figures import by_badness, by_reaction
-from tsaudit.alerts.notifier import MessagePlace
-from tsaudit.alerts.pace import SendingPace, TimeBudget
+from tsaudit.alerts.sending import SendingPace, TimeBudget
 from tsaudit.alerts.slack import BotToken
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, decision_log, decisions, deliveries, incidents, reaction_log

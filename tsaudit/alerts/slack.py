@@ -12,8 +12,16 @@ from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.errors import CallFailedError, LookUpError, NoticeRefusedError, NotifyError, SetupError
-from tsaudit.alerts.notifier import MessagePlace, Notice, Notifier
+from tsaudit.alerts.notifier import (
+    CallFailedError,
+    LookUpError,
+    MessagePlace,
+    Notice,
+    NoticeRefusedError,
+    Notifier,
+    NotifyError,
+    SetupError,
+)
 
 if TYPE_CHECKING:
     from slack_sdk.web import SlackResponse

@@ -19,7 +19,8 @@ from slack_sdk import WebClient
 from slack_sdk.web import SlackResponse
 from slack_sdk.webhook import WebhookClient, WebhookResponse
 
-from tsaudit.alerts.errors import (
+from tsaudit.alerts.http_post import HttpAnswer, NoAnswerError, post
+from tsaudit.alerts.notifier import (
     BusyError,
     CallFailedError,
     MessageGoneError,
@@ -27,7 +28,6 @@ from tsaudit.alerts.errors import (
     NotifyError,
     SetupError,
 )
-from tsaudit.alerts.http_post import HttpAnswer, NoAnswerError, post
 from tsaudit.text import printable
 
 _TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})

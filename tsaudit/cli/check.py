@@ -164,7 +164,7 @@ def _slack(slack: Slack) -> bool:
     if not slack.token:
         _line("slack", "ok", "no token and no webhook: messages are printed in the terminal")
         return True
-    from tsaudit.alerts.errors import NotifyError, SetupError
+    from tsaudit.alerts.notifier import NotifyError, SetupError
     from tsaudit.alerts.slack import READS_REACTIONS, BotToken
 
     try:
@@ -187,7 +187,7 @@ def _slack(slack: Slack) -> bool:
 def _notifiers(settings: Settings) -> bool:
     """Whether the entries under `notifiers:` can be set up."""
     from tsaudit.alerts import notifiers
-    from tsaudit.alerts.errors import SetupError
+    from tsaudit.alerts.notifier import SetupError
 
     well = True
     for name, about in sorted(settings.notifiers.items()):
@@ -202,7 +202,7 @@ def _notifiers(settings: Settings) -> bool:
 
 
 def _test_messages(settings: Settings) -> int:
-    from tsaudit.alerts.trial import send_test_messages
+    from tsaudit.alerts.notifiers import send_test_messages
 
     if not settings.notifies:
         show.line("neither `slack` nor `notifiers` is set: messages are printed in the terminal")
