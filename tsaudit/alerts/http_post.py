@@ -18,6 +18,7 @@ from typing import Any, Final
 from urllib.error import URLError
 
 from tsaudit.errors import TsauditError
+from tsaudit.net.watchdog import OutOfTimeError, within
 
 MOST_BYTES: Final = 8 << 20
 """Maximum size of a response. A page of 200 messages with all their blocks is smaller, and its parsed JSON fits in
@@ -52,55 +53,45 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, pr
     `proxy` is used unless NO_PROXY names the host.
     """
     exchange = _Exchange(urllib.request.Request(url, body, dict(headers), method="POST"), timeout_s, proxy)  # noqa: S310 -- the scheme is checked with the configuration
-    # Not every step accepts a timeout: DNS lookups, for example, or a server that sends one byte at a time.
-    worker = threading.Thread(target=exchange.run, name="tsaudit-post", daemon=True)
-    worker.start()
-    worker.join(timeout_s)
-    if worker.is_alive():
-        sent = exchange.give_up()
-        raise NoAnswerError(f"no complete response within {timeout_s:.3g} s", sent=sent, late=True)
-    return exchange.result()
+    try:
+        # Not every step accepts a timeout: DNS lookups, for example, or a server that sends one byte at a time.
+        return within(timeout_s, exchange.run, give_up=exchange.give_up)
+    except OutOfTimeError:
+        line = f"no complete response within {timeout_s:.3g} s"
+        raise NoAnswerError(line, sent=exchange.is_connected, late=True) from None
+    except Exception as error:
+        # Any exception of the HTTP client, whatever the server sent, is a failed call.
+        cause = error.reason if isinstance(error, URLError) and isinstance(error.reason, Exception) else error
+        words = " ".join(str(cause).split())[:200] or type(cause).__name__
+        raise NoAnswerError(words, sent=exchange.is_connected, late=isinstance(cause, TimeoutError)) from None
 
 
 class _Exchange:
     """The request in progress, run by its own thread."""
 
     def __init__(self, request: urllib.request.Request, timeout_s: float, proxy: str | None) -> None:
+        self.is_connected = False
+        """Whether the request may have arrived."""
         self._lock = threading.Lock()
-        self._connected = False
         self._given_up = False
         self._request = request
         self._timeout_s = timeout_s
         self._proxy = proxy
         self._connection: http.client.HTTPConnection | None = None
         self._socket: socket.socket | None = None
-        self._answer: HttpAnswer | None = None
-        self._error: Exception | None = None
 
-    def run(self) -> None:
+    def run(self) -> HttpAnswer:
+        """The response. Raises any exception of the HTTP client."""
         try:
-            self._answer = self._run()
-        except Exception as error:
-            # Handed to the caller: any exception of the HTTP client, whatever the server sent, is a failed call.
-            self._error = error
+            return self._run()
         finally:
             self.hang_up()
 
-    def result(self) -> HttpAnswer:
-        if self._answer is not None:
-            return self._answer
-        cause = self._error
-        if isinstance(cause, URLError) and isinstance(cause.reason, Exception):
-            cause = cause.reason
-        words = " ".join(str(cause).split())[:200] or type(cause).__name__
-        raise NoAnswerError(words, sent=self._connected, late=isinstance(cause, TimeoutError))
-
-    def give_up(self) -> bool:
-        """Disconnect, and keep the request from being sent from now on; returns whether it may already have arrived."""
+    def give_up(self) -> None:
+        """Disconnect, and keep the request from being sent from now on."""
         with self._lock:
             self._given_up = True
         self.hang_up()
-        return self._connected
 
     def hang_up(self) -> None:
         """Close the connection while another thread may still read from it."""
@@ -136,7 +127,7 @@ class _Exchange:
             if self._given_up:
                 connected.close()
                 raise TimeoutError("given up while connecting")
-            self._socket, self._connected = connected, True
+            self._socket, self.is_connected = connected, True
 
 
 class _Http(urllib.request.HTTPHandler):
