@@ -24,7 +24,7 @@ from sqlalchemy import text
 from tsaudit.analysis.values import stored_value_sets as stored
 from tsaudit.analysis.values.value_hashes import HASH_BITS, hash_values
 from tsaudit.analysis.values.value_sets import ValueSet
-from tsaudit.history.compaction import compact, is_due
+from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import AuditResult

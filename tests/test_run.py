@@ -27,7 +27,7 @@ from tsaudit.config.slack import Slack
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
-from tsaudit.history import clock, compaction, decisions, incidents
+from tsaudit.history import clock, decisions, incidents, removal
 from tsaudit.history.incidents import ChangeKind, Decision, DecisionKind, IncidentState
 from tsaudit.history.lifecycle import IncidentChange
 from tsaudit.history.store import Store
@@ -100,16 +100,16 @@ def test_second_audit_of_a_day_changes_nothing_when_the_database_has_not(tmp_pat
 def test_audit_compacts_the_history_when_it_is_due(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(compaction, "DAILY", timedelta(days=1))
+    monkeypatch.setattr(removal, "DAILY", timedelta(days=1))
     target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
     settings, expected = settings_for(tmp_path, target), set[date]()
-    for day in [DAY + timedelta(days=n) for n in range(2 * compaction.EVERY + 1)]:
+    for day in [DAY + timedelta(days=n) for n in range(2 * removal.EVERY + 1)]:
         run.audit_target(target, settings, store, day=day)
         expected.add(day)
-        if compaction.is_due("test", sorted(expected), day):
-            expected = set(compaction.kept_days([(one, True) for one in expected], day))
+        if removal.is_due("test", sorted(expected), day):
+            expected = set(removal.kept_days([(one, True) for one in expected], day))
         assert set(store.days("test")) == expected
-    assert len(expected) < 2 * compaction.EVERY
+    assert len(expected) < 2 * removal.EVERY
 
 
 def test_muted_findings_are_known_and_acknowledged_ones_are_not(tmp_path: Path, store: Store) -> None:

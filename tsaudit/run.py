@@ -23,8 +23,8 @@ from tsaudit.engines.opening import with_connection
 from tsaudit.errors import internal
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import clock, incidents, lease
-from tsaudit.history.compaction import compact, is_due
 from tsaudit.history.database import HistoryError, patience
+from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import AuditResult, Verdict

@@ -24,7 +24,7 @@ from tests.builders import a_count, a_field, a_measurement, a_profile, a_tag
 from tsaudit.config.settings import Incidents
 from tsaudit.evaluation import evaluate as judged
 from tsaudit.history import clock, incidents
-from tsaudit.history.compaction import compact, is_due
+from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.model.profile import Profile
 

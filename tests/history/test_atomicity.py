@@ -16,8 +16,7 @@ from tests.history.test_incidents_properties import audit
 from tests.history.test_value_sets import HOST
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
-from tsaudit.history.compaction import compact
-from tsaudit.history.removal import remove_day
+from tsaudit.history.removal import compact, remove_day
 from tsaudit.history.schema import metadata
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues

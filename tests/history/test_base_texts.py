@@ -17,8 +17,7 @@ from tests.builders import a_finding, a_measurement, a_profile, a_result, a_rule
 from tsaudit.config.settings import Incidents
 from tsaudit.history import base_texts, incidents
 from tsaudit.history.base_texts import Packer
-from tsaudit.history.compaction import compact
-from tsaudit.history.removal import remove_day
+from tsaudit.history.removal import compact, remove_day
 from tsaudit.history.schema import base_text, incident_day, snapshot
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Finding, RuleResult

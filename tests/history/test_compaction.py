@@ -19,9 +19,9 @@ from tsaudit.analysis.growth.detection import detect
 from tsaudit.config.settings import Incidents
 from tsaudit.evaluation import evaluate as audit_profile
 from tsaudit.history import decisions, deliveries, incidents
-from tsaudit.history.compaction import EVERY, compact, is_due, kept_days
 from tsaudit.history.deliveries import DeliveryKind, MessageDraft
 from tsaudit.history.incidents import IncidentState
+from tsaudit.history.removal import EVERY, compact, is_due, kept_days
 from tsaudit.history.schema import decision, figure, incident_day, metadata, reaction, snapshot
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Outcome, RuleResult, Severity, fingerprint

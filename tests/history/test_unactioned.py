@@ -11,9 +11,8 @@ import pytest
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
 from tsaudit.history.decision_log import write
-from tsaudit.history.incidents import current, update
+from tsaudit.history.incidents import Unactioned, current, unactioned, update
 from tsaudit.history.store import Store
-from tsaudit.history.unactioned import Unactioned, unactioned
 from tsaudit.model.finding import Severity
 from tsaudit.model.subject import Subject
 

@@ -17,7 +17,7 @@ from tests.history.conftest import EXAMPLES
 from tsaudit.analysis.values import stored_value_sets, value_sets
 from tsaudit.analysis.values.value_hashes import hash_values
 from tsaudit.analysis.values.value_sets import ValueSet
-from tsaudit.history.compaction import DAILY, WEEKLY, compact
+from tsaudit.history.removal import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import REMEMBERED, RememberedValues, prune

@@ -101,7 +101,7 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
 def compact(targets: tuple[str, ...], config: str | None) -> None:
     """Prune old days: every day is kept for 90 days, one a week up to a year, then one a month."""
     with options.open_store(options.load_settings(config, "history")) as store:
-        from tsaudit.history.compaction import compact as prune
+        from tsaudit.history.removal import compact as prune
 
         for target in _known(store, targets):
             show.line(f"{target}: {many(prune(store, target, options.today()), 'day')} dropped")

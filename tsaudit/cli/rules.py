@@ -82,7 +82,7 @@ def _unactioned(form: str, target: str | None, days: int, config: str | None) ->
     from datetime import timedelta
 
     from tsaudit.history import clock
-    from tsaudit.history.unactioned import unactioned
+    from tsaudit.history.incidents import unactioned
     from tsaudit.text import percent
 
     settings = options.load_settings(config, "history")

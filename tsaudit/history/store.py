@@ -1,10 +1,11 @@
-"""The history of each target and day: profile, result, and every figure as a row."""
+"""The history of each target and day: profile, result, which rules ran, and every figure as a row."""
 
 from __future__ import annotations
 
+import functools
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
 from typing import Any, Final, Protocol, TypeVar
@@ -12,10 +13,10 @@ from typing import Any, Final, Protocol, TypeVar
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
 from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
-from tsaudit.history import base_texts, clock, database, rule_outcomes
+from tsaudit.history import base_texts, clock, database
 from tsaudit.history.base_texts import Packer, Packers
 from tsaudit.history.database import HistoryError
-from tsaudit.history.schema import duration, figure, incident_day, snapshot
+from tsaudit.history.schema import duration, figure, incident_day, rule_outcome, snapshot
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, to_json
@@ -94,7 +95,7 @@ class Store:
         with self.writing(result.target) as connection:
             if values is not None:
                 values.write(connection)
-            rule_outcomes.write(connection, result.target, outcomes_of(result))
+            write_outcomes(connection, result.target, outcomes_of(result))
             base = measured + found if measured is not None else None
             packer = base_texts.packer_for(connection, result.target, result.day, base)
             row = _row(result, report_url) | {"result": packer.packed(found)}
@@ -127,7 +128,7 @@ class Store:
     def rule_outcomes(self, target: str, before: date) -> list[RuleOutcomes]:
         """Which rules ran on the audited days before the day, newest first."""
         with self.reading() as connection:
-            return rule_outcomes.read(connection, target, before)
+            return read_outcomes(connection, target, before)
 
     def days(self, target: str) -> list[date]:
         """The audited days, including those without a profile, oldest first."""
@@ -353,3 +354,51 @@ def _points(connection: Connection, target: str, first: date, last: date) -> _Po
     )
     rows = connection.execute(query).all()
     return _Points((name, subject, days[snapshot_id], value) for name, subject, snapshot_id, value in rows)
+
+
+def write_outcomes(connection: Connection, target: str, outcomes: RuleOutcomes) -> None:
+    """Store the day's outcomes in place of those of an earlier audit of the day."""
+    remove_outcomes(connection, target, outcomes.day)
+    row = {"evaluated": " ".join(sorted(outcomes.evaluated)), "unknown": " ".join(sorted(outcomes.unknown))}
+    connection.execute(insert(rule_outcome).values(target=target, day=outcomes.day, **row))
+
+
+def read_outcomes(connection: Connection, target: str, before: date = date.max) -> list[RuleOutcomes]:
+    """The outcomes of the days before that day, newest first."""
+    query = select(rule_outcome).where(rule_outcome.c.target == target, rule_outcome.c.day < before)
+    rows = connection.execute(query.order_by(rule_outcome.c.day.desc()))
+    return [RuleOutcomes(row.day, _rule_codes(row.evaluated), _rule_codes(row.unknown)) for row in rows]
+
+
+def remove_outcomes(connection: Connection, target: str, day: date) -> None:
+    """Delete the outcomes of the day."""
+    connection.execute(delete(rule_outcome).where(rule_outcome.c.target == target, rule_outcome.c.day == day))
+
+
+def prune_outcomes(connection: Connection, target: str, kept: Collection[date]) -> None:
+    """Delete the outcomes of all days except `kept`, and except those that show how long a rule has been unknown."""
+    known = read_outcomes(connection, target)
+    for day in {one.day for one in known} - _needed_outcomes(known) - set(kept):
+        remove_outcomes(connection, target, day)
+
+
+@functools.lru_cache(maxsize=64)
+def _rule_codes(stored: str) -> frozenset[str]:
+    """The rule codes in a stored text. Cached, because a target has the same outcomes on most days."""
+    return frozenset(stored.split())
+
+
+def _needed_outcomes(newest_first: list[RuleOutcomes]) -> set[date]:
+    """The days that show since when each rule has been unknown: from its newest day back to the day it last worked.
+
+    A rule that never worked needs none, because it is not reported.
+    """
+    ever = {code for one in newest_first for code in one.evaluated}
+    found: set[date] = set()
+    done: set[str] = set()
+    for one in newest_first:
+        open_ = ever - done
+        if open_ & (one.evaluated | one.unknown):
+            found.add(one.day)
+        done |= one.evaluated
+    return found
