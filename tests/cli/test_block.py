@@ -19,7 +19,7 @@ from pydantic import SecretStr
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit import alerts
-from tsaudit.cli import block, markdown, results
+from tsaudit.cli import block, results
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import load
 from tsaudit.config.settings import Slack
@@ -109,7 +109,7 @@ def test_heading_has_the_series_only_if_all_were_counted(second: Measurement, se
     found = results.of_result(a_result(), a_profile(a_measurement(series=1_200), second))
     heading = ["duckdb 1.0", DAY.isoformat(), *series]
     assert click.unstyle(block.lines(found, everything=False)[0]) == "  ".join(["demo", "ok", *heading])
-    assert ", ".join(heading) in "\n".join(markdown.lines(found, everything=False)).replace("\\", "")
+    assert ", ".join(heading) in "\n".join(block.markdown(found, everything=False)).replace("\\", "")
 
 
 def test_heading_without_any_series_counts_none() -> None:
@@ -252,7 +252,7 @@ def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool,
 
 def test_markdown_says_what_the_text_says() -> None:
     result = with_plan(GROWING, *others(1))
-    page = "\n".join(markdown.lines(results.of_result(result, a_profile()), everything=False))
+    page = "\n".join(block.markdown(results.of_result(result, a_profile()), everything=False))
     for part in (
         "## demo: critical",
         f"\n\n`{STATEMENT}`\n",
@@ -266,7 +266,7 @@ def test_markdown_says_what_the_text_says() -> None:
 @given(st.text(max_size=40), st.sampled_from(["`", "```", "](x)", "<b>", "\n# x", "|", "&lt;", "*", "__", "\\", "~~"]))
 def test_markdown_renders_no_names(name: str, syntax: str) -> None:
     text = f"a {syntax}{name}{syntax} b"
-    rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).renderInline(markdown.escape(text))
+    rendered = MarkdownIt("commonmark").enable(["table", "strikethrough"]).renderInline(block.escape(text))
     assert entities.unescape(rendered) == printable(" ".join(text.split()), 1000)
 
 

@@ -12,7 +12,7 @@ import pytest
 
 from tests.builders import DAY, a_finding, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
-from tsaudit.cli import junit, results, sarif
+from tsaudit.cli import ci_formats, results
 from tsaudit.cli.errors import Exit
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity, fingerprint
 from tsaudit.model.jsonfile import to_json
@@ -76,7 +76,7 @@ def cases(document: str) -> Iterator[tuple[str, str, str]]:
 
 
 def test_junit_has_a_case_for_each_finding_and_rule(found: dict[str, Any], missed: dict[str, Any]) -> None:
-    document = junit.document([found, missed])
+    document = ci_formats.junit([found, missed])
     assert list(cases(document)) == [
         ("CAR001 high-series-cardinality: main/worst", "failure critical", "main/worst: Tag host has too many values"),
         ("CAR001 high-series-cardinality: main/bad", "failure warning", "main/bad: Tag host has too many values"),
@@ -106,23 +106,23 @@ def test_junit_has_a_case_for_each_finding_and_rule(found: dict[str, Any], misse
 
 def test_junit_when_muted_and_not_audited_is_no_success(missed: dict[str, Any]) -> None:
     (finding,) = missed["findings"]
-    ((_, what, _),) = cases(junit.document([missed | {"findings": [finding | {"muted": True}]}]))
+    ((_, what, _),) = cases(ci_formats.junit([missed | {"findings": [finding | {"muted": True}]}]))
     assert (missed["verdict"], what) == ("unknown", "error unknown")
 
 
 def test_junit_when_only_an_error_is_known() -> None:
     run = results.of_run(AuditRun("demo", DAY, None, None, (), None, 0.0, "the history is locked"))
-    assert list(cases(junit.document([run]))) == [("audit", "error unknown", "the history is locked")]
-    assert list(cases(junit.document([]))) == []
+    assert list(cases(ci_formats.junit([run]))) == [("audit", "error unknown", "the history is locked")]
+    assert list(cases(ci_formats.junit([]))) == []
 
 
 def test_junit_when_the_report_cannot_be_written(found: dict[str, Any]) -> None:
     said = "the report cannot be written"
-    assert ("audit", "error unknown", said) in cases(junit.document([found | {"error": said}]))
+    assert ("audit", "error unknown", said) in cases(ci_formats.junit([found | {"error": said}]))
 
 
 def test_sarif_has_a_result_for_each_finding_and_unknown_rule(found: dict[str, Any], missed: dict[str, Any]) -> None:
-    log = sarif.log([found, missed], Path("conf/a b.yaml"), {"demo": 7})
+    log = ci_formats.sarif([found, missed], Path("conf/a b.yaml"), {"demo": 7})
     assert (log["version"], len(log["runs"])) == ("2.1.0", 2)
     demo, gone = log["runs"]
     rules = demo["tool"]["driver"]["rules"]
@@ -167,14 +167,14 @@ def test_sarif_has_a_result_for_each_finding_and_unknown_rule(found: dict[str, A
 def test_text_when_hostile_is_shown_and_nothing_else() -> None:
     rule = a_rule_result(a_finding(Subject("main", HOSTILE), message=HOSTILE, fix=HOSTILE), reason=HOSTILE)
     found = results.of_result(a_result(rule, server_version=HOSTILE), None)
-    document = junit.document([found])
+    document = ci_formats.junit([found])
     assert document.isascii()
     (case,) = Xml.fromstring(document).iter("testcase")
     assert case.get("name", "").endswith(
         r'main/a\x00\x1b[31m\ud800\ufffe\u202e]]>&<b c="d">\n[x](https://evil.example)é'
     )
     assert [part.tag for part in case.iter()] == ["testcase", "failure"]
-    (result,) = sarif.log([found], None, {})["runs"][0]["results"]
+    (result,) = ci_formats.sarif([found], None, {})["runs"][0]["results"]
     assert "](" not in result["message"]["text"]
     assert not any(unicode < " " and unicode != "\n" for unicode in result["message"]["text"])
     assert "physicalLocation" not in result["locations"][0]

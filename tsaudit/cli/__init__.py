@@ -10,8 +10,7 @@ from typing import Any, Final, NoReturn
 
 import click
 
-from tsaudit.cli.errors import CallState, guarded, readable
-from tsaudit.cli.groups import CommandGroup
+from tsaudit.cli.errors import CallState, CommandGroup, guarded, readable
 from tsaudit.model.version import VERSION
 
 _COMMANDS: Final = {
@@ -28,13 +27,13 @@ _COMMANDS: Final = {
     "baseline": ("decisions", "Mute all current findings, to be notified only about new ones."),
     "reopen": ("decisions", "Undo `ack`, `mute`, and `baseline`."),
     "history": ("history", "List, prune, or remove audited days; list decisions."),
-    "metrics": ("metrics", "Write the last audits as metrics for Prometheus."),
+    "metrics": ("report", "Write the last audits as metrics for Prometheus."),
     "backtest": ("backtest", "Show on which audited days a rule would have fired."),
     "what-if": ("what_if", "Show how many series would remain after dropping or bucketing tags."),
     "schema": ("schema", "Declare the schema in files, and compare the live one with them."),
     "rules": ("rules", "List the rules: code, name, highest severity, and the problem each finds."),
     "explain": ("rules", "Print the page of a rule, or open it in the browser."),
-    "guidelines": ("guidelines", "Print the guidelines, with the rules that check them."),
+    "guidelines": ("rules", "Print the guidelines, with the rules that check them."),
     "config": ("config", "Work with tsaudit.yaml itself."),
     "version": ("version", "Print versions, and the engines that can be audited."),
 }

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import block, markdown, options, progress, results, show
+from tsaudit.cli import block, options, progress, results, show
 from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
 from tsaudit.text import many
 from tsaudit.text.findings import of_severity
@@ -149,16 +149,16 @@ class _Printer:
         if self._form == "json":
             show.as_json(self._found)
         elif self._form == "markdown":
-            pages = [markdown.lines(one, everything=self._everything, stored=self._stored) for one in self._found]
+            pages = [block.markdown(one, everything=self._everything, stored=self._stored) for one in self._found]
             click.echo("\n\n".join("\n".join(page) for page in pages), nl=bool(pages))
         elif self._form == "junit":
-            from tsaudit.cli import junit
+            from tsaudit.cli import ci_formats
 
-            click.echo(junit.document(self._found), nl=False)
+            click.echo(ci_formats.junit(self._found), nl=False)
         elif self._form == "sarif":
-            from tsaudit.cli import sarif
+            from tsaudit.cli import ci_formats
 
-            show.as_json(sarif.log(self._found, *_configured(self._config)))
+            show.as_json(ci_formats.sarif(self._found, *_configured(self._config)))
         elif summary:
             show.line()
             show.line(_summary(one["verdict"] for one in self._found))

@@ -1,5 +1,6 @@
 """The output for one target on one screen: the summary of its worst finding, one line for each other finding, and a
-hint how to see the rest.
+hint how to see the rest. The same as Markdown, for a pull request or the summary of a CI job: names are shown, never
+rendered.
 """
 
 from __future__ import annotations
@@ -12,8 +13,9 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import results, show
-from tsaudit.text import listed, many, number, plural, short_fingerprint, size
+from tsaudit.text import listed, many, number, plural, printable, short_fingerprint, size
 from tsaudit.text.findings import tally
+from tsaudit.text.markdown import code, escape
 
 if TYPE_CHECKING:
     from tsaudit.summary import Summary
@@ -188,3 +190,54 @@ def _charged(cost: dict[str, Any]) -> str:
     """What the provider will bill for the audit."""
     scanned, metered = size(cost["bytes_scanned"] or 0), size(cost["bytes_metered"])
     return f"{many(cost['statements'], 'statement')}, {scanned} scanned, {metered} billed"
+
+
+MOST_FINDINGS: Final = 20
+"""Most findings listed below the worst one without `--all`."""
+_LONGEST: Final = 1000
+
+
+def markdown(found: dict[str, Any], *, everything: bool, stored: bool = True) -> Iterator[str]:
+    """The lines of Markdown for one target, with the same content as in text format."""
+    from tsaudit.summary import Summary
+
+    yield f"## {escape(found['target'])}: {found['verdict']}"
+    yield ""
+    yield escape(", ".join(heading(found)))
+    if found["summary"]["headline"]:
+        yield ""
+        # A statement is not shortened, but its control characters must not reach a terminal.
+        yield from (show.whole(line, "") for line in Summary.from_dict(found["summary"]).in_markdown().splitlines())
+    yield from _markdown_list(found, everything, stored=stored)
+
+
+def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
+    most = len(found["findings"]) if everything else MOST_FINDINGS
+    rest = rest_of(found, most, everything=everything)
+    items = [_markdown_finding(one) for one in rest.listed]
+    if rest.left_out:
+        items.append(f"{joined_by(found)}{rest.left_out}: {_markdown_commands(lists_all(found, stored=stored))}")
+    if said := changed(found):
+        items.append(f"changed: {escape(said)}")
+    items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in not_evaluated(found).items()]
+    if found["error"] and not found["summary"]["headline"]:
+        items.append(f"error: {escape(found['error'])}")
+    if worst := summarized(found):
+        command = code(f"tsaudit show {short_fingerprint(worst['fingerprint'])}") if stored else ""
+        items.append(f"rule: {worst['code']} {worst['name']}, {worst['severity']} {command}".rstrip())
+    if found["report"]:
+        items.append(f"report: {code(found['report'])}")
+    if items:
+        yield ""
+    yield from (f"- {item}" for item in items)
+
+
+def _markdown_finding(one: dict[str, Any]) -> str:
+    muted = " (muted)" if one["muted"] else ""
+    severity, short = one["severity"], short_fingerprint(one["fingerprint"])
+    return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{muted}"
+
+
+def _markdown_commands(text: str) -> str:
+    """The text as Markdown: the only Markdown in it is our own commands in backquotes."""
+    return printable(text, _LONGEST)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from tsaudit.cli import show
-from tsaudit.cli.groups import CommandGroup
+from tsaudit.cli.errors import CommandGroup
 
 
 @click.group(cls=CommandGroup)

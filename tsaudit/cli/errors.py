@@ -1,4 +1,4 @@
-"""The command's exit codes, and the one-line error message that it prints."""
+"""The command's exit codes, the one-line error message that it prints, and groups of commands."""
 
 from __future__ import annotations
 
@@ -14,10 +14,24 @@ from typing import Any, Final
 
 import click
 
-from tsaudit.cli.groups import NothingAskedError
-from tsaudit.errors import internal
+from tsaudit.errors import TsauditError, internal
 from tsaudit.secrets import mask
 from tsaudit.text import printable
+
+
+class NothingAskedError(TsauditError, click.UsageError):
+    """A command group was called without a subcommand. The error's text is the group's help."""
+
+
+class CommandGroup(click.Group):
+    """A group of commands. Calling it without arguments is a usage error that shows the help; click counts that as
+    success before version 8.2.
+    """
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing:
+            raise NothingAskedError(ctx.get_help(), ctx)
+        return super().parse_args(ctx, args)
 
 
 class Exit(enum.IntEnum):

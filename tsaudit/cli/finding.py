@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tsaudit.cli import block, options, plan, results, stored
+from tsaudit.cli import block, options, plan, results
 from tsaudit.cli import show as screen
 from tsaudit.text import short_fingerprint
 
@@ -53,7 +53,7 @@ def show(what: str, rule: str | None, config: str | None, day: date | None, form
     full_values = settings.report.values == "full"
     with options.open_store(settings) as store:
         if what in store.targets():
-            result = stored.result_of(store, what, day)
+            result = options.result_of(store, what, day)
             if rule is None:
                 _print_target(store, result, form)
                 return

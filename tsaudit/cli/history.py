@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import options, show
-from tsaudit.cli.groups import CommandGroup
+from tsaudit.cli.errors import CommandGroup
 from tsaudit.text import many, number, short_fingerprint
 
 if TYPE_CHECKING:

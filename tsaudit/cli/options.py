@@ -10,6 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 if TYPE_CHECKING:
+    from tsaudit.history.store import Store
+    from tsaudit.model.finding import AuditResult
+
+if TYPE_CHECKING:
     from tsaudit.config.settings import Settings, Target
     from tsaudit.history.store import Store
 
@@ -140,3 +144,20 @@ def open_store(settings: Settings) -> Store:
     from tsaudit.history.store import Store
 
     return Store.open(settings.history.get_secret_value())
+
+
+def result_of(store: Store, target: str, day: date | None) -> AuditResult:
+    """The result of the day; None for the newest day that is not in the future. Raises a usage error if
+    there is none.
+    """
+    days = store.days(target)
+    if not days:
+        raise click.BadParameter(f"`{target}` was never audited", param_hint="TARGET")
+    chosen = day or (store.past_days(target) or days)[-1]
+    found = store.result(target, chosen)
+    if found is not None:
+        return found
+    if chosen in days:
+        raise click.BadParameter(f"the data stored for {chosen} was written by another version", param_hint="--day")
+    near = min(days, key=lambda d: abs(d - chosen))
+    raise click.BadParameter(f"{target} was not audited on {chosen}; the nearest day is {near}", param_hint="--day")

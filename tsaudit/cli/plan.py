@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tsaudit.cli import options, show, stored
+from tsaudit.cli import options, show
 from tsaudit.text import listed, short_fingerprint
 
 if TYPE_CHECKING:
@@ -38,7 +38,7 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
     """
     settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
-        result = stored.result_of(store, target, day)
+        result = options.result_of(store, target, day)
         result, muted = _apart(store, result)
     chosen, muted_plans = (
         [p for p in r.plans if measurement is None or measurement in _names(p)] for r in (result, muted)

@@ -1,4 +1,4 @@
-"""`tsaudit rules` and `explain`: what is checked, and why. Both print the rules' own texts."""
+"""`tsaudit rules`, `explain`, and `guidelines`: what is checked, and why. They print the texts of the rules."""
 
 from __future__ import annotations
 
@@ -208,3 +208,22 @@ def _lines(page: RuleText) -> Iterator[str]:
         for engine, (value, source) in limit.engines.items():
             here = "that of the server" if value is None else f"{in_full(value)} {limit.unit}"
             yield f"  on {engine}: {here} ({source})"
+
+
+@click.command()
+@options.format_option("text", "markdown", "json")
+def guidelines(form: str) -> None:
+    """Print the guidelines, with the rules that check them."""
+    from tsaudit import guidelines as texts
+    from tsaudit.cli.rule_texts import rule_texts
+
+    rules = rule_texts()
+    if form == "json":
+        click.echo(texts.as_json(rules))
+    elif form == "markdown":
+        click.echo(texts.markdown(rules))
+    else:
+        show.table(
+            [(row.guideline.id, row.guideline.title, ", ".join(row.rules) or "-") for row in texts.status(rules)],
+            ("id", "guideline", "rules"),
+        )

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from tsaudit.cli import block, options, progress, results, show
-from tsaudit.cli.errors import Exit, say
-from tsaudit.cli.groups import CommandGroup
+from tsaudit.cli.errors import CommandGroup, Exit, say
 from tsaudit.config.columns_file import Form
 from tsaudit.text import many
 
