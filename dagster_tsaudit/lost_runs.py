@@ -41,7 +41,7 @@ def alive(store: "Store", run_id: str, step: AuditStep) -> Iterator[None]:
     from tsaudit.history import lease
 
     try:
-        with lease.name_held(store, lease.identity_of_run(run_id, step.name), 0.0):
+        with lease.held(store, lease.identity_of_run(run_id, step.name), 0.0):
             yield
     except lease.InUseError as error:
         raise dg.Failure(f"this run {error}", allow_retries=False) from None

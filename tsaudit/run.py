@@ -127,7 +127,7 @@ def audit_target(
     try:
         with (
             patience(target.budget.deadline_s),
-            lease.held(store, target, target.budget.deadline_s + _LEASE_GRACE_S, say),
+            lease.held(store, lease.identity(target), target.budget.deadline_s + _LEASE_GRACE_S, say),
         ):
             try:
                 return _audit_alone(target, settings, store, day, run_url, say, began)

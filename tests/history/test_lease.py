@@ -95,7 +95,7 @@ def test_held_by_many_threads_lets_in_one_at_a_time(store: Store, monkeypatch: p
     def audit(number: int) -> None:
         nonlocal inside, most
         # The same database under other names, as two code locations may know it.
-        with lease.held(store, a_target(f"t{number}"), wait_s=300):
+        with lease.held(store, lease.identity(a_target(f"t{number}")), wait_s=300):
             with lock:
                 inside += 1
                 most = max(most, inside)
@@ -111,8 +111,8 @@ def test_held_by_many_threads_lets_in_one_at_a_time(store: Store, monkeypatch: p
 
 def test_held_when_it_takes_longer_than_a_dead_one_is_waited_for_stays_held(store: Store, clock: Clock) -> None:
     lines: list[str] = []
-    second = lease.held(store, a_target(), wait_s=2.5 * lease.STALE_S, say=lines.append)
-    with lease.held(store, a_target(), wait_s=1), pytest.raises(lease.InUseError) as refused, second:
+    second = lease.held(store, lease.identity(a_target()), wait_s=2.5 * lease.STALE_S, say=lines.append)
+    with lease.held(store, lease.identity(a_target()), wait_s=1), pytest.raises(lease.InUseError) as refused, second:
         pytest.fail("the holder is alive")
     assert clock.now == 2.5 * lease.STALE_S
     assert "process" in str(refused.value)
@@ -126,7 +126,7 @@ def test_held_by_a_killed_process_is_free_within_the_bound(address: str, clock: 
     holder = (
         "import sys, time\nfrom tests.history.test_lease import a_target\n"
         "from tsaudit.history import lease\nfrom tsaudit.history.store import Store\n"
-        "with Store.open(sys.argv[1]) as store, lease.held(store, a_target(), 5):\n"
+        "with Store.open(sys.argv[1]) as store, lease.held(store, lease.identity(a_target()), 5):\n"
         "    print('held', flush=True)\n    time.sleep(60)\n"
     )
     root = Path(__file__).parents[2]
@@ -142,13 +142,13 @@ def test_held_by_a_killed_process_is_free_within_the_bound(address: str, clock: 
         if not visible:
             with store.writing("test") as connection:
                 connection.execute(update(schema.lease).values(process="another-boot/1/2/3"))
-        with lease.held(store, a_target(), wait_s=90):
+        with lease.held(store, lease.identity(a_target()), wait_s=90):
             assert clock.now == (0 if visible else lease.STALE_S)
         assert rows(store) == 0
 
 
 def test_held_when_the_body_fails_is_released(store: Store) -> None:
-    with pytest.raises(ZeroDivisionError), lease.held(store, a_target(), wait_s=1):
+    with pytest.raises(ZeroDivisionError), lease.held(store, lease.identity(a_target()), wait_s=1):
         raise ZeroDivisionError
     assert rows(store) == 0
 
@@ -182,9 +182,9 @@ def test_held_again_when_the_history_did_not_let_it_go(
     def refuse(_name: str) -> Never:
         raise HistoryError("the history is gone")
 
-    with monkeypatch.context() as patch, lease.held(store, a_target(), wait_s=1):
+    with monkeypatch.context() as patch, lease.held(store, lease.identity(a_target()), wait_s=1):
         patch.setattr(store, "writing", refuse)
-    with lease.held(store, a_target(), wait_s=1):
+    with lease.held(store, lease.identity(a_target()), wait_s=1):
         assert clock.now == 0
     assert rows(store) == 0
 
@@ -195,6 +195,6 @@ def test_identity_of_two_engines_at_one_address_differs() -> None:
 
 
 def test_release_leaves_the_row_of_whoever_came_after(store: Store) -> None:
-    with lease.held(store, a_target(), wait_s=1), store.writing("test") as connection:
+    with lease.held(store, lease.identity(a_target()), wait_s=1), store.writing("test") as connection:
         connection.execute(update(schema.lease).values(holder="another"))
     assert rows(store) == 1

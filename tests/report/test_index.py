@@ -245,7 +245,7 @@ def test_page_is_left_to_another_writer_that_does_not_end(
     store: Store, folder: Folder, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(index, "_WAIT_S", 0.0)
-    held = lease.name_held(store, lease.identity_of_folder(folder.address), 0.0)
+    held = lease.held(store, lease.identity_of_folder(folder.address), 0.0)
     with held, pytest.raises(ReportError, match=r"index\.html was not written: others have been writing it"):
         index.write_page(folder, store)
     index.write_page(folder, store)

@@ -18,7 +18,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -55,22 +55,14 @@ class InUseError(TsauditError):
     """Another audit of the same database did not end in time. The error's text is one line that names it."""
 
 
-def held(
-    store: Store, target: Target, wait_s: float, say: Callable[[str], None] = lambda _line: None
-) -> AbstractContextManager[None]:
-    """Keep all other audits of the target's database out inside the `with` block.
+@contextmanager
+def held(store: Store, name: str, wait_s: float, say: Callable[[str], None] = lambda _line: None) -> Iterator[None]:
+    """Keep all others that hold the name out inside the `with` block: see `identity`, `identity_of_run`, and
+    `identity_of_folder`.
 
     Waits up to `wait_s` seconds for an audit in progress, calls `say` with a line about it, then raises InUseError.
     Raises HistoryError.
     """
-    return name_held(store, identity(target), wait_s, say)
-
-
-@contextmanager
-def name_held(
-    store: Store, name: str, wait_s: float, say: Callable[[str], None] = lambda _line: None
-) -> Iterator[None]:
-    """The same as `held`, for a name: `identity`, `identity_of_run`, or `identity_of_folder`."""
     holder = uuid4().hex
     _wait(store, name, holder, time.monotonic() + wait_s, say)
     ended = threading.Event()

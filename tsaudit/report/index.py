@@ -129,7 +129,7 @@ def write_page(folder: Folder, store: Store) -> list[IndexEntry]:
     from tsaudit.history import lease
 
     try:
-        with lease.name_held(store, lease.identity_of_folder(folder.address), _WAIT_S):
+        with lease.held(store, lease.identity_of_folder(folder.address), _WAIT_S):
             entries, broken = listed(_entries(folder))
             folder.write(PAGE, page(entries, broken).encode())
             return entries
