@@ -29,8 +29,7 @@ from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit import alerts, run
 from tsaudit.alerts import sending, slack_client
 from tsaudit.alerts.http_post import HttpAnswer
-from tsaudit.config.harm import Harm
-from tsaudit.config.settings import Settings
+from tsaudit.config.settings import Harm, Settings
 from tsaudit.harm import decided
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.schema import delivery

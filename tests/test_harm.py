@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_finding, a_rule_result
-from tsaudit.config.harm import Harm
-from tsaudit.config.settings import Settings, Target
+from tsaudit.config.settings import Harm, Settings, Target
 from tsaudit.harm import decided, severity_of, worst_of
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.impact import Basis, Currency, Impact

@@ -22,8 +22,7 @@ from tests.builders import DAY, NOW, a_finding, a_result
 from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
 from tests.servers import ADMIN, Influxd
 from tsaudit import run
-from tsaudit.config.settings import Incidents, Owner, Report, Settings, Target
-from tsaudit.config.slack import Slack
+from tsaudit.config.settings import Incidents, Owner, Report, Settings, Slack, Target
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection

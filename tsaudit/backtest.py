@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RuleResult

@@ -13,7 +13,7 @@ from typing import Final
 from tsaudit import not_audited, plugins
 from tsaudit.analysis.columns.roles import is_guess
 from tsaudit.analysis.shapes.name_families import NameFamily
-from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Harm
 from tsaudit.harm import decided
 from tsaudit.model.facts import sources_of
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first

@@ -2,7 +2,7 @@
 
 A warning rests on what the database declares or what was measured, and costs something material. Critical means that
 writes are rejected or soon will be, that data is being lost, or that a limit, memory, or disk is about to be reached.
-Everything else is a note. `tsaudit.config.harm.Harm` has the constants, with their reasons.
+Everything else is a note. `tsaudit.config.settings.Harm` has the constants, with their reasons.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Harm
 from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.text import impacts

@@ -6,8 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tsaudit.config.harm import Harm
-from tsaudit.config.settings import Settings, Target
+from tsaudit.config.settings import Harm, Settings, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.rule import LimitPolicy, RulePolicy
 from tsaudit.text import nearest

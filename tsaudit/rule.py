@@ -14,7 +14,7 @@ from math import inf
 from tsaudit.analysis.shapes import name_families
 from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.analysis.tables.collection_families import families_by_member
-from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Harm
 from tsaudit.engines.engine import Engine, ServerLimit
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import Qualified, quote_name

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit import alerts, not_audited, report
 from tsaudit.collect import collect, of_its_day
+from tsaudit.config.pitfalls import unused_routes
 from tsaudit.config.settings import Settings, Target
-from tsaudit.config.unused_routes import unused_routes
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.errors import internal

@@ -13,7 +13,7 @@ from tsaudit.alerts import digest, message, reactions
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext
 from tsaudit.alerts.reactions import ReactionOutcome
-from tsaudit.config.slack import Reactions
+from tsaudit.config.settings import Reactions
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.model.change import LeaveOut

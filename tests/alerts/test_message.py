@@ -21,7 +21,7 @@ from tsaudit.alerts import message
 from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, texts
 from tsaudit.alerts.escape import size
 from tsaudit.alerts.message import Closed
-from tsaudit.config.slack import Reactions
+from tsaudit.config.settings import Reactions
 from tsaudit.history.incidents import Decision, DecisionKind, Incident
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tsaudit.config.distributed_deployment import warnings
 from tsaudit.config.file import load_mapping
+from tsaudit.config.pitfalls import distributed_deployment
 
 CELERY = Path(__file__).parents[2] / "deploy" / "celery" / "dagster.yaml"
 OF_SQLITE = {"name": "a", "engine": "sqlite", "url": "sqlite:///a.db"}
@@ -19,7 +19,7 @@ SHARED = {"history": "postgresql://db/tsaudit", "report": {"folder": "s3://audit
 
 def said(home: Path | None, *targets: dict[str, Any], **top: Any) -> list[str]:
     settings = load_mapping({"targets": list(targets), **top}, label="x", folder=Path("/"))
-    return list(warnings(settings, settings.targets, str(home) if home else None))
+    return list(distributed_deployment(settings, settings.targets, str(home) if home else None))
 
 
 @pytest.fixture(autouse=True)

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tsaudit.config.file import load_mapping
-from tsaudit.config.insecure_connections import warnings
+from tsaudit.config.pitfalls import insecure_connections
 from tsaudit.config.settings import Settings
 
 
@@ -16,7 +16,7 @@ def said(url: str, engine: str = "influxdb1", **more: Any) -> list[str]:
     top = {key: more.pop(key) for key in ("history", "slack", "report") if key in more}
     data = {"targets": [{"name": "t", "engine": engine, "url": url, **more}], **top}
     settings: Settings = load_mapping(data, label="x", folder=Path("/"))
-    return list(warnings(settings, settings.targets))
+    return list(insecure_connections(settings, settings.targets))
 
 
 @pytest.fixture(autouse=True)

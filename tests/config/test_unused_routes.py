@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from tests.builders import a_measurement, a_profile
+from tsaudit.config.pitfalls import unused_routes
 from tsaudit.config.settings import Owner, Route, Settings, Target
-from tsaudit.config.unused_routes import unused_routes
 from tsaudit.model.profile import Gap, Profile, Reason
 
 SHOP = Target(name="shop", engine="duckdb", url="duckdb:///shop")

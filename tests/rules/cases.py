@@ -9,7 +9,7 @@ from typing import Any
 
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
-from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.plan import Plan, StepKind

@@ -13,8 +13,7 @@ from tsaudit.cli.errors import Exit
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
-    from tsaudit.config.settings import Settings, Target
-    from tsaudit.config.slack import Slack
+    from tsaudit.config.settings import Settings, Slack, Target
     from tsaudit.model.finding import RuleResult
     from tsaudit.model.profile import Gap, Measurement, Profile, Reason
     from tsaudit.rule import RulePolicy
@@ -52,9 +51,8 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
     """
     if notify and (targets or only_roles):
         raise click.UsageError("`--notify` is about owners: pass neither targets nor `--roles`")
-    from tsaudit.config import distributed_deployment, insecure_connections
     from tsaudit.config import file as config_file
-    from tsaudit.config.unused_routes import unused_routes
+    from tsaudit.config import pitfalls
     from tsaudit.policy import rule_policy
 
     file = config_file.find(config)
@@ -69,7 +67,7 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
     _line("configuration", "ok", f"{file}: {many(len(settings.targets), 'target')}")
     for advice in config_file.advice(file):
         _line("", "warning", advice)
-    for line in (*insecure_connections.warnings(settings, chosen), *distributed_deployment.warnings(settings, chosen)):
+    for line in (*pitfalls.insecure_connections(settings, chosen), *pitfalls.distributed_deployment(settings, chosen)):
         _line("", "warning", line)
     usable = _plugins()
     surroundings = [_history(settings), _report(settings), _slack(settings.slack), _notifiers(settings)]
@@ -79,7 +77,7 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
     for target in chosen:
         before = _before(settings, target) if surroundings[0] else None
         audited.append(_target(target, rule_policy(settings, target), before, seen))
-    for unused in unused_routes(settings, seen):
+    for unused in pitfalls.unused_routes(settings, seen):
         _line("routes", "warning", str(unused))
     if not all(surroundings):
         return Exit.USAGE

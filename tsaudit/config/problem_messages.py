@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, Final
 
-from tsaudit.config import keys, meant, unreadable
+from tsaudit.config import keys, meant, yaml_document
 from tsaudit.config.settings import Path
 from tsaudit.engines.registry import ENGINES
 from tsaudit.text import nearest, printable
@@ -100,7 +100,7 @@ def unknown_key(path: Path, missing: Collection[str], value: object) -> tuple[st
     if value is None and (pair := _pair(name, parent)):
         return f"write `{keys.as_line(*pair)}`, with a blank after the `:`", pair[0]
     if name != name.strip():
-        return unreadable.NO_SPACES, ""
+        return yaml_document.NO_SPACES, ""
     if (other := _OTHER_NAMES.get(name.lower(), "")) in known:
         about = keys.says(keys.at((*path[:-1], other)))
         return f"unknown key; use `{other}` ({about[:1].lower()}{about[1:]})", other

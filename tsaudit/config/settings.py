@@ -9,26 +9,164 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, SecretStr, field_validator, model_validator
 
-from tsaudit.config.base import Model
-from tsaudit.config.harm import Harm
-from tsaudit.config.slack import Slack
 from tsaudit.config.types import (
     Duration,
     EngineName,
     Finite,
+    Model,
     NotifierSettings,
+    Reaction,
     RuleSetting,
     Schedule,
     Secret,
     Size,
+    SlackSecret,
     web_address,
 )
 from tsaudit.model.profile import TableKind
 from tsaudit.text import nearest
+
+Share = Annotated[float, Field(gt=0, le=1)]
+_Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
+
+
+class Harm(Model):
+    """The costs from which a finding is a warning, or critical. Each default is explained."""
+
+    horizon: Duration = timedelta(days=365)
+    """How far ahead the growth of bytes and series is evaluated at the present rate, if data is kept that long: budgets
+    are usually made for a year.
+    """
+    limit_warning: Share = 0.8
+    """Share of a limit that is a warning: influxd itself begins to log at 80%."""
+    limit_critical: Share = 0.95
+    """Share of a limit that is critical: the remaining share can be used up on a single bad day."""
+    warning_days: Annotated[int, Field(ge=0)] = 90
+    """Days until a limit is reached that are a warning, and how far ahead names and money are evaluated: a quarter is
+    enough time to change a writer.
+    """
+    critical_days: Annotated[int, Field(ge=0)] = 14
+    """Days until a limit is reached that are critical: less than most teams need to release and roll out a change."""
+    min_series: _Amount = 10_000
+    """Avoidable series at the horizon that are a warning: fewer take less than 10 MB of memory, and about 50 ms of a
+    query over all of them.
+    """
+    min_unmeasured_series: _Amount = 1_000
+    """Avoidable series today that are a warning while their rate is not known: a leak should be noticed while it is
+    small.
+    """
+    min_series_share: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Minimum share of the database's series: a smaller share does not make the database slow."""
+    min_names: _Amount = 1_000
+    """Measurements, tables, or collections of one family that are a warning: each costs memory, files, and catalog
+    entries.
+    """
+    min_memory: Size = 512_000_000
+    """Memory taken by avoidable series within `critical_days` that is critical, because a server may run
+    out of memory.
+    """
+    max_memory: Size | None = None
+    """Memory of the database server. If it is not set, series are never critical, because no server reports
+    its memory.
+    """
+    min_bytes: Size = 100_000_000
+    """Avoidable bytes at the horizon that are a warning: a smaller amount is not worth a DBA's time."""
+    min_bytes_share: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Minimum share of the table and its indexes: a smaller share does not fill the disk."""
+    max_bytes: Size | None = None
+    """Disk space for data and indexes. Only MongoDB reports the size of its disk."""
+    min_money: _Amount = 10
+    """Avoidable dollars a month that are a warning: less than the cost of a meeting about them."""
+    min_money_share: Annotated[float, Field(ge=0, le=1)] = 0.05
+    """Minimum share of the query cost."""
+    min_reads: _Amount = 500_000_000
+    """Unnecessarily read rows a day that are a warning: from memory, fewer take less than 20 seconds of one processor a
+    day.
+    """
+    max_rejected_share: Annotated[float, Field(ge=0, le=1)] = 0.001
+    """Share of the points written that is critical if they are rejected."""
+    max_overwritten_share: Annotated[float, Field(ge=0, le=1)] = 0.01
+    """Share of the rows read that is critical if they were overwritten."""
+
+
+class Reactions(Model):
+    """What reactions on a message in Slack do. Needs a bot token with the scope `reactions:read`."""
+
+    read: bool = True
+    """Whether each audit reads reactions."""
+    ack: Reaction = "eyes"
+    """The reaction that acknowledges the open incidents of a message; "" for none."""
+    mute: Reaction = "zzz"
+    """The reaction that mutes the open incidents of a message; "" for none."""
+    mute_for: Duration = timedelta(days=7)
+    """How long a reaction mutes incidents."""
+    most_asked: int = Field(50, ge=1, le=1000)
+    """Maximum number of messages whose reactions are read at a time; Slack allows about 50 such calls a minute."""
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Name of each reaction that has an effect to the effect: `ack` or `mute`."""
+        return {name: kind for name, kind in ((self.ack, "ack"), (self.mute, "mute")) if name}
+
+    @property
+    def mute_days(self) -> int:
+        """Number of days that a reaction mutes; part of a day counts as a day."""
+        return -(-self.mute_for // timedelta(days=1))
+
+    @model_validator(mode="after")
+    def _different(self) -> Reactions:
+        if self.ack and self.ack == self.mute:
+            raise ValueError("ack and mute must be two different reactions")
+        return self
+
+
+class Slack(Model):
+    """How alerts are sent to Slack. With neither token nor webhook, they are printed in the terminal and stored as "not
+    sent".
+    """
+
+    token: SlackSecret | None = None
+    """Bot token with `chat:write` (and `channels:history`, to check after a crash which messages arrived; and
+    `reactions:read`, to act on reactions).
+    """
+    webhook: SlackSecret | None = None
+    """Incoming webhook: cannot edit, reply in threads, or read messages, so a crash may duplicate a message."""
+    digest_weekday: Literal[
+        "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "daily", "never"
+    ] = "monday"
+    """The day of the digest: a weekday, `daily`, or `never`. The digest is one message per owner with the incidents
+    that are still open on all targets, if any. It is sent once all targets due on that day have been audited, on that
+    day or not at all.
+    """
+    reactions: Reactions = Reactions()
+    """What reactions on messages do."""
+    base_url: str = "https://slack.com/api/"
+    """Base URL of Slack's web API; change it for a proxy or a test."""
+    deadline_s: Finite = Field(300, gt=0)
+    """Time limit for sending in one run, in seconds, over all channels; the rest stays queued for the next run."""
+
+    @field_validator("webhook")
+    @classmethod
+    def _address(cls, value: SecretStr | None) -> SecretStr | None:
+        if value is not None and not value.get_secret_value().startswith(("https://", "http://", "${")):
+            raise ValueError("must start with https://, as shown by Slack")
+        return value
+
+    @field_validator("base_url")
+    @classmethod
+    def _folder(cls, value: str) -> str:
+        return web_address(value).rstrip("/") + "/"
+
+    @model_validator(mode="after")
+    def _one_transport(self) -> Slack:
+        if self.token and self.webhook:
+            raise ValueError("set a token or a webhook, not both")
+        return self
+
 
 Path = tuple[int | str, ...]
 """Path from the top of the file to one value: keys and list positions."""

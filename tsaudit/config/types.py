@@ -1,4 +1,4 @@
-"""Types of values in tsaudit.yaml."""
+"""Types of values in tsaudit.yaml, and the base class of all its parts."""
 
 from __future__ import annotations
 
@@ -6,12 +6,42 @@ import re
 from datetime import timedelta
 from typing import Annotated, Any, Final, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, SecretStr, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SecretStr,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic_core import PydanticCustomError
 
 from tsaudit.config import cron
 from tsaudit.engines.registry import ENGINES
 from tsaudit.text import printable
+
+
+class Model(BaseModel):
+    """Base of all configuration: frozen, unknown keys rejected."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _empty_is_absent(cls, data: Any) -> Any:
+        """A key without a value, for example with all its lines commented out, counts as absent. Unknown keys are kept
+        so that they are reported: in `{token:x}`, YAML reads all of `token:x` as the key.
+        """
+        if data is None:
+            return {}
+        return (
+            {k: v for k, v in data.items() if v is not None or k not in cls.model_fields}
+            if isinstance(data, dict)
+            else data
+        )
+
 
 _UNITS: Final = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 604800}
 _SIZES: Final = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}

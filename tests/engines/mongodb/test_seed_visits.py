@@ -14,8 +14,7 @@ from tests.engines.mongodb import visits
 from tests.engines.mongodb.double import MongoDB
 from tests.servers import MONGODB_URL
 from tsaudit.collect import collect
-from tsaudit.config.harm import Harm
-from tsaudit.config.settings import Target
+from tsaudit.config.settings import Harm, Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history.lifecycle import is_good

@@ -12,7 +12,7 @@ from tests.databases import write
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.double import Timestream
 from tsaudit.collect import collect
-from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Harm
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity

@@ -12,7 +12,7 @@ from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.influxdb3.server import REAL
 from tests.rules.cases import Case, History, dataset, hosts, run_rule, table, with_steps
-from tsaudit.config.harm import Harm
+from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.impact import Currency

@@ -17,8 +17,7 @@ from tests.planning.places import split
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table, text_of
 from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
-from tsaudit.config.harm import Harm
-from tsaudit.config.settings import Target
+from tsaudit.config.settings import Harm, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.impact import Currency

@@ -1,15 +1,24 @@
-"""Warns about connections that others could read: credentials without TLS, and TLS without certificate verification."""
+"""Warns about what a valid configuration does, but hardly should: connections that others could read, files that other
+machines of the deployment cannot read, and routes that match nothing.
+"""
 
 from __future__ import annotations
 
+import fnmatch
 import os
-from collections.abc import Iterable, Iterator
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
 from urllib.parse import parse_qsl
 
-from tsaudit.config.settings import Settings, Target
+import yaml
+
+from tsaudit.config.settings import Route, Settings, Target
+from tsaudit.engines.registry import ENGINES
+from tsaudit.model.profile import Profile, UnusedSetting
 from tsaudit.net import addresses
 from tsaudit.net.addresses import Address, is_loopback
+from tsaudit.text import many, nearest
 
 _PLAIN: Final = frozenset({"http", "ftp", "webdav", "ws"})
 _SQL: Final = frozenset({"postgresql", "postgres", "postgresql+psycopg"})
@@ -21,7 +30,7 @@ _MONGODB_OFF: Final = ("tlsinsecure", "tlsallowinvalidcertificates", "tlsallowin
 _MYSQL_OFF: Final = ("ssl_check_hostname", "ssl_verify_cert", "ssl_verify_identity")
 
 
-def warnings(settings: Settings, targets: Iterable[Target]) -> Iterator[str]:
+def insecure_connections(settings: Settings, targets: Iterable[Target]) -> Iterator[str]:
     """One line for each address through which someone on the network could read credentials or data."""
     for target in targets:
         login = bool(target.username or target.password)
@@ -104,3 +113,85 @@ def _mongodb(address: Address) -> Iterator[str]:
 
 def _is_here(address: Address) -> bool:
     return all(map(is_loopback, addresses.hosts_in(address.hosts)))
+
+
+_ON_THIS_MACHINE: Final = frozenset({"DefaultRunLauncher", "SyncInMemoryRunLauncher"})
+_SHOWN: Final = 5
+
+
+def distributed_deployment(settings: Settings, targets: Iterable[Target], home: str | None = None) -> Iterator[str]:
+    """One line for each kind of file that other machines could not read; none if all runs stay on one machine.
+
+    `home`: Dagster's folder; None for $DAGSTER_HOME.
+    """
+    launcher = _launcher(home or os.environ.get("DAGSTER_HOME"))
+    if launcher is None:
+        return
+    where = f"{launcher} launches runs on other machines"
+    if settings.history.get_secret_value().startswith("sqlite:"):
+        yield f"history: {where}, and this history is a file on one; use postgresql://"
+    if settings.report.folder.startswith("file://") or "://" not in settings.report.folder:
+        yield f"report.folder: {where}, and this folder is on one; use an object store, such as s3://"
+    files = [target for target in targets if ENGINES[target.engine].is_a_file and not target.run_tags]
+    if files:
+        names = ", ".join(target.name for target in files[:_SHOWN]) + (", ..." if len(files) > _SHOWN else "")
+        is_are = "is a file" if len(files) == 1 else "are files"
+        yield (
+            f"{names}: {where}, and {many(len(files), 'target')} {is_are} on one; "
+            "use `run_tags` to choose the queue of the machine that has it"
+        )
+
+
+def _launcher(home: str | None) -> str | None:
+    """The class of a run launcher that starts runs on other machines; None if there is none, or no readable
+    dagster.yaml.
+    """
+    if not home:
+        return None
+    try:
+        read = yaml.safe_load((Path(home) / "dagster.yaml").read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, yaml.YAMLError):
+        return None
+    named: Any = read.get("run_launcher") if isinstance(read, Mapping) else None
+    name = named.get("class") if isinstance(named, Mapping) else None
+    return name if isinstance(name, str) and name not in _ON_THIS_MACHINE else None
+
+
+def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterator[UnusedSetting]:
+    """The measurement patterns that match no measurement of the route's targets.
+
+    `profiles`: target to its profile. A route is skipped if one of its targets has no profile or was not listed
+    completely, because the pattern may match there.
+    """
+    for number, route in enumerate(settings.routes):
+        # The targets with a profile are checked first: an audit has one, and there may be thousands of targets and
+        # routes.
+        if not all(profile.all_listed() for name, profile in profiles.items() if _fits(route.targets, name)):
+            continue
+        if not any(_fits(route.targets, name) for name in profiles):
+            continue
+        if any(target.name not in profiles and _fits(route.targets, target.name) for target in settings.targets):
+            continue
+        meant = [target.name for target in settings.targets if _fits(route.targets, target.name)]
+        if not meant:
+            continue
+        names = sorted({m.name for name in meant for m in profiles[name].measurements})
+        for pattern in _unmatched(route, names):
+            where = f"target {meant[0]}" if len(meant) == 1 else many(len(meant), "target")
+            detail = f"matches none of {many(len(names), 'measurement')} of {where}"
+            yield UnusedSetting(
+                f"routes[{number}].measurements", pattern, detail + nearest(pattern.strip("*?[]"), names[:2_000])
+            )
+
+
+def _unmatched(route: Route, names: list[str]) -> Iterator[str]:
+    """The patterns of the route that match none of the names. An empty pattern matches findings about whole databases
+    and targets.
+    """
+    yield from (
+        p for p in route.measurements if p not in ("*", "") and not any(fnmatch.fnmatchcase(n, p) for n in names)
+    )
+
+
+def _fits(patterns: tuple[str, ...], name: str) -> bool:
+    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
