@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tests.report import sample
 from tsaudit.model.profile import Dependency
-from tsaudit.report import dependency_graph as graph
+from tsaudit.report import charts as graph
 
 PAIRS = st.sets(st.tuples(st.sampled_from("abcdefg"), st.sampled_from("abcdefg")), min_size=1, max_size=20).map(
     lambda pairs: {(a, b) for a, b in pairs if a != b}
@@ -19,7 +19,7 @@ PAIRS = st.sets(st.tuples(st.sampled_from("abcdefg"), st.sampled_from("abcdefg")
 
 
 def drawn(*pairs: tuple[str, str]) -> ElementTree.Element:
-    return ElementTree.fromstring(graph.draw([Dependency(*pair) for pair in pairs], 1))
+    return ElementTree.fromstring(graph.dependency_graph([Dependency(*pair) for pair in pairs], 1))
 
 
 def reachable(pairs: set[tuple[str, str]]) -> set[tuple[str, str]]:
@@ -70,10 +70,10 @@ def test_description_says_what_is_drawn() -> None:
 
 
 def test_nothing_is_drawn_of_nothing_or_of_a_tangle() -> None:
-    assert graph.draw([], 1) == ""
+    assert graph.dependency_graph([], 1) == ""
     many = [Dependency("id", f"tag_{i}") for i in range(graph.MOST_TAGS)]
-    assert graph.draw(many, 1) == ""
-    assert graph.draw(many[:-1], 1) != ""
+    assert graph.dependency_graph(many, 1) == ""
+    assert graph.dependency_graph(many[:-1], 1) != ""
 
 
 def test_hostile_and_endless_names_stay_text_and_short() -> None:
@@ -81,4 +81,4 @@ def test_hostile_and_endless_names_stay_text_and_short() -> None:
     texts = [e.text or "" for e in root.iter("text")]
     assert len(texts) == 2
     assert all(len(text) <= 24 for text in texts)
-    assert "<img" not in graph.draw([Dependency(sample.HOSTILE, "b")], 1)
+    assert "<img" not in graph.dependency_graph([Dependency(sample.HOSTILE, "b")], 1)

@@ -21,7 +21,7 @@ from tsaudit import report
 from tsaudit.cli import main
 from tsaudit.config import settings as config
 from tsaudit.history.store import Store
-from tsaudit.report import index, s3
+from tsaudit.report import index, storage
 from tsaudit.report.publish import Folder, ReportError
 
 FOLDER = "s3://reports/daily"
@@ -49,9 +49,9 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> Iterator[pytest.MonkeyPatch]
         "AWS_EC2_METADATA_DISABLED": "true",
     }.items():
         monkeypatch.setenv(name, value)
-    s3._client.cache_clear()
+    storage._client.cache_clear()
     yield monkeypatch
-    s3._client.cache_clear()
+    storage._client.cache_clear()
 
 
 @pytest.fixture
@@ -136,7 +136,7 @@ def test_more_entries_than_a_listing_holds(bucket: Any, monkeypatch: pytest.Monk
         folder.write(f"d/{number}.json", str(number).encode())
     folder.write("d/other.txt", b"x")
     folder.write("d/below/8.json", b"8")
-    client, asked = s3._client(), list[dict[str, Any]]()
+    client, asked = storage._client(), list[dict[str, Any]]()
     client.meta.events.register("provide-client-params.s3.ListObjectsV2", lambda params, **_: params | {"MaxKeys": 3})
     client.meta.events.register("before-call.s3.ListObjectsV2", lambda params, **_: asked.append(params))
     marks = folder.versions("d", ".json")
@@ -186,7 +186,7 @@ def test_a_password_in_the_endpoint_is_masked(environment: pytest.MonkeyPatch) -
 def test_an_answer_that_is_not_of_an_object_store_is_no_success(bucket: Any) -> None:
     """Such as a login page with status 200."""
     folder = Folder(FOLDER)
-    s3._client().meta.events.register("after-call.s3.PutObject", lambda parsed, **_: parsed.pop("ETag"))
+    storage._client().meta.events.register("after-call.s3.PutObject", lambda parsed, **_: parsed.pop("ETag"))
     with pytest.raises(ReportError, match=r"^cannot write s3://reports/daily/a\.html: the response has no ETag"):
         folder.write("a.html", b"")
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -11,7 +12,7 @@ from pathlib import Path
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
 from tsaudit.net import addresses
-from tsaudit.report.storage import FsspecStorage, LocalStorage, StorageSection
+from tsaudit.report.storage import SCHEME, FsspecStorage, LocalStorage, S3Storage
 
 
 class ReportError(TsauditError):
@@ -38,51 +39,38 @@ class Folder:
         """
         self.address = address
         secrets.remember(*addresses.secrets_in(address))
-        try:
+        with self._refusing("open"):
             self._storage = _storage(address, permissions)
-        except Exception as error:
-            raise self._refused("open", "", error) from error
 
     def write(self, path: str, data: bytes) -> None:
         """Write `data` to `path` below the folder, atomically."""
-        try:
+        with self._refusing("write", path):
             self._storage.write(path, data)
-        except Exception as error:
-            raise self._refused("write", path, error) from error
 
     def read(self, path: str) -> bytes | None:
         """The contents of `path`; None if it does not exist."""
-        try:
+        with self._refusing("read", path), suppress(FileNotFoundError):
             return self._storage.read(path)
-        except FileNotFoundError:
-            return None
-        except Exception as error:
-            raise self._refused("read", path, error) from error
+        return None
 
     def versions(self, subfolder: str, suffix: str) -> dict[str, str]:
         """File name to a version, a text that changes with the file, for every file with that
         suffix in the subfolder.
         """
-        try:
+        with self._refusing("read", subfolder):
             listed = self._storage.versions(subfolder)
-        except Exception as error:
-            raise self._refused("read", subfolder, error) from error
         return {name: version for name, version in sorted(listed.items()) if name.endswith(suffix)}
 
     def read_all(self, subfolder: str, names: Iterable[str]) -> dict[str, bytes]:
         """File name to contents; files removed in the meantime are left out."""
-        try:
+        with self._refusing("read", subfolder):
             found = self._storage.read_all([f"{subfolder}/{name}" for name in names])
-        except Exception as error:
-            raise self._refused("read", subfolder, error) from error
         return {path.rpartition("/")[2]: data for path, data in found.items()}
 
     def delete(self, path: str) -> None:
         """Delete the file. It is not an error if it does not exist."""
-        try:
+        with self._refusing("delete", path):
             self._storage.delete(path)
-        except Exception as error:
-            raise self._refused("delete", path, error) from error
 
     def location(self, path: str, base_url: str | None) -> ReportLocation:
         """The location of the file at `path`, and its address for people."""
@@ -93,12 +81,17 @@ class Folder:
         full = addresses.without_credentials(full)
         return ReportLocation(f"{base_url}/{path}" if base_url else full, full)
 
-    def _refused(self, doing: str, path: str, error: Exception) -> ReportError:
-        place = f"{addresses.without_credentials(self.address).rstrip('/')}/{path}".rstrip("/")
-        reason = " ".join(str(error).split()) or type(error).__name__
-        if isinstance(error, OSError) and error.strerror:
-            reason = error.strerror
-        return ReportError(f"cannot {doing} {place}: {reason}; check `report.folder`")
+    @contextmanager
+    def _refusing(self, doing: str, path: str = "") -> Iterator[None]:
+        """Turns whatever the storage raises into a ReportError."""
+        try:
+            yield
+        except Exception as error:
+            place = f"{addresses.without_credentials(self.address).rstrip('/')}/{path}".rstrip("/")
+            reason = " ".join(str(error).split()) or type(error).__name__
+            if isinstance(error, OSError) and error.strerror:
+                reason = error.strerror
+            raise ReportError(f"cannot {doing} {place}: {reason}; check `report.folder`") from error
 
 
 def remove_old(folder: Folder, target: str, before: date) -> None:
@@ -113,10 +106,8 @@ def remove_old(folder: Folder, target: str, before: date) -> None:
             folder.delete(f"{target}/{name}")
 
 
-def _storage(address: str, permissions: int | None) -> StorageSection:
-    if address.startswith("s3://"):
-        from tsaudit.report.s3 import S3Storage
-
+def _storage(address: str, permissions: int | None) -> LocalStorage | S3Storage | FsspecStorage:
+    if address.startswith(SCHEME):
         return S3Storage(address)
     if "://" not in address and "::" not in address:
         return LocalStorage(str(Path(address).expanduser().absolute()), permissions)

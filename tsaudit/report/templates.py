@@ -17,18 +17,7 @@ from markupsafe import Markup
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.model.finding import Finding, Severity, Verdict
 from tsaudit.planning import describe
-from tsaudit.report import (
-    changes,
-    charts,
-    definitions,
-    dependency_graph,
-    findings,
-    migration,
-    rule_pages,
-    tables,
-    trends,
-    untrusted,
-)
+from tsaudit.report import changes, charts, definitions, findings, migration, rule_pages, tables, trends, untrusted
 from tsaudit.text import (
     change,
     day,
@@ -131,7 +120,7 @@ def _environment() -> Environment:
         bar=charts.bar,
         sparkline=charts.sparkline,
         trend_chart=charts.trend,
-        dependency_graph=dependency_graph.draw,
+        dependency_graph=charts.dependency_graph,
         share_of=share_of,
         most_names=tables.MOST_NAMES,
         most_keys=migration.MOST_KEYS,
