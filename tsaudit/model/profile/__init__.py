@@ -1,17 +1,40 @@
 """The measurements of one target on one day."""
 
-from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
-from tsaudit.model.profile.database import POLICY_SEPARATOR, Database
-from tsaudit.model.profile.fields import (
+from tsaudit.model.profile.columns import (
+    Arrivals,
+    Bucketing,
+    Busiest,
+    Contribution,
+    Dependency,
     Field,
     FieldRhythm,
     ItemGrowth,
     Items,
+    JointDependency,
+    NearDependency,
     NumbersBy,
     PartingTag,
+    Reports,
+    Respelled,
     Rhythms,
+    SeriesSince,
     SharedInstants,
+    Tag,
+    TagChanges,
+    TagSets,
     TimeLag,
+    Turnover,
+    ValuesKind,
+    ValuesOverTime,
+)
+from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
+from tsaudit.model.profile.database import (
+    POLICY_SEPARATOR,
+    Database,
+    KeptPoints,
+    ServerCounter,
+    ServerStatus,
+    TableStatus,
 )
 from tsaudit.model.profile.figures import (
     AT_LEAST,
@@ -48,7 +71,6 @@ from tsaudit.model.profile.rows import (
     SetApart,
     StoredRows,
 )
-from tsaudit.model.profile.server import KeptPoints, ServerCounter, ServerStatus, TableStatus
 from tsaudit.model.profile.storage import (
     DEFAULT_PARTITION,
     MAX_PARTITIONS,
@@ -60,24 +82,6 @@ from tsaudit.model.profile.storage import (
     Retention,
     Storage,
     StoredQuery,
-)
-from tsaudit.model.profile.tags import (
-    Arrivals,
-    Bucketing,
-    Busiest,
-    Contribution,
-    Dependency,
-    JointDependency,
-    NearDependency,
-    Reports,
-    Respelled,
-    SeriesSince,
-    Tag,
-    TagChanges,
-    TagSets,
-    Turnover,
-    ValuesKind,
-    ValuesOverTime,
 )
 
 __all__ = [

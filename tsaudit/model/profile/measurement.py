@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from tsaudit.model.profile.columns import Arrivals, Field, Rhythms, Tag, TagSets
 from tsaudit.model.profile.coverage import Window
-from tsaudit.model.profile.fields import Field, Rhythms
+from tsaudit.model.profile.database import TableStatus
 from tsaudit.model.profile.figures import Count
 from tsaudit.model.profile.rows import (
     Activity,
@@ -24,9 +25,7 @@ from tsaudit.model.profile.rows import (
     RowsApart,
     StoredRows,
 )
-from tsaudit.model.profile.server import TableStatus
 from tsaudit.model.profile.storage import Index, Partitioning, Retention, Storage
-from tsaudit.model.profile.tags import Arrivals, Tag, TagSets
 
 
 class TableKind(enum.StrEnum):

@@ -9,9 +9,8 @@ from datetime import date, datetime
 from typing import Final
 
 from tsaudit.model.profile.coverage import Cost, Gap, Listed, Selection, UnusedSetting, Window
-from tsaudit.model.profile.database import POLICY_SEPARATOR, Database
+from tsaudit.model.profile.database import POLICY_SEPARATOR, Database, ServerStatus
 from tsaudit.model.profile.measurement import Measurement
-from tsaudit.model.profile.server import ServerStatus
 from tsaudit.model.profile.storage import Storage, StoredQuery
 
 SCHEMA_VERSION: Final = 1

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from tsaudit.model.profile.fields import Rhythms, SharedInstants
+from tsaudit.model.profile.columns import Rhythms, SharedInstants
 from tsaudit.model.profile.figures import Count, Source
 
 MAX_PATTERNS: Final = 32
