@@ -8,9 +8,8 @@ from typing import Any, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import history
-from dagster_tsaudit.checks import check_specs
+from dagster_tsaudit.checks import check_specs, owner_checks
 from dagster_tsaudit.overview import link_to_overview, overview_spec
-from dagster_tsaudit.owner_checks import owner_checks
 from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditConfig, AuditStep
 from dagster_tsaudit.sensors import sensors_of
 from dagster_tsaudit.specs import Unit

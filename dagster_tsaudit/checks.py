@@ -1,4 +1,10 @@
-"""An audit's results as Dagster checks: one per rule family, and one for what was not measured."""
+"""An audit's results as Dagster checks: one per rule family, and one for what was not measured.
+
+The checks of a group's asset show how many of its targets have problems. The checks on the owners' own assets are for
+targets that name one in `asset_key`. A step may only return checks of its own assets, so the audit records these checks
+as separate events. They can also be executed alone: that shows the last audit again, without querying the audited
+database.
+"""
 
 import dataclasses
 import functools
@@ -8,9 +14,11 @@ from typing import TYPE_CHECKING, Final
 
 import dagster as dg
 
-from dagster_tsaudit.audited import AuditedTarget
-from dagster_tsaudit.formatting import findings_list
-from tsaudit import summary
+from dagster_tsaudit.audited import AuditedTarget, audited, history
+from dagster_tsaudit.plan import AssetPlan, AuditStep
+from dagster_tsaudit.specs import encode
+from tsaudit import secrets, summary
+from tsaudit.config.settings import Target
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     AuditResult,
@@ -21,12 +29,15 @@ from tsaudit.model.finding import (
     Severity,
     Verdict,
     ordered,
+    worst_first,
 )
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
 from tsaudit.text import many, number
+from tsaudit.text.findings import sentence as sentence_of
 from tsaudit.text.findings import tally
-from tsaudit.text.markdown import escape, table
+from tsaudit.text.markdown import escape, items, table
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
@@ -219,3 +230,154 @@ def _why_not(run: "AuditRun") -> str:
 def _rules_of(family: str) -> str:
     lines = [f"- {rule.code} {rule.title}" for rule in all_rules() if rule.family == family]
     return "\n".join([f"Rules about {family}:", *lines])
+
+
+def findings_list(pairs: Iterable[tuple[RuleResult, Finding]]) -> str:
+    """The findings with what to do, in the given order.
+
+    A list and not a table: a table of findings, or a name together with its column, is wider than Dagster's space for
+    it.
+    """
+    return items(_finding_line(*pair) for pair in pairs)
+
+
+def _finding_line(result: RuleResult, finding: Finding) -> str:
+    place = Subject(finding.subject.database, finding.subject.measurement)
+    where = f"{escape(result.code)} {escape(result.name)}, {escape(place)}"
+    return f"**{finding.severity}** {where}: {escape(sentence_of(finding))} {escape(finding.fix)}".rstrip()
+
+
+def group_check_results(key: dg.AssetKey, found: Sequence[AuditedTarget]) -> Iterator[dg.AssetCheckResult]:
+    """One result per family that applies to at least one target, and one for what was not measured.
+
+    Each has the summary of the worst target.
+    """
+    for name in CHECK_NAMES:
+        verdicts = {one.run.target: verdict for one in found if (verdict := _verdict_in(one.run, name)) is not None}
+        if not verdicts:
+            continue
+        bad = sorted(
+            (one for one in found if verdicts.get(one.run.target, Verdict.OK) is not Verdict.OK),
+            key=lambda one: (-verdicts[one.run.target].rank, _worst_finding(one, name), one.run.target),
+        )
+        rows = [(one.run.target, verdicts[one.run.target]) for one in bad]
+        metadata: Metadata = {
+            **numbers(value=len(bad), targets=len(verdicts)),
+            "value_of": text("targets that are not ok"),
+            **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
+        }
+        yield result(
+            key, name, Verdict.worst(verdicts.values()), metadata, _describe_group(key, name, bad, len(verdicts))
+        )
+
+
+def _describe_group(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], count: int) -> str:
+    """How many targets are not OK, followed by the description of the worst target's check."""
+    if not bad:
+        return f"{many(count, 'target')} evaluated, all of them ok"
+    worst = bad[0]
+    (said,) = [r.description for r in check_results(key, worst) if r.check_name == name]
+    return f"{len(bad)} of {many(count, 'target')} not ok. The worst is {escape(worst.run.target)}:\n\n{said}"
+
+
+def _worst_finding(found: AuditedTarget, name: str) -> tuple[object, ...]:
+    """Sort key of a target: its worst finding in the check's family."""
+    unmuted = found.run.unmuted
+    results = [r for r in unmuted.results if r.family == name] if unmuted else []
+    pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.NOTE]
+    return (0, worst_first(pairs[0][0].code, pairs[0][1])) if pairs else (1,)
+
+
+def _verdict_in(run: "AuditRun", name: str) -> Verdict | None:
+    """The verdict of one check for one target; None if no rule of the family applies."""
+    unmuted = run.unmuted
+    if unmuted is None or run.profile is None:
+        return Verdict.UNKNOWN
+    if name == COVERAGE:
+        return Verdict.OK if run.is_complete else Verdict.UNKNOWN
+    return unmuted.verdict_of(name)
+
+
+def owner_checks(plan: AssetPlan) -> list[dg.AssetChecksDefinition]:
+    """One op per step with targets that have an `asset_key`."""
+    return [_owners_op(plan, step, named) for step in plan.steps if (named := _with_own_asset(step))]
+
+
+def owner_results(target: Target, found: AuditedTarget) -> Iterator[dg.AssetCheckResult]:
+    """The check results for the owner's asset; none if the target names no asset."""
+    if target.asset_key:
+        prefix = _owners_prefix(target)
+        names = {prefix + name for name in check_names([target.engine])}
+        results = check_results(dg.AssetKey(list(target.asset_key)), found, prefix)
+        yield from (result for result in results if result.check_name in names)
+
+
+def record(context: dg.AssetExecutionContext, result: dg.AssetCheckResult) -> None:
+    """Record a check result that the current step may not return, with a link to the run, which Dagster
+    would not add.
+    """
+    assert result.asset_key is not None
+    assert result.check_name is not None
+    context.instance.report_runless_asset_event(
+        dg.AssetCheckEvaluation(
+            asset_key=result.asset_key,
+            check_name=result.check_name,
+            passed=result.passed,
+            metadata={**result.metadata, "run": dg.MetadataValue.dagster_run(context.run.run_id)},
+            severity=result.severity,
+            description=result.description,
+        )
+    )
+
+
+def _with_own_asset(step: AuditStep) -> list[Target]:
+    return [target for unit in step.units for target in unit.targets if target.asset_key]
+
+
+def _owners_prefix(target: Target) -> str:
+    """Prefix of the checks' names, because several targets may name the same asset, and its owner may have
+    checks, too.
+    """
+    return f"tsaudit_{encode(target.name)}_"
+
+
+def _owners_op(plan: AssetPlan, step: AuditStep, targets: list[Target]) -> dg.AssetChecksDefinition:
+    specs = [
+        spec
+        for t in targets
+        for spec in check_specs(dg.AssetKey(list(t.asset_key or ())), [t.engine], _owners_prefix(t))
+    ]
+
+    @dg.multi_asset_check(
+        name=f"{step.name}_owners",
+        specs=specs,
+        can_subset=True,
+        description="Shows the last audit on the audited asset, and queries no audited database.",
+    )
+    def last_audits(context: dg.AssetCheckExecutionContext) -> Iterator[dg.AssetCheckResult]:
+        selected = {(key.asset_key, key.name) for key in context.selected_asset_check_keys}
+        try:
+            results = [r for found, t in _last_audits(plan, targets) for r in owner_results(t, found)]
+        except Exception as error:
+            # It may run together with the owner's own asset, whose run must not fail because of it.
+            context.log.error(secrets.mask(f"the last audit could not be read: {error}"))
+            return
+        yield from (r for r in results if (r.asset_key, r.check_name) in selected)
+
+    return last_audits
+
+
+def _last_audits(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[AuditedTarget, Target]]:
+    """The newest audit of each target that has been audited."""
+    from tsaudit.history import incidents
+    from tsaudit.run import AuditRun
+
+    with history(plan.load()) as store:
+        newest = store.newest_days()
+        for target in targets:
+            if (day := newest.get(target.name)) is None:
+                continue
+            result, profile = store.result(target.name, day), store.profile(target.name, day)
+            muted = incidents.muted(store, target.name, day)
+            run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, muted=muted)
+            yield audited(run, store), target

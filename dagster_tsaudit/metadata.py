@@ -11,8 +11,7 @@ from urllib.parse import quote
 import dagster as dg
 
 from dagster_tsaudit.audited import AuditedTarget
-from dagster_tsaudit.checks import Metadata, numbers, series_limit
-from dagster_tsaudit.formatting import findings_list
+from dagster_tsaudit.checks import Metadata, findings_list, numbers, series_limit
 from tsaudit import summary
 from tsaudit.model.finding import AuditResult, Severity, Verdict
 from tsaudit.model.profile import Cost, Measurement, Profile

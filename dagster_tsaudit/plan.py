@@ -1,4 +1,4 @@
-"""What a component audits, split into assets, steps, and shards."""
+"""What a component audits, split into assets, steps, and shards; and which days a run audits."""
 
 import functools
 import hashlib
@@ -6,18 +6,19 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from typing import Final, Literal, TypeVar
 
 import dagster as dg
 from dagster.components.utils.translation import TranslationFn
 from pydantic import Field
 
-from dagster_tsaudit.names import encode
-from dagster_tsaudit.specs import Unit, described
+from dagster_tsaudit.specs import Unit, described, encode
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
 from tsaudit.errors import TsauditError
+from tsaudit.model.profile import utc_now
+from tsaudit.text import number
 
 AUTO_LIMIT: Final = 500
 """Number of targets above which `auto` makes one asset per group: Dagster writes about 40 events per target and run."""
@@ -31,6 +32,8 @@ _T = TypeVar("_T")
 
 Granularity = Literal["target", "group"]
 Executor = Literal["in_process", "multiprocess"]
+MOST_DAYS: Final = 366
+"""Maximum number of days in one run: more are probably a typo in a year, and each day queries the database."""
 
 
 class PlanError(TsauditError):
@@ -261,3 +264,37 @@ def _named(line: str, tags: tuple[tuple[str, str], ...]) -> str:
     words = line.replace("*/", "every").replace("*", "any").replace("-", "to").replace(",", "and").replace("/", "by")
     plain = re.sub(r"[^a-z0-9]+", "_", words.lower()).strip("_")
     return f"{plain}__{hashlib.sha256(json.dumps(tags).encode()).hexdigest()[:8]}" if tags else plain
+
+
+def audited_days(config: AuditConfig) -> list[date]:
+    """The days of the run configuration, oldest first.
+
+    Raises dg.Failure if something in it is not a day or a range of days, or if there are too many days.
+    """
+    days = sorted({day for one in config.days for day in _range(one)})
+    if not days:
+        raise dg.Failure("`days` is empty", allow_retries=False)
+    if len(days) > MOST_DAYS:
+        what = f"`days` contains {number(len(days))} days; a run audits at most {MOST_DAYS}"
+        raise dg.Failure(what, allow_retries=False)
+    return days
+
+
+def _range(given: str) -> Iterator[date]:
+    """The days of `today`, `2026-03-01`, or `2026-03-01..2026-03-31`, both ends included."""
+    start, dots, end = given.partition("..")
+    first = _day(start)
+    last = _day(end) if dots else first
+    if last < first:
+        raise dg.Failure(f"`{given}` ends before it begins", allow_retries=False)
+    yield from (first + timedelta(days=n) for n in range((last - first).days + 1))
+
+
+def _day(text: str) -> date:
+    if text.strip() == "today":
+        return utc_now().date()
+    try:
+        return date.fromisoformat(text.strip())
+    except ValueError:
+        what = f"`{text}` is not `today`, a day such as 2026-03-31, or a range such as 2026-03-01..2026-03-31"
+        raise dg.Failure(what, allow_retries=False) from None

@@ -1,6 +1,7 @@
 """What an audit asset represents, and what Dagster shows about it."""
 
 import functools
+import hashlib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,29 +10,39 @@ from typing import Any, Final
 
 import dagster as dg
 
-from dagster_tsaudit.names import encode
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.text import many
 
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_]+")
+_ENCODED: Final = re.compile(r"\w*__x[0-9a-f]{10}")
 _GRACE: Final = timedelta(hours=2)
 """How late an audit may be before Dagster marks its asset as stale."""
-
 _AUDITED_TODAY: Final = dg.AutomationCondition.newly_updated().since(
     dg.AutomationCondition.cron_tick_passed("0 0 * * *")
 )
-
 # New data triggers an audit only if there was none on the day: otherwise the next day would begin with an audit, before
 # its own data has arrived.
 _NEW_DATA: Final[dg.AutomationCondition[Any]] = dg.AutomationCondition.any_deps_updated() & ~_AUDITED_TODAY
-
 _AFTER_INGESTION: Final = (
     _NEW_DATA.since_last_handled()
     & ~dg.AutomationCondition.any_deps_in_progress()
     & ~dg.AutomationCondition.in_progress()
 ).with_label("after ingestion, at most once a day")
 """An upstream asset was materialized, and the target has not yet been audited on that day (UTC)."""
+
+
+def encode(name: str) -> str:
+    """`name` with letters, digits, and underscores only; different names give different results.
+
+    Dagster allows `.` and `-` in asset keys but turns them into `_` internally, where `a.b` and `a_b` then collide. A
+    name that has to be changed, or that looks like a changed one, gets a hash of the original.
+    """
+    if _PLAIN.fullmatch(name) and not _ENCODED.fullmatch(name):
+        return name
+    digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return f"{re.sub('[^A-Za-z0-9_]', '_', name)}__x{digest}"
 
 
 @dataclass(frozen=True, slots=True)

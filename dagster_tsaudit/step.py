@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import AuditedTarget, audited, history
-from dagster_tsaudit.checks import check_results
-from dagster_tsaudit.days import audited_days
-from dagster_tsaudit.group_checks import group_check_results
+from dagster_tsaudit.checks import check_results, group_check_results, owner_results, record
 from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import (
     DayRow,
@@ -22,8 +20,7 @@ from dagster_tsaudit.metadata import (
     target_metadata,
 )
 from dagster_tsaudit.overview import overview
-from dagster_tsaudit.owner_checks import owner_results, record
-from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep
+from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep, audited_days
 from dagster_tsaudit.sensors import is_evaluated, notify_sensor_name, reads_reactions
 from dagster_tsaudit.specs import Unit
 from tsaudit import secrets

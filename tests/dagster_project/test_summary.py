@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from dagster_project.summary import day_line, ending, worst_message
+from dagster_project.demo import day_line, ending, worst_message
 from tests.alerts import builders
 from tests.alerts.builders import History
 from tests.builders import DAY, a_finding, a_result, a_rule_result

@@ -9,8 +9,7 @@ import dagster as dg
 import pytest
 
 from dagster_tsaudit.audited import AuditedTarget
-from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, check_specs
-from dagster_tsaudit.group_checks import group_check_results
+from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, check_specs, group_check_results
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
 from tests.builders import (
     DAY,

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 import dagster as dg
 import pytest
 
-from dagster_tsaudit import days
+from dagster_tsaudit import plan
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.checks import check_names
-from dagster_tsaudit.names import encode
 from dagster_tsaudit.plan import AuditConfig
+from dagster_tsaudit.specs import encode
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.dagster_tsaudit.runs import (
     a_failed_audit,
@@ -188,13 +188,13 @@ def test_a_day_that_is_none_fails_the_run(tmp_path: Path, instance: dg.DagsterIn
 )
 def test_days_that_are_none_fail_the_run(given: list[str], message: str) -> None:
     with pytest.raises(dg.Failure) as caught:
-        days.audited_days(AuditConfig(days=given))
+        plan.audited_days(AuditConfig(days=given))
     assert message in (caught.value.description or "")
 
 
 def test_today_is_audited_unless_days_are_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(days, "utc_now", lambda: datetime(2026, 3, 31, 23, tzinfo=UTC))
-    assert days.audited_days(AuditConfig()) == [date(2026, 3, 31)]
+    monkeypatch.setattr(plan, "utc_now", lambda: datetime(2026, 3, 31, 23, tzinfo=UTC))
+    assert plan.audited_days(AuditConfig()) == [date(2026, 3, 31)]
 
 
 def test_several_days_are_audited_oldest_first_in_one_run(
