@@ -27,12 +27,12 @@ def get_provider_info() -> dict[str, Any]:
         "name": "tsaudit",
         "description": "Scheduled schema audits of live time-series databases.",
         "integrations": [{"integration-name": "tsaudit", "external-doc-url": "", "tags": ["software"]}],
-        "operators": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.operators.audit"]}],
-        "hooks": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.hooks.audit"]}],
+        "operators": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.operators"]}],
+        "hooks": [{"integration-name": "tsaudit", "python-modules": ["tsaudit_airflow.hooks"]}],
         "connection-types": [
             {
                 "connection-type": "tsaudit",
-                "hook-class-name": "tsaudit_airflow.hooks.audit.AuditHook",
+                "hook-class-name": "tsaudit_airflow.hooks.AuditHook",
                 "hook-name": "tsaudit",
                 "ui-field-behaviour": {
                     "hidden-fields": [],
@@ -55,8 +55,8 @@ def get_provider_info() -> dict[str, Any]:
                 },
             }
         ],
-        "notifications": ["tsaudit_airflow.notifications.audit.AuditNotifier"],
-        "extra-links": ["tsaudit_airflow.links.audit.AuditReportLink"],
+        "notifications": ["tsaudit_airflow.notifications.AuditNotifier"],
+        "extra-links": ["tsaudit_airflow.operators.AuditReportLink"],
         "config": {
             "tsaudit": {
                 "description": "Schema audits.",

@@ -34,10 +34,9 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Verdict
 from tsaudit_airflow.assets import AUDITS, audit_asset
 from tsaudit_airflow.auditing import Done, verdict_line
-from tsaudit_airflow.hooks.audit import AuditHook
-from tsaudit_airflow.links.audit import AuditReportLink
-from tsaudit_airflow.notifications.audit import AuditNotifier, summary
-from tsaudit_airflow.operators.audit import AuditOperator, FailOn, TargetsOperator
+from tsaudit_airflow.hooks import AuditHook
+from tsaudit_airflow.notifications import AuditNotifier, summary
+from tsaudit_airflow.operators import AuditOperator, AuditReportLink, FailOn, TargetsOperator
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/airflow.md").read_text()
@@ -305,7 +304,7 @@ def test_tsaudit_when_a_dag_is_only_read_or_another_interpreter_audits_is_not_im
     # Installed with --no-deps, it could not be: also not for what is said when that interpreter fails.
     code = f"""
 import sys, tsaudit_airflow.example_dags.audits
-from tsaudit_airflow.operators.audit import AirflowFailException, AuditOperator
+from tsaudit_airflow.operators import AirflowFailException, AuditOperator
 try:
     AuditOperator(task_id="audit", config="{folder}/none.yaml", python=sys.executable, day="2026-03-31").execute(
         {{"ti": type("TI", (), {{"log_url": "https://airflow.example"}})}})
@@ -315,7 +314,7 @@ print(*sys.modules)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "none.yaml: no such file" in done.stdout
-    assert "tsaudit_airflow.operators.audit" in done.stdout
+    assert "tsaudit_airflow.operators" in done.stdout
     assert not {name for name in done.stdout.split() if name == "tsaudit" or name.startswith("tsaudit.")}
 
 

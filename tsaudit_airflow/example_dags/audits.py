@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG
 
-from tsaudit_airflow.operators.audit import AuditOperator, TargetsOperator
+from tsaudit_airflow.operators import AuditOperator, TargetsOperator
 
 CONFIG = os.environ.get("AUDIT_CONFIG", "/opt/airflow/tsaudit.yaml")
 CONNECTIONS = os.environ.get("AUDIT_CONNECTIONS", "").split()

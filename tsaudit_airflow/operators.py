@@ -1,20 +1,21 @@
-"""Operators that run audits as tasks."""
+"""Operators that run audits as tasks, and the button on a task's page that opens the report."""
 
 from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal
 
-from airflow.sdk import BaseOperator
+from airflow.sdk import BaseOperator, BaseOperatorLink
 from airflow.sdk.exceptions import AirflowException, AirflowFailException
 
 from tsaudit_airflow.assets import AUDITS, audit_asset
 from tsaudit_airflow.auditing import AuditError, InProcess, Order, Outside, verdict_line
-from tsaudit_airflow.hooks.audit import AuditHook
-from tsaudit_airflow.links.audit import AuditReportLink
+from tsaudit_airflow.hooks import AuditHook
 
 if TYPE_CHECKING:
-    from airflow.sdk import BaseOperatorLink, Context
+    from airflow.sdk import Context
+    from airflow.sdk.types import TaskInstanceKey
 
+_WORST_FIRST: Final = ("critical", "warning", "unknown", "ok")
 FailOn = Literal["new", "warning", "critical", "unknown", "never"]
 _FAILS: Final = {
     "new": (),
@@ -25,6 +26,26 @@ _FAILS: Final = {
 }
 _MOST_NAMED: Final = 5
 """Incidents in the message of a task that fails because of them; the report has all."""
+
+
+class AuditReportLink(BaseOperatorLink):
+    """Links to the report; there is no button if a browser cannot open the report's address.
+
+    Airflow gets the link in the task's process, at the end of the task.
+    """
+
+    @property
+    def name(self) -> str:
+        """The text of the button."""
+        return "Audit report"
+
+    def get_link(self, operator: BaseOperator, *, ti_key: "TaskInstanceKey") -> str:  # noqa: ARG002
+        """The address; empty if there is none."""
+        audits = getattr(operator, "audits", {})
+        # If one task has several targets, the report of the worst one.
+        found = sorted(audits.values(), key=lambda one: _WORST_FIRST.index(one["verdict"]))
+        urls = [one["report"] for one in found if one["report"]]
+        return next((url for url in urls if url.startswith(("http://", "https://"))), "")
 
 
 def _failed(error: AuditError) -> AirflowException:
@@ -86,7 +107,7 @@ class AuditOperator(_OfTsaudit):
     """
 
     template_fields: Sequence[str] = ("config", "target", "day", "connections", "python")
-    operator_extra_links: "tuple[BaseOperatorLink, ...]" = (AuditReportLink(),)
+    operator_extra_links: tuple[BaseOperatorLink, ...] = (AuditReportLink(),)
 
     def __init__(
         self,
