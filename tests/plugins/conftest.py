@@ -8,16 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from tsaudit import rule, rules
+from tsaudit import plugins, rule, rules
 from tsaudit.engines import queries
 from tsaudit.engines.registry import ENGINES
-from tsaudit.plugins import entry_points
 
 Install = Callable[..., None]
 
 
 def _forget() -> None:
-    entry_points.clear_cache()
+    plugins.clear_cache()
     ENGINES.forget()
     rule.forget()
     rules.clear_cache()

@@ -1,4 +1,8 @@
-"""Finds the entry points of other packages and loads the objects that they name."""
+"""Engines, rules, and notifiers of other packages, found by their entry points.
+
+A plug-in that cannot be used becomes a `Problem`, which is one line for people. The code that needs the plug-in reports
+it; everything else goes on.
+"""
 
 from __future__ import annotations
 
