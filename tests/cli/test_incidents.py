@@ -15,7 +15,7 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tests.long_day import BEGUN
 from tsaudit.cli.errors import Exit
-from tsaudit.cli.options import Period
+from tsaudit.cli.options import PeriodParam
 from tsaudit.config.settings import Incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.removal import remove_day
@@ -125,7 +125,7 @@ def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: st
 
 @pytest.mark.parametrize(("text", "days"), [("0d", 0), ("7d", 7), ("2w", 14)])
 def test_period_when_written_in_any_way(text: str, days: int) -> None:
-    assert Period().convert(text, None, None) == TODAY + timedelta(days=days)
+    assert PeriodParam().convert(text, None, None) == TODAY + timedelta(days=days)
 
 
 def test_history_when_listed(tsaudit: Tsaudit) -> None:

@@ -46,7 +46,7 @@ def _named(command: F) -> F:
 def _end_options(default: str = "") -> Callable[[F], F]:
     """Adds --for and --until: two ways to give the last day."""
     period = click.option(
-        "--for", "period", type=options.Period(), metavar="PERIOD", help=f"How long, such as 7d or 2w.{default}"
+        "--for", "period", type=options.PeriodParam(), metavar="PERIOD", help=f"How long, such as 7d or 2w.{default}"
     )
     until = click.option(
         "--until", type=options.Day(may_be_ahead=True), metavar="DAY", help="The last day, instead of --for."

@@ -55,7 +55,7 @@ class Day(_DateType):
         return day
 
 
-class Period(_DateType):
+class PeriodParam(_DateType):
     """A number of days or weeks from today, such as `7d` or `2w`, converted to its last day."""
 
     name = "period"

@@ -130,7 +130,7 @@ def entries(store: Store, fingerprints: Collection[str]) -> list[Entry]:
 
 
 @dataclass(frozen=True, slots=True)
-class Figure:
+class ComparedFigure:
     """The figure that shows whether a finding got worse: the amount it costs or, if that is no number, what was
     observed.
     """
@@ -142,7 +142,7 @@ class Figure:
     """Whether lower values are worse."""
 
 
-def figure_of(finding: Finding) -> Figure:
+def figure_of(finding: Finding) -> ComparedFigure:
     """The figure that a mute of the finding covers. For a cost in bytes, it is the amount after a year, so that known
     growth does not end a mute, but faster growth does.
     """
@@ -150,20 +150,20 @@ def figure_of(finding: Finding) -> Figure:
     if impact is not None and impact.currency in _AMOUNTS:
         value = impact.after(_A_YEAR) if impact.currency is Currency.BYTES else impact.now
         if value > 0 and math.isfinite(value):
-            return Figure(value, _AMOUNTS[impact.currency])
+            return ComparedFigure(value, _AMOUNTS[impact.currency])
     observed, limit = finding.observed, finding.limit
-    return Figure(observed, finding.unit, observed is not None and limit is not None and observed < limit.value)
+    return ComparedFigure(observed, finding.unit, observed is not None and limit is not None and observed < limit.value)
 
 
-def of_decision(decision: Decision, finding: Finding) -> Figure:
+def of_decision(decision: Decision, finding: Finding) -> ComparedFigure:
     """The figure to compare with the bound of the decision, in the same unit. If the cost was not known on the day of
     the decision, that is the observed value.
     """
     figure = figure_of(finding)
-    return figure if figure.unit == decision.unit else Figure(finding.observed, finding.unit)
+    return figure if figure.unit == decision.unit else ComparedFigure(finding.observed, finding.unit)
 
 
-def bound_of(figure: Figure) -> float | None:
+def bound_of(figure: ComparedFigure) -> float | None:
     """The highest figure that a decision covers, or the lowest if lower values are worse. None if no figure could get
     worse.
     """

@@ -43,7 +43,7 @@ _ESCAPES: Final = str.maketrans({"\\": r"\\", '"': r"\"", "\n": r"\n"})
 
 
 @dataclass(frozen=True, slots=True)
-class Sample:
+class MetricSample:
     """One line: a value measured for a target."""
 
     metric: str
@@ -74,12 +74,12 @@ def last_audit(store: Store, target: str, seconds: float | None) -> LastAudit | 
     return LastAudit(result, store.profile(target, result.day), incidents.muted(store, target, result.day), seconds)
 
 
-def samples(target: str, engine: str, audit: LastAudit | None) -> Iterator[Sample]:
+def samples(target: str, engine: str, audit: LastAudit | None) -> Iterator[MetricSample]:
     """All samples of the target. `audit`: None if it was never audited."""
-    yield Sample("tsaudit_target_info", {"target": target, "engine": engine}, 1)
+    yield MetricSample("tsaudit_target_info", {"target": target, "engine": engine}, 1)
     for metric, more, value in _of_audit(audit) if audit else ():
         if value is not None:
-            yield Sample(metric, {"target": target, **more}, value)
+            yield MetricSample(metric, {"target": target, **more}, value)
 
 
 def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | None]]:
@@ -135,9 +135,9 @@ def _series_limit(result: AuditResult) -> float | None:
     return None if limits.get(_COUNT_FIELDS) else limits.get(_MAX_SERIES)
 
 
-def text(found: Iterable[Sample]) -> str:
+def text(found: Iterable[MetricSample]) -> str:
     """The samples as text, grouped by metric. No library is used, because only labels have to be escaped."""
-    by_metric: dict[str, list[Sample]] = {metric: [] for metric in HELP}
+    by_metric: dict[str, list[MetricSample]] = {metric: [] for metric in HELP}
     for sample in found:
         by_metric[sample.metric].append(sample)
     lines = [
@@ -149,6 +149,6 @@ def text(found: Iterable[Sample]) -> str:
     return "\n".join([*lines, "# EOF", ""])
 
 
-def _line(sample: Sample) -> str:
+def _line(sample: MetricSample) -> str:
     labels = ",".join(f'{name}="{value.translate(_ESCAPES)}"' for name, value in sample.labels.items())
     return f"{sample.metric}{{{labels}}} {float(sample.value)!r}"
