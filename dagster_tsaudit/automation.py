@@ -10,9 +10,8 @@ import dagster as dg
 from dagster_tsaudit.audited import history
 from dagster_tsaudit.checks import check_specs, owner_checks
 from dagster_tsaudit.overview import link_to_overview, overview_spec
-from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditConfig, AuditStep
+from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditConfig, AuditStep, Unit
 from dagster_tsaudit.sensors import sensors_of
-from dagster_tsaudit.specs import Unit
 from dagster_tsaudit.step import audit_step
 from tsaudit import secrets
 

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from dagster_tsaudit.audited import AuditedTarget, audited, history
-from dagster_tsaudit.plan import AssetPlan, AuditStep
-from dagster_tsaudit.specs import encode
+from dagster_tsaudit.plan import AssetPlan, AuditStep, encode
 from tsaudit import secrets, summary
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import (

@@ -13,9 +13,8 @@ from dagster.components.utils.translation import TranslationFn, TranslationFnRes
 from pydantic import Field
 
 from dagster_tsaudit.automation import definitions_of
-from dagster_tsaudit.plan import PlanError, make_plan
+from dagster_tsaudit.plan import PlanError, Unit, make_plan
 from dagster_tsaudit.scaffold import AuditScaffolder
-from dagster_tsaudit.specs import Unit
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings

@@ -20,9 +20,8 @@ from dagster_tsaudit.metadata import (
     target_metadata,
 )
 from dagster_tsaudit.overview import overview
-from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep, audited_days
+from dagster_tsaudit.plan import AssetPlan, AuditConfig, AuditStep, Unit, audited_days
 from dagster_tsaudit.sensors import is_evaluated, notify_sensor_name, reads_reactions
-from dagster_tsaudit.specs import Unit
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings

@@ -15,9 +15,8 @@ from dagster.components.testing.test_cases import TestTranslationBatched
 from dagster_shared.yaml_utils import load_run_config_yaml
 
 from dagster_tsaudit import AuditComponent
-from dagster_tsaudit.plan import AuditConfig, audited_days
+from dagster_tsaudit.plan import AuditConfig, audited_days, encode
 from dagster_tsaudit.scaffold import AuditScaffoldParams
-from dagster_tsaudit.specs import encode
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
 from tsaudit.engines.registry import ENGINES

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from dagster_tsaudit.specs import encode
+from dagster_tsaudit.plan import encode
 
 NAMES = st.text(st.sampled_from("ab_.-/ é") | st.characters(), min_size=1, max_size=12)
 

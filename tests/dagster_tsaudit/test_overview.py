@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from dagster_tsaudit.overview import overview
-from dagster_tsaudit.specs import encode
+from dagster_tsaudit.plan import encode
 from tests.dagster_tsaudit.runs import a_plan, write_config
 from tests.dagster_tsaudit.test_plan import many
 from tests.report import sample

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dagster_tsaudit.automation import definitions_of
-from dagster_tsaudit.plan import AUTO_LIMIT, AssetPlan, PlanError, make_plan
-from dagster_tsaudit.specs import freshness
+from dagster_tsaudit.plan import AUTO_LIMIT, AssetPlan, PlanError, freshness, make_plan
 from tests.dagster_tsaudit.runs import a_plan, write_config
 from tsaudit.config.settings import Settings
 

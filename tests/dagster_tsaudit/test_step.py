@@ -13,8 +13,7 @@ import pytest
 from dagster_tsaudit import plan
 from dagster_tsaudit.automation import definitions_of
 from dagster_tsaudit.checks import check_names
-from dagster_tsaudit.plan import AuditConfig
-from dagster_tsaudit.specs import encode
+from dagster_tsaudit.plan import AuditConfig, encode
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.dagster_tsaudit.runs import (
     a_failed_audit,

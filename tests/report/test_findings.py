@@ -132,7 +132,7 @@ def commands(**changes: object) -> list[str]:
 
 def test_commands_are_those_that_tsaudit_takes() -> None:
     """Parsed by the command itself, which would reject an unknown option and a missing one."""
-    from tsaudit.cli.decisions import ack, mute, reopen
+    from tsaudit.cli.incidents import ack, mute, reopen
 
     known = {"ack": ack, "mute": mute, "reopen": reopen}
     decided = {"decision": sample.the_incidents()[2].decision}

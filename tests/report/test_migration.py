@@ -39,7 +39,7 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.timeline import Timeline
 from tsaudit.report import html
-from tsaudit.report.migration import Move, moves
+from tsaudit.report.tables import Move, moves
 
 
 def _table(keys: int | None, name: str = "cpu", **changes: Any) -> Measurement:

@@ -14,18 +14,7 @@ from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning import describe
-from tsaudit.report import (
-    changes,
-    coverage,
-    definitions,
-    findings,
-    migration,
-    movement,
-    rule_pages,
-    tables,
-    templates,
-    trends,
-)
+from tsaudit.report import changes, coverage, definitions, findings, movement, rule_pages, tables, templates, trends
 from tsaudit.text.findings import baseline_offer
 
 if TYPE_CHECKING:
@@ -182,7 +171,7 @@ def page(contents: ReportContents) -> str:
             "details": tables.details(profile, items),
             "heat": tables.heat_map(profile),
             "query_cost": coverage.query_cost(profile),
-            "moves": migration.moves(profile),
+            "moves": tables.moves(profile),
         }
     return templates.render("report.html.j2", view)
 

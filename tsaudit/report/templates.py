@@ -17,7 +17,7 @@ from markupsafe import Markup
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.model.finding import Finding, Severity, Verdict
 from tsaudit.planning import describe
-from tsaudit.report import changes, charts, definitions, findings, migration, rule_pages, tables, trends, untrusted
+from tsaudit.report import changes, charts, definitions, findings, rule_pages, tables, trends, untrusted
 from tsaudit.text import (
     change,
     day,
@@ -123,7 +123,7 @@ def _environment() -> Environment:
         dependency_graph=charts.dependency_graph,
         share_of=share_of,
         most_names=tables.MOST_NAMES,
-        most_keys=migration.MOST_KEYS,
+        most_keys=tables.MOST_KEYS,
         statements=findings.statements,
         samples=untrusted.shown,
         limit_text=_limit_text,
