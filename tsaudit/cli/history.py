@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
@@ -15,7 +15,6 @@ from tsaudit.text import many, number, short_fingerprint
 if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
     from tsaudit.history.removal import Removed
-    from tsaudit.history.store import Store
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
 
 _NEAREST: Final = 3
@@ -44,7 +43,7 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
             | _outcome(store.result(target, day))
             | {"series": profile.series if (profile := store.profile(target, day)) else None}
             | ({"clock": "in the future"} if clock.days_ahead([day]) else {})
-            for target in _known(store, targets)
+            for target in options.audited(store, targets)
             for day in sorted(store.days(target), reverse=True)[:days]
         ]
     if form == "json":
@@ -69,7 +68,7 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
     from tsaudit.history import decision_log, incidents
 
     with options.open_store(options.load_settings(config, "history")) as store:
-        chosen = set(_known(store, targets))
+        chosen = set(options.audited(store, targets))
         known = {i.fingerprint: i for i in incidents.current(store) if i.target in chosen}
         made = decision_log.entries(store, known)
     rows = [
@@ -103,7 +102,7 @@ def compact(targets: tuple[str, ...], config: str | None) -> None:
     with options.open_store(options.load_settings(config, "history")) as store:
         from tsaudit.history.removal import compact as prune
 
-        for target in _known(store, targets):
+        for target in options.audited(store, targets):
             show.line(f"{target}: {many(prune(store, target, options.today()), 'day')} dropped")
 
 
@@ -129,7 +128,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
         from tsaudit import report
         from tsaudit.history.removal import remove_day
 
-        days = store.days(*_known(store, [target]))
+        days = store.days(*options.audited(store, [target]))
         if day not in days:
             near = ", ".join(map(str, sorted(sorted(days, key=lambda d: abs(d - day))[:_NEAREST])))
             raise click.BadParameter(
@@ -188,14 +187,3 @@ def _outcome(result: AuditResult | None) -> dict[str, Any]:
 def _cell(row: dict[str, Any], head: str) -> object:
     found = row.get(head)
     return "-" if found is None else number(found) if isinstance(found, int) else found
-
-
-def _known(store: Store, targets: Sequence[str]) -> Sequence[str]:
-    """The named targets; without names, all targets in the history. Raises a usage error for a target
-    without audits.
-    """
-    known = store.targets()
-    for name in targets:
-        if name not in known:
-            raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
-    return targets or known

@@ -50,11 +50,8 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     from tsaudit.history.incidents import IncidentState, current
 
     with options.open_store(settings) as store:
+        options.audited(store, targets)
         found = [i for i in current(store) if not targets or i.target in targets]
-        known = store.targets()
-    for name in targets:
-        if name not in known:
-            raise click.BadParameter(f"`{name}` was never audited", param_hint="TARGET")
     rows = [i for i in found if everything or i.state is not IncidentState.RESOLVED]
     # The incidents of one target stay in the order of all outputs.
     rows.sort(key=lambda i: (i.state is not IncidentState.OPEN, -i.severity.rank, i.target))
@@ -342,10 +339,7 @@ def _selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> Inc
     """The incidents that the options select. Raises a usage error for a name that matches nothing."""
     from tsaudit.history.decisions import IncidentSelection
 
-    known = store.targets()
-    for name in targets:
-        if name not in known:
-            raise click.BadParameter(f"`{name}` was never audited", param_hint="--target")
+    options.audited(store, targets, "--target")
     return IncidentSelection(frozenset(targets), frozenset(_codes(store, rules)))
 
 

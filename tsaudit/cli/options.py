@@ -146,6 +146,17 @@ def open_store(settings: Settings) -> Store:
     return Store.open(settings.history.get_secret_value())
 
 
+def audited(store: Store, names: Sequence[str], hint: str = "TARGET") -> Sequence[str]:
+    """The named targets; without names, all targets in the history. Raises a usage error for a target without audits.
+    `hint`: the argument or option that has the names.
+    """
+    known = store.targets()
+    for name in names:
+        if name not in known:
+            raise click.BadParameter(f"`{name}` was never audited", param_hint=hint)
+    return names or known
+
+
 def result_of(store: Store, target: str, day: date | None) -> AuditResult:
     """The result of the day; None for the newest day that is not in the future. Raises a usage error if
     there is none.
