@@ -3,8 +3,7 @@ schedules, and sensors.
 """
 
 import os
-from collections.abc import Mapping
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,43 +19,6 @@ from tsaudit.config.file import ConfigError
 from tsaudit.config.settings import Settings
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.version import VERSION
-
-
-@dataclass(frozen=True, slots=True)
-class SettingsSource:
-    """Reads the settings: once for the definitions, and again for each run."""
-
-    folder: Path
-    """The folder of the component's defs.yaml."""
-    root: Path
-    """The folder of the Dagster project."""
-    config: str | None
-    target: Mapping[str, Any] | None
-
-    def known(self) -> Settings:
-        """The settings with unresolved `${NAME}`. Raises ConfigError."""
-        return self._read(resolve_env=False)
-
-    def load(self) -> Settings:
-        """The settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
-        return self._read(resolve_env=True)
-
-    def _read(self, *, resolve_env: bool) -> Settings:
-        if self.config is not None:
-            return config_file.load(self._file(self.config), resolve_env=resolve_env)
-        data = {"targets": [dict(self.target or {})]}
-        return config_file.load_mapping(
-            data, label=str(self.folder / "defs.yaml"), folder=self.root, resolve_env=resolve_env
-        )
-
-    def _file(self, config: str) -> Path:
-        places = (self.folder / config, self.root / config)
-        for place in places:
-            if place.is_file():
-                return place
-        tried = " nor ".join(dict.fromkeys(str(place) for place in places))
-        raise ConfigError(f"{self.folder / 'defs.yaml'}: config `{config}`: there is neither {tried}")
-
 
 _Translation = Annotated[TranslationFn[Unit], TranslationFnResolver[Unit](lambda unit: {"audit": unit})]
 
@@ -122,12 +84,14 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
         """Build the definitions without opening a database or needing environment variables: an unset `${NAME}` fails
         the run, not the loading of definitions.
         """
-        source = self._source(context)
+        if (self.config is None) == (self.target is None):
+            raise dg.DagsterInvalidDefinitionError(f"{context.path}/defs.yaml: set either `config` or `target`")
+        read = partial(self._settings, Path(context.path), Path(context.project_root))
         try:
             plan = make_plan(
                 self.name or Path(context.path).name,
-                source.known(),
-                source.load,
+                read(resolve_env=False),
+                partial(read, resolve_env=True),
                 granularity=self.granularity,
                 schedule=self.schedule,
                 shard_size=self.shard_size,
@@ -144,11 +108,18 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
             raise dg.DagsterInvalidDefinitionError(str(error)) from None
         return definitions_of(plan)
 
-    def _source(self, context: dg.ComponentLoadContext) -> SettingsSource:
-        if (self.config is None) == (self.target is None):
-            raise dg.DagsterInvalidDefinitionError(f"{context.path}/defs.yaml: set either `config` or `target`")
-        folder = Path(context.path)
-        return SettingsSource(folder, Path(context.project_root), self.config, self.target)
+    def _settings(self, folder: Path, project: Path, *, resolve_env: bool) -> Settings:
+        """The settings: with unresolved `${NAME}` for the definitions, resolved for each run. Raises ConfigError."""
+        source = folder / "defs.yaml"
+        if self.config is None:
+            data = {"targets": [dict(self.target or {})]}
+            return config_file.load_mapping(data, label=str(source), folder=project, resolve_env=resolve_env)
+        places = (folder / self.config, project / self.config)
+        for place in places:
+            if place.is_file():
+                return config_file.load(place, resolve_env=resolve_env)
+        tried = " nor ".join(dict.fromkeys(str(place) for place in places))
+        raise ConfigError(f"{source}: config `{self.config}`: there is neither {tried}")
 
 
 def _is_development() -> bool:
