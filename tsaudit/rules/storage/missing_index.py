@@ -203,7 +203,11 @@ def _scanned(case: Case, measurement: Measurement, time: str | None) -> Finding 
 def _without_index(case: Case, measurement: Measurement, time: str, useless: Sequence[Index]) -> Finding:
     read = _read(case, measurement, useless, _a_day(case, measurement))
     on_time = [index for index in useless if time in index.columns]
-    if on_time:
+    partial = [i.name for i in measurement.indexes or () if i.partial and i.valid and i.columns[:1] == (time,)]
+    if partial:
+        message = f"Only {listed(partial, 3)}, a partial index, starts with {time}: a time range outside of its "
+        message += "condition needs a full scan."
+    elif on_time:
         message = f"{_does_not_help(measurement, on_time[0])}, so every time range needs a full scan."
     elif any(time in i.columns for i in measurement.indexes or () if i.valid and not i.partial):
         message = f"No index starts with {time}, so a time range over all sources needs a full scan."
