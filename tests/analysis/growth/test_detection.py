@@ -408,7 +408,7 @@ def test_any_history_is_judged_and_twice_the_same(counts, limit):
     growth = detect(days(len(counts)), counts)
     assert growth == detect(days(len(counts)), counts)
     assert forecast(days(len(counts)), counts, limit) == forecast(days(len(counts)), counts, limit)
-    assert (growth.growth_per_day > 0) == (growth.kind == "growth")
+    assert (growth.growth_per_day > 0) == (growth.kind == "growth" and not growth.flat_days)
     assert (growth.step_ratio is not None) == (growth.kind == "step")
 
 
@@ -526,3 +526,65 @@ def test_a_date_does_not_contradict_the_rate() -> None:
         if growth.kind == "growth" and ahead is not None and ahead.days is not None:
             left = 131_500 - counts[count - 1]
             assert ahead.days >= 0.8 * left / (growth.growth_per_day * counts[count - 1]), count
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_level_that_was_reached_by_growth_is_not_dated(seed: int) -> None:
+    noise = np.random.default_rng(seed).normal(0, 0.01, 76)
+    counts = (1e4 * np.exp(noise) * 1.04 ** np.minimum(since(40, 76), 20)).tolist()
+    dated = []
+    for count in range(65, 77):
+        ahead = forecast(days(count), counts[:count], 3e4)
+        dated.append(ahead is not None and ahead.days is not None)
+    assert sum(dated) <= 1
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_rate_is_that_of_the_growth_rather_than_of_its_noise(seed: int) -> None:
+    level = 1e4 * (1 + 0.008 * since(20, 80))
+    counts = (level * np.exp(np.random.default_rng(seed).normal(0, 0.01, 80))).tolist()
+    for count in range(55, 81, 3):
+        growth = detect(days(count), counts[:count])
+        if growth.growth_per_day:
+            assert growth.growth_per_day == pytest.approx(80 / level[count - 1], rel=0.3), count
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_no_date_is_sooner_than_at_the_rate_however_noisy_the_count(seed: int) -> None:
+    level = 1e4 * (1 + 0.03 * since(30, 80))
+    counts = (level * np.exp(np.random.default_rng(seed).normal(0, 0.04, 80))).tolist()
+    for count in range(45, 81, 2):
+        growth, ahead = detect(days(count), counts[:count]), forecast(days(count), counts[:count], 5e4)
+        if ahead is not None and ahead.days is not None:
+            middle = float(np.median(counts[count - 5 : count]))
+            assert ahead.days >= 0.8 * growth.days_until(math.log(5e4 / middle)), count
+
+
+@pytest.mark.parametrize("ahead", [10, 20, 40])
+@pytest.mark.parametrize(
+    "course",
+    [lambda n: 5e4 * (3 - 2 * 0.96**n), lambda n: 4e4 + 4e3 * 1.08**n],
+    ids=["slowing", "speeding up"],
+)
+def test_growth_whose_daily_amounts_change_by_a_share_is_dated_by_that(course, ahead: int) -> None:
+    counts = [float(course(0))] * 30 + [float(round(course(n))) for n in range(1, 26)]
+    found = forecast(days(55), counts, course(25 + ahead))
+    assert found is not None
+    assert found.days == pytest.approx(ahead, rel=0.15)
+
+
+def test_the_first_day_after_an_outage_keeps_the_date() -> None:
+    counts = [20_000 + 600.0 * n for n in since(30, 60)]
+    seen = [n for n in range(60) if not 50 <= n < 59]
+    found = forecast([FIRST + timedelta(days=n) for n in seen], [counts[n] for n in seen], counts[-1] + 12_000)
+    assert found is not None
+    assert found.days == pytest.approx(20, rel=0.05)
+
+
+@pytest.mark.parametrize(("quiet", "provisional"), [(0, True), (15, False)])
+def test_growth_from_the_first_count_on_is_provisional_for_a_month(quiet: int, provisional: bool) -> None:
+    """It may be data that fills up to a retention, which no count of that time shows."""
+    rising = [1_000 * (1 + 0.02 * n) for n in range(45 - quiet)]
+    counts = [1_000.0] * quiet + rising
+    assert detect(days(28), counts[:28]).provisional == provisional
+    assert not detect(days(31), counts[:31]).provisional

@@ -75,7 +75,7 @@ def prepared(days: Sequence[date], values: Sequence[float], longest: int, least:
     logs = np.log(np.maximum([by_day[day] for day in kept], least))
     logs, season_peak = _without_season(times, logs, (times + first.weekday()) % _WEEK)
     noise = _noise(times, logs)
-    return Daily(first, times, logs, _tamed(logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)
+    return Daily(first, times, logs, _tamed(times, logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)
 
 
 def _noise(times: Array, logs: Array) -> float:
@@ -125,7 +125,7 @@ def _roughness(times: Array, logs: Array) -> float:
     return float(changes[: max(1, len(changes) * 9 // 10)].sum())
 
 
-def _tamed(logs: Array, noise: float) -> Array:
+def _tamed(times: Array, logs: Array, noise: float) -> Array:
     """The values with outliers replaced. The values of a new level are kept because their neighbors are at the same
     level; a single outlier is not.
     """
@@ -139,7 +139,9 @@ def _tamed(logs: Array, noise: float) -> Array:
     # An unusual last day may be an outlier, which only the next day will show; until then, it makes growth neither
     # slower nor faster.
     if len(logs) > _FEWEST_BEFORE_LAST:
-        expected = tamed[-2] + median(np.diff(tamed[-_BEFORE_LAST - 2 : -1]).tolist())
+        before = slice(-_BEFORE_LAST - 2, -1)
+        per_day = median((np.diff(tamed[before]) / np.diff(times[before])).tolist())
+        expected = tamed[-2] + per_day * (times[-1] - times[-2])
         if logs[-1] < tamed[-2] - _WILD * noise or logs[-1] > expected + _WILD * noise:
             tamed[-1] = expected
     return tamed

@@ -25,7 +25,7 @@ from tsaudit.analysis.growth.evidence import GrowthEvidence
 from tsaudit.analysis.growth.levels import newest_step
 from tsaudit.analysis.growth.lines import Flags, without_steps
 from tsaudit.analysis.growth.outlook import Line, line_through, outlook
-from tsaudit.model.finding import INTERVAL_DAYS, Forecast
+from tsaudit.model.finding import Forecast
 
 Kind = Literal["growth", "step", "flat", "unknown"]
 GrowthShape = Literal["steady", "speeding up", "slowing", "undecided"]
@@ -44,14 +44,15 @@ class Growth:
     onset: date | None
     """First day of the growth, or of the newest step; None if it was there from the start, or if there is none."""
     growth_per_day: float
-    """Growth per day as a share of the last day's count: 0.05 is 5% a day. 0 unless growing, and while a growth does
-    not rise.
+    """Growth per day as a share of the last day's count: 0.05 is 5% a day. 0 unless growing, and while a growth is
+    flat.
     """
     step_ratio: float | None
     """Level after the newest step, divided by the level before it; None unless the kind is `step`."""
     provisional: bool
     """Whether the verdict is likely but not reliable, because there are fewer than 21 days from first to last, or fewer
-    than 10 values.
+    than 10 values, or because a growth from the start has neither lasted 31 days nor doubled: data may be filling up to
+    their retention.
     """
     shape: GrowthShape
     """Whether the amount added per day stays the same, increases, or decreases; `undecided` also if nothing grows."""
@@ -116,25 +117,9 @@ def forecast(
         return forecast(0.0, 0.0, 0.0)
     if growth.kind != "growth":
         return None
-    distance = math.log(limit / history.season_peak) - float(history.tamed[-1])
-    found = outlook(history.times, history.tamed, noise, distance, growing)
-    low, high = found.low, found.high
-    if found.middle > INTERVAL_DAYS:
-        present = max(found.at_present_rate, INTERVAL_DAYS + 1)
-        low, high = min(low, present), max(high, present)
-    middle = _no_sooner(found.middle, growth, distance, noise)
-    return forecast(middle, min(low, middle), max(high, middle) if middle <= INTERVAL_DAYS else high)
-
-
-def _no_sooner(middle: float, growth: Growth, distance: float, noise: float) -> float:
-    """Days to the limit, adjusted so that they do not contradict the reported rate. For noisy counts they are not
-    changed, because their rate is mostly noise.
-    """
-    at_rate = growth.days_until(max(distance, limits.LEAST_DISTANCE))
-    if noise > limits.RATE_NOISY and not growth.flat_days:
-        return middle
-    # Far ahead, where only the present rate is known, that rate gives the date; nearer, real growth may only be slower.
-    return at_rate if at_rate > INTERVAL_DAYS else max(middle, at_rate)
+    distance = max(math.log(limit / history.season_peak) - float(history.tamed[-1]), limits.LEAST_DISTANCE)
+    found = outlook(history.times, history.tamed, noise, distance, growing, growth.days_until(distance))
+    return forecast(found.middle, found.low, found.high)
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +155,7 @@ def _evaluated(history: Daily, older: _Older) -> tuple[Growth, float, int]:
     if is_open[-1]:
         begin = _begin(history, is_open)
         growing = history.points - (begin or 0)
-        return _growing(unknown, history, older, begin, noise), noise, growing
+        return _growing(unknown, history, older, begin), noise, growing
     return _quiet(unknown, history), noise, 0
 
 
@@ -183,7 +168,7 @@ def _quiet(unknown: Growth, history: Daily) -> Growth:
     return replace(unknown, kind="step", onset=onset, step_ratio=ratio, before=math.exp(step.before))
 
 
-def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, noise: float) -> Growth:
+def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None) -> Growth:
     onset, before = _dated(history, begin)
     if (begin or 0) < limits.UNDATED_POINTS and len(older.days) > history.points:
         long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS, older.least)
@@ -191,12 +176,15 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open))
     flat = _flat_points(history, begin or 0)
+    has_doubled = float(history.logs[-1] - history.logs[0]) > limits.DOUBLED
+    may_fill = onset is None and not has_doubled and not _reaches(history, limits.FILLING_DAYS, 0)
     return replace(
         unknown,
         kind="growth",
         onset=onset,
         before=before,
-        growth_per_day=_rate(history, begin or 0, noise, flat),
+        provisional=unknown.provisional or may_fill,
+        growth_per_day=0.0 if flat else _rate(history, begin or 0),
         shape=_shape(history, begin or 0),
         flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
         compounds=_compounds(history, begin or 0),
@@ -238,16 +226,18 @@ def _best_bend(times: Array, values: Array) -> tuple[float, int]:
     return float(explained[best]), best
 
 
-def _rate(history: Daily, begin: int, noise: float, flat: int) -> float:
-    """Growth per day as a share of the last count, from the straight or the exponential line, whichever fits better.
-
-    `flat`: number of points, at the end, in which the growth has not continued; 0 if it continues.
+def _rate(history: Daily, begin: int) -> float:
+    """Growth per day as a share of the last count, from the straight or the exponential line, whichever fits better,
+    through the fewest of the last points that make it certain.
     """
-    wanted = limits.RATE_NOISY_POINTS if noise > limits.RATE_NOISY else limits.RATE_POINTS
-    last = slice(-(flat or min(max(history.points - begin, 3), wanted)), None)
-    exponential, linear = _laws(history.times[last], _without_step(history.times[last], history.tamed[last]))
-    rate = linear.slope if linear.misfit < exponential.misfit else math.expm1(exponential.slope)
-    return max(rate, 0.0 if flat else limits.STILL)
+    longest = max(history.points - begin, 3)
+    for wanted in limits.RATE_POINTS:
+        last = slice(-min(longest, wanted), None)
+        exponential, linear = _laws(history.times[last], _without_step(history.times[last], history.tamed[last]))
+        best = min(linear, exponential, key=lambda line: line.misfit)
+        if best.misfit < limits.RATE_MISFIT * math.sqrt(wanted):
+            break
+    return max(best.slope if best is linear else math.expm1(exponential.slope), limits.STILL)
 
 
 def _laws(times: Array, logs: Array) -> tuple[Line, Line]:

@@ -1,18 +1,22 @@
 """Forecasts in how many days a growing count reaches a limit, with an interval calibrated on real growth.
 
 Rates change: real growth usually slows down, and all the more the farther away the limit is. So the days at the present
-rates are corrected by regressions fitted to actual outcomes. Only growth that follows a straight or an exponential line
-to within about 1%, such as a script that adds the same amount every day, is extrapolated as it is.
+rates are corrected by regressions fitted to actual outcomes. Only growth that follows a simple law to within about 1%,
+such as a script that adds the same amount every day, is extrapolated as it is.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 import numpy as np
 
 from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.daily import Array
+from tsaudit.model.finding import INTERVAL_DAYS
+
+_LONGEST_INTERVAL: Final = float(np.log(INTERVAL_DAYS))
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,8 +26,6 @@ class Outlook:
     low: float
     middle: float
     high: float
-    at_present_rate: float
-    """Days if as much is added every day as in the last four days."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,35 +41,46 @@ class Line:
 
 def line_through(times: Array, values: Array) -> Line:
     """The least-squares line."""
-    x, y = times - times.mean(), values - values.mean()
-    slope = float((x * y).sum() / (x * x).sum())
-    left = np.sort((y - slope * x) ** 2)
-    left = left[: len(left) - len(left) // 10]
-    rise = abs(slope) * float(times[-1] - times[0])
-    return Line(slope, float(np.sqrt(left.mean())) / max(rise, 1e-9))
+    slopes, misfits = _lines_through(times[None, :], values)
+    return Line(float(slopes[0]), float(misfits[0]))
 
 
-def outlook(times: Array, logs: Array, noise: float, distance: float, growing: int) -> Outlook:
+def _lines_through(times: Array, values: Array) -> tuple[Array, Array]:
+    """The slopes and misfits of the lines through the same values at each row of times."""
+    x, y = times - times.mean(axis=1, keepdims=True), values - values.mean()
+    slopes = x @ y / (x * x).sum(axis=1)
+    left = np.sort((y - slopes[:, None] * x) ** 2, axis=1)
+    left = left[:, : len(y) - len(y) // 10]
+    rises = np.abs(slopes) * (times[:, -1] - times[:, 0])
+    return slopes, np.sqrt(left.mean(axis=1)) / np.maximum(rises, 1e-9)
+
+
+def outlook(times: Array, logs: Array, noise: float, distance: float, growing: int, at_rate: float) -> Outlook:
     """The forecast. `distance`: how far away the limit is, in logs; `growing`: number of points, at the end, that
-    belong to the growth.
+    belong to the growth; `at_rate`: days to the limit at the rate that is reported, infinite while the growth is flat.
+
+    The middle is not sooner than at that rate, unless the growth follows a law by which it speeds up. The low and high
+    values of a growth that is flat are those of the growth if it went on.
     """
-    distance = max(distance, limits.LEAST_DISTANCE)
-    relative = np.exp(logs - logs[-1])
+    relative, rate = np.exp(logs - logs[-1]), float(np.log(at_rate))
     seen = figures(times, logs, noise, distance, growing)
     exponential, present = float(seen[1]), _at_present_rate(times, relative, noise, distance)
     low, middle, high = (float(seen @ np.array(weights)) for weights in (limits.LOW, limits.MIDDLE, limits.HIGH))
     # The low end allows for a steady exponential rate, and for a slightly higher rate than the noise shows.
     low = min(low, exponential - limits.SOONER)
     low, middle, high = _far(min(exponential, present), (low, middle, high))
+    # Far ahead, where only the present rate is known, that rate gives the date; nearer, real growth may only be slower.
+    middle = rate if rate > _LONGEST_INTERVAL else max(middle, low, rate)
     law, weight = _law(times, logs, relative, distance, growing)
-    if weight:
-        soon, late = (law + float(np.log(factor)) for factor in limits.LAW_INTERVAL)
+    if weight and np.isfinite(rate):
+        soon, late = (float(np.log(factor)) for factor in limits.LAW_INTERVAL)
+        known = (min(law.days, law.steady) + soon, law.days, max(law.days, law.steady) + late)
         low, middle, high = (
-            (1 - weight) * fitted + weight * known
-            for fitted, known in zip((low, middle, high), (soon, law, late), strict=True)
+            (1 - weight) * fitted + weight * by_law for fitted, by_law in zip((low, middle, high), known, strict=True)
         )
-    middle = max(middle, low)
-    found = (float(np.exp(value)) for value in (low, middle, max(high, middle), present))
+        middle = middle if law.days < law.steady else max(middle, rate)
+    high = max(high, middle) if middle <= _LONGEST_INTERVAL else high
+    found = (float(np.exp(value)) for value in (min(low, middle), middle, high))
     return Outlook(*found)
 
 
@@ -133,11 +146,39 @@ def _beyond(log_days: float, days: float) -> float:
     return max(log_days - float(np.log(days)), 0.0)
 
 
-def _law(times: Array, logs: Array, relative: Array, distance: float, growing: int) -> tuple[float, float]:
-    """Log of the days by the straight or exponential law that the growth follows, and the weight to give it, 0 to 1."""
+@dataclass(frozen=True, slots=True)
+class _Law:
+    """A law that the growth follows, and the log of the days to the limit by it."""
+
+    misfit: float
+    days: float
+    steady: float
+    """The same if the growth no longer slowed down, or sped up."""
+
+
+def _law(times: Array, logs: Array, relative: Array, distance: float, growing: int) -> tuple[_Law, float]:
+    """The law that fits best, and the weight to give it, 0 to 1: a straight line, an exponential one, or one whose
+    daily amounts shrink, or grow, by the same share every day.
+    """
     last = slice(-min(max(growing, 3), limits.LAW_POINTS), None)
     exponential, linear = line_through(times[last], logs[last]), line_through(times[last], relative[last])
-    best, to_go = (linear, float(np.expm1(distance))) if linear.misfit < exponential.misfit else (exponential, distance)
+    if linear.slope <= 0:
+        return _Law(np.inf, 0.0, 0.0), 0.0
+    to_go = float(np.expm1(distance))
+    lines = ((linear, _log_days(to_go, linear.slope)), (exponential, _log_days(distance, exponential.slope)))
+    laws = [_Law(line.misfit, days, days) for line, days in lines]
+    # With time bent like this, a growth whose daily amounts change by that share is a straight line.
+    bends = np.array(limits.LAW_BENDS)
+    slopes, misfits = _lines_through(
+        np.expm1(np.outer(bends, times[last] - times[-1])) / bends[:, None], relative[last]
+    )
+    found = int(misfits.argmin())
+    bend, slope = float(bends[found]), float(slopes[found])
+    if slope > 0:
+        left = bend * to_go / slope
+        days = float(np.log1p(left)) / bend if left > -1 else np.inf
+        log_days = float(np.log(np.clip(days, *limits.RATES)))
+        laws.append(_Law(float(misfits[found]) * limits.LAW_BENT, log_days, _log_days(to_go, slope)))
+    best = min(laws, key=lambda law: law.misfit)
     sure, unsure = limits.LAW
-    weight = float(np.clip((unsure - best.misfit) / (unsure - sure), 0.0, 1.0))
-    return _log_days(to_go, best.slope), weight if best.slope > 0 else 0.0
+    return best, float(np.clip((unsure - best.misfit) / (unsure - sure), 0.0, 1.0))

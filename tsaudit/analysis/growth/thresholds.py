@@ -29,6 +29,10 @@ FIRST_TOOTH_DAYS: Final = 17
 """A rise that begins with the first count and is no longer than this may be the start of a retention of one or two
 weeks, or a table filling up. It only counts as growth if the count has doubled.
 """
+FILLING_DAYS: Final = 31
+"""A growth from the first count that has not doubled is provisional for this long: it may be the start of a retention
+of a month, and counts do not show the difference until then.
+"""
 DOUBLED: Final = 0.693
 
 # What opens a growth: four kinds of evidence, each from the last counts up to a day.
@@ -195,11 +199,15 @@ UNDATED_POINTS: Final = 30
 """A growth that begins within this many points of the oldest one examined may be older, so older counts are examined,
 too.
 """
-RATE_POINTS: Final = 7
-RATE_NOISY_POINTS: Final = 14
-RATE_NOISY: Final = 0.03
-"""For counts noisier than this, rates are computed over a longer time."""
-LAW_WINDOW: Final = 28
+RATE_POINTS: Final = (7, 14, 28)
+"""A rate is computed from the first of these numbers of points through which a line is certain, see `RATE_MISFIT`, or
+from the last.
+"""
+RATE_MISFIT: Final = 0.029
+"""Largest deviation from the line, as a share of its rise and divided by the root of the number of points, so that the
+slope is certain to within 10%.
+"""
+LAW_WINDOW: Final = 60
 """Number of points that decide whether a growth compounds."""
 FLAT_DAYS: Final = 3
 """Minimum number of days without a rise after which a growth has stopped, until it continues: more than a weekend. See
@@ -210,7 +218,7 @@ FLAT: Final = 0.1
 `FLAT_AT_MOST` of it.
 """
 FLAT_AT_MOST: Final = 0.5
-FLAT_ERRORS: Final = 2.0
+FLAT_ERRORS: Final = 3.0
 """The slope plus this many standard errors must be at most `FLAT_AT_MOST` times the growth before."""
 SHAPE_POINTS: Final = 28
 SHAPE_FEWEST: Final = 6
@@ -271,6 +279,8 @@ number on it is entirely based on it, with the interval `UNFITTED_INTERVAL` in l
 """
 UNFITTED_INTERVAL: Final = (-2.0, 0.0, 1.0)
 NEAR_DAYS: Final = 4
+RATE_NOISY: Final = 0.03
+"""For counts noisier than this, the rates of the regressions are computed over a longer time."""
 NEAR_FROM_FAR: Final = 2.0
 """The rates of 4 days are limited to this difference from the rate of 14 days, in log days."""
 RATE_LONGER: Final = 3.0
@@ -286,10 +296,14 @@ FAR_DAYS: Final = (30.0, 12.0, 5.0)
 OLDEST_DAYS: Final = 60.0
 LAW_POINTS: Final = 28
 LAW: Final = (0.008, 0.018)
-"""Misfit of a straight or exponential line, as a share of its rise. Below the first value, growth follows that law
-(such as a script that adds the same amount every day) and is extrapolated; above the second, the forecast relies
-entirely on how real growth usually continues.
+"""Misfit of a law, as a share of its rise. Below the first value, growth follows that law (such as a script that adds
+the same amount every day) and is extrapolated; above the second, the forecast relies entirely on how real growth
+usually continues.
 """
+LAW_BENDS: Final = tuple(bend / 200 for bend in range(-30, 31) if bend)
+"""Shares by which the amount added per day may change every day."""
+LAW_BENT: Final = 2.0
+"""A law whose daily amounts change must fit this many times better than a straight or exponential line."""
 LAW_INTERVAL: Final = (0.7, 2.0)
 HORIZON_DAYS: Final = 365.0
 RATES: Final = (0.5, 1000.0)
