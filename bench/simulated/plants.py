@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import Executor
 from dataclasses import dataclass
 from datetime import date, timedelta
+from functools import partial
 from statistics import mean, median
 
 import numpy as np
@@ -46,6 +47,8 @@ LEAK_WITHIN = 45
 """Days after which a leak of 0.5% a day, in noise of 1%, is called growth."""
 MOST_GROWN = {"rollout over 4 days": 3}
 """Days on which it may be called growth: until it has stopped, it is one."""
+NEAR_LIMIT = 500_000.0
+"""The limit that opens an incident: planted growth is to reach it within the 90 days in which that is a problem."""
 NOT_JUDGED = {"teeth of 30 days": 31}
 """Days on which the first tooth may be called growth; the rule keeps it to itself until then."""
 
@@ -196,9 +199,10 @@ def _correlated(pool: Executor, series: int, seed: int) -> Iterator[str]:
 def _incidents(pool: Executor) -> Iterator[str]:
     """By the real rule and the real life of incidents: one for a growth, none for what only looks like it."""
     courses = {f"growth after {past}": (planted.after(past), 1) for past in planted.PASTS}
-    courses |= {what: (level, 0) for what, level in planted.STILL.items()}
+    courses |= {what: (level, 0) for what, level in planted.STILL.items() if what not in MOST_GROWN}
     days = [FIRST + timedelta(days=n) for n in range(planted.DAYS)]
-    found = pool.map(lives, [days] * len(courses), [level for level, _ in courses.values()], chunksize=2)
+    evaluated = partial(lives, limit=NEAR_LIMIT)
+    found = pool.map(evaluated, [days] * len(courses), [level for level, _ in courses.values()], chunksize=2)
     right = 0
     for (what, (level, due)), incidents in zip(courses.items(), found, strict=True):
         # What came before a growth may have been one, and have ended. A step may be an incident, but not of growth.
