@@ -588,3 +588,14 @@ def test_growth_from_the_first_count_on_is_provisional_for_a_month(quiet: int, p
     counts = [1_000.0] * quiet + rising
     assert detect(days(28), counts[:28]).provisional == provisional
     assert not detect(days(31), counts[:31]).provisional
+
+
+def test_growth_that_slows_down_but_does_not_stop_is_dated() -> None:
+    """The root of the days: by its last weeks, it would stop soon."""
+    counts = 5e4 * (1 + 0.3 * np.sqrt(since(29, 101)))
+    for count in range(50, 101, 10):
+        for ahead in (15, 30, 60):
+            found = forecast(days(count), counts[:count].tolist(), 5e4 * (1 + 0.3 * math.sqrt(count - 30 + ahead)))
+            assert found is not None
+            assert found.days is not None, (count, ahead)
+            assert ahead / 2 <= found.days <= 2 * ahead, (count, ahead)

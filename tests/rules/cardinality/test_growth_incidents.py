@@ -85,10 +85,15 @@ def test_a_growth_that_ends_is_resolved_once_it_stands_and_not_before() -> None:
 
 
 def test_a_growth_that_slows_down_is_not_resolved() -> None:
-    """From 9% a day to half a per cent, with the limit out of sight: still the same incident."""
+    """From 1.8% a day to a third of a percent: still the same incident."""
     counts = 20_000 + 25_000 * (1 - 0.985**SINCE_50)
-    (growth,) = incidents(counts[:130], begin=40, limit=50_000)
+    (growth,) = incidents(counts[:130], begin=40, limit=38_000)
     assert growth["resolved"] is None
+
+
+def test_a_growth_that_will_stop_below_the_limit_opens_no_incident() -> None:
+    counts = 20_000 + 25_000 * (1 - 0.985**SINCE_50)
+    assert incidents(counts[:130], begin=60, limit=50_000) == []
 
 
 QUIET = {

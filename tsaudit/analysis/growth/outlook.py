@@ -177,8 +177,10 @@ def _law(times: Array, logs: Array, relative: Array, distance: float, growing: i
     if slope > 0:
         left = bend * to_go / slope
         days = float(np.log1p(left)) / bend if left > -1 else np.inf
-        log_days = float(np.log(np.clip(days, *limits.RATES)))
-        laws.append(_Law(float(misfits[found]) * limits.LAW_BENT, log_days, _log_days(to_go, slope)))
+        steady = _log_days(to_go, slope)
+        # Growth that slows down seldom stops as soon as the law does.
+        log_days = min(float(np.log(np.clip(days, *limits.RATES))), steady + limits.LAW_LATER)
+        laws.append(_Law(float(misfits[found]) * limits.LAW_BENT, log_days, steady))
     best = min(laws, key=lambda law: law.misfit)
     sure, unsure = limits.LAW
     return best, float(np.clip((unsure - best.misfit) / (unsure - sure), 0.0, 1.0))

@@ -218,7 +218,7 @@ FLAT: Final = 0.1
 `FLAT_AT_MOST` of it.
 """
 FLAT_AT_MOST: Final = 0.5
-FLAT_ERRORS: Final = 3.0
+FLAT_ERRORS: Final = 2.5
 """The slope plus this many standard errors must be at most `FLAT_AT_MOST` times the growth before."""
 SHAPE_POINTS: Final = 28
 SHAPE_FEWEST: Final = 6
@@ -304,6 +304,8 @@ LAW_BENDS: Final = tuple(bend / 200 for bend in range(-30, 31) if bend)
 """Shares by which the amount added per day may change every day."""
 LAW_BENT: Final = 2.0
 """A law whose daily amounts change must fit this many times better than a straight or exponential line."""
+LAW_LATER: Final = 0.693
+"""By a law that slows down, a limit is at most this much later than at the present rate, in log days: twice."""
 LAW_INTERVAL: Final = (0.7, 2.0)
 HORIZON_DAYS: Final = 365.0
 RATES: Final = (0.5, 1000.0)
