@@ -377,9 +377,10 @@ class InfluxAdvice(Advice):
             yield f"From the next day on, the audit finds no new values of {listed(self._gone, 3)} in {name}."
         elif self._gone:
             now, left = effect.series_now or 0, effect.series_after or 0
+            at_most = "" if effect.is_exact else "at most "
             yield (
                 f"From the next day on, {listed(self._gone, 3)} add{'s' if len(self._gone) == 1 else ''} no series to "
-                f"{name}; {by}, they fall from {number(now)} to {'' if effect.is_exact else 'at most '}{number(left)}."
+                f"{name}; {by}, its series fall from {number(now)} to {at_most}{number(left)}."
             )
         elif self._kept_as_it_is:
             yield f"The audit of the next day lists the new columns in {self.new_name or name}."
