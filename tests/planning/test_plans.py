@@ -81,6 +81,16 @@ def test_notes_have_no_plan_and_their_changes_are_in_no_other(engine: str) -> No
     assert said.endswith(note.fix)
 
 
+@pytest.mark.parametrize(("places", "sentences"), [(3, 3), (4, 1)])
+def test_fix_of_many_places_says_what_to_do_in_the_first(places: int, sentences: int) -> None:
+    names = [f"cpu_{n}" for n in range(places)]
+    profile = a_profile(*map(_measurement, names), engine="influxdb1")
+    note = _finding(names[0], *(MakeField(Subject("main", n), "region") for n in names), severity=Severity.NOTE)
+    said = with_advice(profile, a_rule_result(note)).findings[0].fix
+    assert said.count("region as a field") == sentences
+    assert ("Do the same in the 3 other places." in said) == (sentences == 1)
+
+
 def test_findings_about_one_measurement_are_one_plan_and_databases_do_not_mix() -> None:
     at, other = Subject("main", "cpu"), Subject("other", "cpu")
     profile = a_profile(_measurement("cpu"), replace(_measurement("cpu"), database="other"), engine="influxdb1")

@@ -21,6 +21,7 @@ from tsaudit.model.plan import Effect, LeftOut, Loss, Plan, Requested, Step, Ste
 from tsaudit.model.profile import How, Measurement, Profile, TagSets
 from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
+from tsaudit.text import many
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,6 +191,10 @@ def _steps(
         yield Step(StepKind.FIND, f"{_broken(engine, error)}.")
 
 
+_MOST_SAID: Final = 3
+"""Most places for each of which a fix has a sentence of its own."""
+
+
 def with_advice(profile: Profile, result: RuleResult) -> RuleResult:
     """The result, with the changes added to each finding's fix in the engine's terms; the plans have the statements."""
     if not result.findings:
@@ -202,9 +207,13 @@ def _said(profile: Profile, measurements: Mapping[Subject, Measurement], finding
     changes: dict[Subject, list[Change]] = defaultdict(list)
     for change in finding.changes:
         changes[change.at].append(change)
+    are_alike = len({tuple(map(type, own)) for own in changes.values()}) == 1
+    each = list(changes.items())[: 1 if are_alike and len(changes) > _MOST_SAID else None]
     said: dict[str, None] = {}
-    for at, own in changes.items():
+    for at, own in each:
         said |= dict.fromkeys(_sentence(profile, measurements.get(at), at, own))
+    if said and len(each) < len(changes):
+        said[f"Do the same in the {many(len(changes) - 1, 'other place')}."] = None
     return replace(finding, fix=" ".join(filter(None, (*said, finding.fix))))
 
 
