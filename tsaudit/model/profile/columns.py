@@ -165,7 +165,7 @@ class Turnover:
     new: int
     """Number of pairs that first occur in the last part."""
     new_values: int
-    """Number of these pairs whose value no other source had before that part: the others combine known values anew."""
+    """Number of these pairs whose value no other source had before that part: the others only combine known values."""
     going_on: int
     """Number of these pairs whose source has other pairs that begin at another instant after the first part."""
     pairs: int
