@@ -113,12 +113,14 @@ def test_rise_of_numbers(numbers: list[object], hours: float, expected: float | 
 @pytest.mark.parametrize(
     ("field", "tag", "found"),
     [
-        ([6.0, 11.0, None, 6.5], ["6", "11", "11", "6.5"], True),
+        ([6.0, 11.0, None, 6.5], ["6", "11", None, "6.5"], True),
+        ([6.0, 11.0, None, 6.5], ["6", "11", "11", "6.5"], False),
+        ([6.0, 11.0, 7.0, 6.5], ["6", "11", None, "6.5"], False),
         ([0.0, 1.0, 1.0], ["1", "0", "1"], False),
-        (["up", "down", "up"], ["up", "down", None], True),
+        (["up", "down", "up"], ["up", "down", "up"], True),
         ([6.0, None], [None, "6"], False),
     ],
-    ids=["numbers", "other rows", "texts", "no row with both"],
+    ids=["numbers", "only the tag", "only the field", "other rows", "texts", "no row with both"],
 )
 def test_tag_with_the_values_of_a_field(field: list[object], tag: list[object], found: bool) -> None:
     tags = {"other": _column(["x"] * len(tag)), "tag": _column(tag, pa.string())}

@@ -210,8 +210,8 @@ def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn])
 
 
 def same_tag(key: str, field: ReadColumn, tags: Mapping[str, ReadColumn]) -> str:
-    """The tag that has the same value as the field, as text or as a number, in all rows with both, of which there are
-    some; empty if there is none. One with another name has to have as many values.
+    """The tag that has the same value as the field, as text or as a number, in every row read; empty if there is none.
+    Where one of them is absent, both are. The tag with the same name comes first.
     """
     own = [key] if key in tags else []
     alike = [name for name, tag in tags.items() if name != key and len(tag.distinct) == len(field.distinct)]
@@ -219,10 +219,10 @@ def same_tag(key: str, field: ReadColumn, tags: Mapping[str, ReadColumn]) -> str
 
 
 def _is_same(field: ReadColumn, tag: ReadColumn) -> bool:
-    both = field.known & tag.known
-    if not both.any():
+    known = field.known
+    if not known.any() or not np.array_equal(known, tag.known):
         return False
-    pairs = np.unique(np.stack([field.codes[both], tag.codes[both]]), axis=1)
+    pairs = np.unique(np.stack([field.codes[known], tag.codes[known]]), axis=1)
     (of_field, of_tag) = ([_plain(text) for text in column.texts.to_pylist()] for column in (field, tag))
     return all(of_field[a] == of_tag[b] for a, b in pairs.T.tolist())
 
