@@ -96,13 +96,14 @@ def test_rows_of_a_few_series_that_are_thinner_than_the_values_show_nothing(
 @pytest.mark.parametrize(
     ("numbers", "hours", "expected"),
     [
-        ([7 * i for i in range(60)], 48, pytest.approx(7 * 59 / 2)),
+        ([7 * i for i in range(60)], 48, pytest.approx(7 * 58 / 2)),
+        ([7 * i + (10**9 if i > 30 else 0) for i in range(60)], 48, pytest.approx(7 * 58 / 2)),
         ([7 * i + (3 if i % 20 else -30) for i in range(60)], 48, pytest.approx(7 * 59 / 2, rel=0.1)),
         ([7 * i for i in range(60)], 23, None),
         ([i * 17 % 61 for i in range(60)], 48, None),
         ([None] * 60, 48, None),
     ],
-    ids=["rising", "a few late", "less than a day", "in no order", "none"],
+    ids=["rising", "set once", "a few late", "less than a day", "in no order", "none"],
 )
 def test_rise_of_numbers(numbers: list[object], hours: float, expected: float | None) -> None:
     step = round(hours * 3_600_000_000 / 59)

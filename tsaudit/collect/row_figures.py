@@ -487,18 +487,19 @@ def time_lag(column: ReadColumn, times: ReadColumn) -> TimeLag | None:
 
 
 def rise_per_day(column: ReadColumn, times: ReadColumn) -> float | None:
-    """By how much the integers rise a day from the first row to the last. `times`: in microseconds. None if they do not
-    rise with the time, and if the rows cover less than a day.
+    """By how much the integers rise a day from the first row to the last, without the largest step, which may be a
+    sequence that somebody set. `times`: in microseconds. None if they do not rise with the time, and if the rows cover
+    less than a day.
     """
     both = column.known & times.known
     if not pa.types.is_integer(column.type) or both.sum() < _SAME_ROWS:
         return None
     numbers, at = (one.values.filter(pa.array(both)).to_numpy() for one in (column, times))
-    in_order = numbers[np.lexsort((numbers, at))]
+    steps = np.diff(numbers[np.lexsort((numbers, at))])
     days = float(np.ptp(at)) / (24 * 3600 * _US_PER_SECOND)
-    if days < 1 or (np.diff(in_order) > 0).mean() < _RISING:
+    if days < 1 or (steps > 0).mean() < _RISING:
         return None
-    return float(np.ptp(numbers)) / days
+    return max(float(steps.sum() - steps.max()), 0.0) / days
 
 
 def _microseconds(times: pa.ChunkedArray) -> np.ndarray:

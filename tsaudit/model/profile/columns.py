@@ -414,8 +414,8 @@ class Field:
     has the field.
     """
     per_day: float | None = None
-    """By how much the numbers of a generated column rise a day, including those that no row has. None for other
-    columns, if they do not rise with the time, and if the rows read cover less than a day.
+    """By how much the numbers of a generated column rise a day, including those that no row has, without the
+    largest step. None for other columns, if they do not rise with the time, and if the rows read cover less than a day.
     """
 
 
