@@ -59,7 +59,7 @@ the first third.
 _MANY_NEW: Final = 0.5
 _FEW_AGAIN: Final = 0.2
 _NEW_VALUES: Final = 0.5
-"""Minimum share of what is new that must be new for all sources. Otherwise a list of values is combined again."""
+"""Minimum share of what is new that must be new for all sources. Otherwise, known values are combined in new ways."""
 _FEWEST_NEW: Final = 10
 """Fewer new values than this may be a coincidence."""
 _MANY_GOING_ON: Final = 0.25

@@ -380,7 +380,7 @@ class InfluxAdvice(Advice):
             at_most = "" if effect.is_exact else "at most "
             yield (
                 f"From the next day on, {listed(self._gone, 3)} add{'s' if len(self._gone) == 1 else ''} no series to "
-                f"{name}; {by}, its series fall from {number(now)} to {at_most}{number(left)}."
+                f"{name}; {by}, its number of series falls from {number(now)} to {at_most}{number(left)}."
             )
         elif self._kept_as_it_is:
             yield f"The audit of the next day lists the new columns in {self.new_name or name}."

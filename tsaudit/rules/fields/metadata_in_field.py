@@ -63,10 +63,10 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     The field's values and its name show whether it identifies a source. A text that repeats but looks like a state
     (`status`, `level`) or describes an event is reported without a plan. IDs of what passes, such as traces, requests,
-    and containers, are not reported: as tags they would create series without bound. Nor is what a tag says in each row
-    read. In GreptimeDB, any column can have its own index, so in a table that keeps all rows there is no finding if the
-    field has an index. InfluxDB 3 has no index of tags: there, only names of sources that share a series are reported,
-    because their rows overwrite each other.
+    and containers, are not reported: as tags they would create series without bound. Neither is a field that repeats
+    what a tag says in each row read. In GreptimeDB, any column can have its own index, so in a table that keeps all
+    rows there is no finding if the field has an index. InfluxDB 3 has no index of tags: there, only names of sources
+    that share a series are reported, because their rows overwrite each other.
 
     PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
     texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and

@@ -54,8 +54,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
     `off`. Where some values are lists of numbers, such as the times of several attempts, the text has to stay, and the
     numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is reported
-    if a tag names the attribute, and each source has several. In a table of which it is not known what it contains,
-    only texts that are numbers with a fraction are reported: nothing else is written so.
+    if a tag names the attribute, and each source has several. In a table whose contents are not known, only numbers
+    with a fraction are reported, because whole numbers may be IDs or codes.
 
     ## Why it matters
 
