@@ -20,7 +20,6 @@ from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
 from tsaudit.collect.measuring import MeasuringContext, MeasuringStep, contained, measuring_of
 from tsaudit.collect.probing import Probed, database_names, probe
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.engines.language import Language
 from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
@@ -164,19 +163,19 @@ def of_its_day(profile: Profile) -> Profile:
     """
     if profile.collected_at - profile.window.end <= SAME_DAY:
         return profile
-    language = ENGINES[profile.engine].language
+    engine = ENGINES[profile.engine]
     databases, gaps = profile.databases, list(profile.gaps)
-    if language is Language.INFLUXQL:
+    if engine.has_series_index:
         gaps += [Gap(fact, Reason.PAST_DAY, _LISTED, one.name) for one in databases for fact in _OF_INDEX]
         databases = tuple(replace(one, series=None, own_series=None) for one in databases)
     measurements = []
     for one in profile.measurements:
-        is_bounded = one.time_column is not None and language is not Language.MONGOSH
+        is_bounded = one.time_column is not None and not engine.keeps_documents
         if not is_bounded:
             facts = [fact for fact in _OF_ROWS if fact in profile.facts]
             gaps += [Gap(fact, Reason.PAST_DAY, _READ, one.database, one.name) for fact in facts]
             one = _without_rows(one)
-        measurements.append(_without_series(one) if language is Language.INFLUXQL or not is_bounded else one)
+        measurements.append(_without_series(one) if engine.has_series_index or not is_bounded else one)
     return replace(profile, databases=databases, measurements=tuple(measurements), gaps=tuple(gaps))
 
 
