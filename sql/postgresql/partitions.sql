@@ -1,5 +1,5 @@
 -- fact: partitions
--- columns: measurement, key, partition, bounds, rows, bytes
+-- columns: measurement, key, partition, bounds, rows, bytes, schema
 -- cost: catalog, counters, and the sizes of the files; a partition that somebody holds locked is passed over
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
@@ -64,10 +64,14 @@ SELECT
     ELSE pg_get_expr(c.relpartbound, c.oid)
   END AS bounds,
   sums.rows,
-  sums.bytes
+  sums.bytes,
+  -- An index is created in the schema of its table, and a partition in the one that the others are in.
+  CASE WHEN c.relnamespace <> root.relnamespace THEN n.nspname END AS schema
 FROM parts
 JOIN pg_partitioned_table AS p ON p.partrelid = parts.root
+JOIN pg_class AS root ON root.oid = parts.root
 JOIN pg_class AS c ON c.oid = parts.part
+JOIN pg_namespace AS n ON n.oid = c.relnamespace
 LEFT JOIN sums ON sums.part = parts.part
 WHERE parts.relation = parts.part
 {% if timescaledb %}
@@ -88,7 +92,8 @@ SELECT
       CASE WHEN chunks.is_compressed THEN nullif({{ timescaledb | name }}.approximate_row_count(c.oid), 0) END
     ) AS BIGINT
   ),
-  chunk_sizes.data_bytes
+  chunk_sizes.data_bytes,
+  CAST(NULL AS TEXT)
 FROM chunks
 JOIN pg_class AS c ON c.oid = chunks.relation
 LEFT JOIN pg_stat_all_tables AS s ON s.relid = c.oid

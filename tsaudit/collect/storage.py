@@ -130,7 +130,9 @@ def _aware(time: datetime | None) -> datetime | None:
 def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
     if not rows:
         return m
-    parts = [Partition(row["partition"], row["bounds"], row["rows"], row["bytes"]) for row in rows]
+    parts = [
+        Partition(row["partition"], row["bounds"], row["rows"], row["bytes"], row.get("schema") or "") for row in rows
+    ]
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
     # Besides the biggest partitions, keep those for rows that match no other partition, however few rows they have, and
     # the one with the last range, which shows when the ranges end.

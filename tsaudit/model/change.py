@@ -258,6 +258,8 @@ class AddPartitions(Change):
 
     partitions: tuple[tuple[str, str], ...]
     """Name and bounds of each partition, in the engine's own words."""
+    schema: str = ""
+    """The schema to create them in; empty for the table's."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("partition", name): bounds for name, bounds in self.partitions}

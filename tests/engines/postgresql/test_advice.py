@@ -18,8 +18,10 @@ from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.planning.places import split
 from tests.rules.cases import dataset, hosts, run_rule, table
 from tests.servers import Postgresql
+from tsaudit.analysis.tables.partition_ranges import next_ranges
+from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice, dependents
-from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, MakeField, SetRetention
+from tsaudit.model.change import AddIndex, AddPartitions, Change, ChangeType, DropIndex, MakeField, SetRetention
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import FOREVER, Index, Measurement, Partition, Partitioning, Profile, Retention
 from tsaudit.model.subject import Subject
@@ -213,6 +215,32 @@ def test_partitions_are_dropped_instead_of_rows() -> None:
     assert stored is not None
     assert not stored.text
     assert stored.words.startswith("Detach and drop the partitions of t that are older than 30 days")
+
+
+def test_partitions_of_another_schema_get_their_indexes_and_followers_there(postgresql: Postgresql) -> None:
+    kept = postgresql.new_schema()
+    ranges = ("'2026-01-01') TO ('2026-02-01'", "'2026-02-01') TO ('2026-03-01'")
+    schema = postgresql.new_schema(
+        "CREATE TABLE t (time TIMESTAMPTZ, host TEXT, v FLOAT) PARTITION BY RANGE (time)",
+        f"CREATE TABLE {kept}.t_2026_01 PARTITION OF t FOR VALUES FROM ({ranges[0]})",
+        f"CREATE TABLE {kept}.t_2026_02 PARTITION OF t FOR VALUES FROM ({ranges[1]})",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    profile = collected(target)
+    (here,) = profile.measurements
+    assert here.partitioning is not None
+    following = next_ranges("t", here.partitioning.partitions, 1)
+    (found,) = {one.schema for one in following}
+    added = AddPartitions(Subject(), tuple((one.name, one.bounds) for one in following), found)
+    for change in (AddIndex(Subject(), ("host", "time")), added):
+        _run(postgresql, _advice(profile, "t", change).schema())
+    made = postgresql.rows(
+        "SELECT relname, relnamespace::regnamespace::TEXT FROM pg_class "
+        f"WHERE oid IN (SELECT inhrelid FROM pg_inherits WHERE inhparent = '{schema}.t'::REGCLASS) ORDER BY 1"
+    )
+    assert made == [(f"t_2026_0{month}", kept) for month in (1, 2, 3)]
+    valid = f"SELECT indisvalid FROM pg_index WHERE indrelid = '{schema}.t'::REGCLASS"
+    assert postgresql.rows(valid) == [(True,)], "each partition has its index"
 
 
 # --- TimescaleDB ------------------------------------------------------------------------------------------------------

@@ -48,9 +48,9 @@ def _instant(value: str) -> datetime | None:
 
 
 def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list[Partition]:
-    """The partitions that follow the last time range, with the same length: with names formed like its name, and with
-    bounds. Empty if the bounds have several columns, or if the length of the ranges varies other than by the length of
-    months.
+    """The partitions that follow the last time range, with the same length: with names formed like its name, in its
+    schema, and with bounds. Empty if the bounds have several columns, or if the length of the ranges varies other than
+    by the length of months.
     """
     ranged = [(found, part) for part in partitions if (found := range_of(part.bounds)) is not None]
     if not ranged:
@@ -69,7 +69,7 @@ def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list
     for _ in range(count):
         to = period.after(begin)
         bounds = f"FOR VALUES FROM ({_like(last.bounds, begin)}) TO ({_like(last.bounds, to)})"
-        made.append(Partition(period.name(table, last.name, first, begin), bounds, None, None))
+        made.append(Partition(period.name(table, last.name, first, begin), bounds, None, None, last.schema))
         begin = to
     return made
 

@@ -113,8 +113,8 @@ class PostgresqlAdvice(SqlAdvice):
         engine, taken = self.place.profile.engine, set[str]()
         using, members = f" USING {method}" if method else "", self.place.quoted(columns)
 
-        def at(relation: str) -> str:
-            return quote_name(engine, Qualified(self.place.database, relation))
+        def at(relation: str, schema: str = "") -> str:
+            return quote_name(engine, Qualified(schema or self.place.database, relation))
 
         def named(of: str) -> str:
             # PostgreSQL cuts off longer names, which could then be the same.
@@ -127,8 +127,8 @@ class PostgresqlAdvice(SqlAdvice):
         for part in cut.partitions[:_MOST_PARTITIONS]:
             own = named(part.name)
             beside = f"CREATE INDEX CONCURRENTLY {self.place.quoted([own])}"
-            statements.append(f"{beside} ON {at(part.name)}{using} ({members});")
-            statements.append(f"ALTER INDEX {at(whole)} ATTACH PARTITION {at(own)};")
+            statements.append(f"{beside} ON {at(part.name, part.schema)}{using} ({members});")
+            statements.append(f"ALTER INDEX {at(whole)} ATTACH PARTITION {at(own, part.schema)};")
         if cut.count > _MOST_PARTITIONS:
             statements.append(f"-- the last two statements for each of the {cut.count} partitions")
         return Part(
@@ -197,7 +197,7 @@ class PostgresqlAdvice(SqlAdvice):
     def _partitions(self, change: AddPartitions) -> Part:
         here, statements = self.place.here, list[str]()
         for name, bounds in change.partitions:
-            own = self.place.table(self.free_name(name))
+            own = quote_name("postgresql", Qualified(change.schema or self.place.database, self.free_name(name)))
             statements.append(f"CREATE TABLE {own} PARTITION OF {self.place.table(self.table_name)} {bounds};")
         parts = here.partitioning.partitions if here.partitioning else ()
         rest = any(part.bounds == DEFAULT_PARTITION for part in parts)

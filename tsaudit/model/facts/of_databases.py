@@ -207,7 +207,7 @@ OF_DATABASES: Final = (
         ("measurement", "key", "partition", "bounds", "rows", "bytes"),
         "partitions, chunks, or regions; key: the partition columns, separated by commas; rows and bytes "
         "according to the engine's own statistics, None if it has none; a measurement without partitions has "
-        "no row",
+        "no row; an engine with schemas adds a column `schema`: that of the partition, None if it is the table's",
         asked_with=OfMeasurements,
     ),
     Fact(

@@ -78,6 +78,8 @@ class Partition:
     rows: int | None
     """Number of rows according to the engine's statistics; None if it has none."""
     bytes: int | None
+    schema: str = ""
+    """The schema it is in; empty if that is the table's."""
 
 
 @dataclass(frozen=True, slots=True)

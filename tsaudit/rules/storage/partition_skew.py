@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from math import inf
@@ -103,8 +103,8 @@ class _Trouble:
     unit: str
     merges: bool = False
     """Whether the trouble goes away if the partitions are merged."""
-    following: tuple[tuple[str, str], ...] = ()
-    """Partitions to create, as names and bounds."""
+    following: Sequence[Partition] = ()
+    """Partitions to create."""
     fails: Impact | None = None
     """The mechanism that does not work; None for a note."""
 
@@ -172,7 +172,7 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         max(left, 0.0),
         "days",
         fails=replace(_FAILS, days_left=left, is_enforced=is_rejected or (None if rest is None else False)),
-        following=tuple((one.name, one.bounds) for one in following),
+        following=following,
     )
 
 
@@ -291,7 +291,7 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
         message=f"{words[0].upper()}{words[1:]}.",
         changes=(
             *((SetKey(subject_of(measurement), partitions=1),) if any(t.merges for t in troubles) else ()),
-            *(AddPartitions(subject_of(measurement), t.following) for t in troubles if t.following),
+            *(_adding(measurement, t.following) for t in troubles if t.following),
         ),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),
         observed=rounded(worst.observed),
@@ -302,6 +302,11 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
         ),
         facts=("partitions", "options"),
     )
+
+
+def _adding(measurement: Measurement, partitions: Sequence[Partition]) -> AddPartitions:
+    named = tuple((one.name, one.bounds) for one in partitions)
+    return AddPartitions(subject_of(measurement), named, partitions[0].schema)
 
 
 def _days_left(trouble: _Trouble) -> float:
