@@ -219,7 +219,7 @@ class Engine:
         "boolean": "BOOLEAN",
         "time": "TIMESTAMP",
     }
-    """Type of a change to the name of the SQL type for it."""
+    """Type of a change to the name of the SQL type for it. Without `decimal`, amounts of money are floats."""
 
     def quoted(self, name: str | Qualified) -> str:
         """`name` as an identifier, qualified with its schema if it would not be found otherwise."""

@@ -158,7 +158,7 @@ class ChangeType(Change):
 
     column: str
     to: str
-    """`integer`, `float`, `boolean`, or `time`."""
+    """`integer`, `float`, `decimal`, `boolean`, or `time`; `decimal` only on engines whose `sql_types` have one."""
     exceptions: tuple[str, ...] = ()
     """Some of the values read that cannot be converted; empty if all of them can."""
 

@@ -23,6 +23,7 @@ from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn
 _KINDS: Final[dict[str, Callable[[str], object]]] = {
     "integer": lambda name: is_integer(name) or name.lower() in ("integer", "long", "unsigned"),
     "float": re.compile(r"(?i)float|double|real|numeric|decimal|number").search,
+    "decimal": re.compile(r"(?i)numeric|decimal|number").search,
     # SQLite stores booleans as integers.
     "boolean": re.compile(r"(?i)bool|^integer$").search,
     "time": re.compile(r"(?i)timestamp|date|time").search,

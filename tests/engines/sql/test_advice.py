@@ -6,6 +6,7 @@ import dataclasses
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from pathlib import Path
 from typing import Any, Final
 
@@ -197,6 +198,16 @@ def test_text_becomes_a_number(place: Callable[[Dataset], Where], indexed: Any) 
         assert where.rows('SELECT sum("val\'ue") FROM {t}') == [(sum(n + 0.5 for n in range(COUNT)),)]
         assert "fails and changes nothing" in steps[StepKind.SCHEMA].words
     assert sorted(i.columns for i in here.indexes or () if not i.constraint) == sorted(indexed)
+
+
+def test_amounts_of_money_are_added_up_exactly(place: Callable[[Dataset], Where]) -> None:
+    data = table("t", hosts(1), {"v": "string"}, lambda s, r: {"v": "0.10"}, rows=COUNT, key=False)
+    where = place(dataset(data))
+    if "decimal" not in ENGINES[where.engine].sql_types:
+        return
+    where.make(ChangeType(NOWHERE, "v", "decimal"))
+    ((total,),) = where.rows("SELECT sum(v) FROM {t}", "t")
+    assert total == Decimal("0.10") * COUNT
 
 
 def test_a_value_that_does_not_convert_stops_the_conversion(place: Callable[[Dataset], Where]) -> None:

@@ -86,6 +86,22 @@ def test_exceptions_that_are_no_lists_are_left_out(other: str) -> None:
     assert isinstance(change, ChangeType)
 
 
+@pytest.mark.parametrize(
+    ("key", "engine", "last", "to"),
+    [
+        ("freight_cost", "postgresql", "0.1", "decimal"),
+        ("netAmount", "duckdb", "0.1", "decimal"),
+        ("netAmount", "duckdb", "0.123456", "float"),
+        ("netAmount", "sqlite", "0.1", "float"),
+        ("humidity", "duckdb", "0.1", "float"),
+    ],
+)
+def test_amounts_of_money_are_decimals_where_the_engine_has_them(key: str, engine: str, last: str, to: str) -> None:
+    (change,) = _finding(_text(*(f"{n * 0.37:.2f}" for n in range(2, 90)), last, key=key), engine).changes
+    assert isinstance(change, ChangeType)
+    assert change.to == to
+
+
 @pytest.mark.parametrize("key", ["DEVICE", "Site", "Sensor Nr"])
 def test_numbers_under_the_name_of_a_source_are_no_numbers(key: str) -> None:
     assert not run_rule(rule, _profile(_text("7", "12", "134", key=key))).findings

@@ -33,7 +33,7 @@ class Postgresql(SqlEngine):
     )
     reads_password_apart = True
     default_schema = ""
-    sql_types = {**SqlEngine.sql_types, "float": "DOUBLE PRECISION", "time": "TIMESTAMPTZ"}
+    sql_types = {**SqlEngine.sql_types, "float": "DOUBLE PRECISION", "decimal": "NUMERIC", "time": "TIMESTAMPTZ"}
     has_one_database = True
     batched_facts = BATCHED
     counts_writes = True

@@ -52,7 +52,13 @@ _MOST_NAMES: Final = 4
 """Names in a sentence, and tables that a setting of tsaudit.yaml is shown for."""
 _MOST_COLUMNS: Final = 6
 """Columns of an example."""
-_TYPES: Final = {"integer": "an integer", "float": "a float", "boolean": "a boolean", "time": "a timestamp"}
+_TYPES: Final = {
+    "integer": "an integer",
+    "float": "a float",
+    "decimal": "a decimal",
+    "boolean": "a boolean",
+    "time": "a timestamp",
+}
 
 
 class SqlAdvice(Advice):

@@ -118,7 +118,13 @@ def _by_hand(example: str) -> Setting:
 
 _MOST_NAMES: Final = 6
 _MOST_MOVED: Final = 3
-_TYPES: Final = {"integer": "integers", "float": "floats", "boolean": "booleans", "time": "timestamps"}
+_TYPES: Final = {
+    "integer": "integers",
+    "float": "floats",
+    "decimal": "decimals",
+    "boolean": "booleans",
+    "time": "timestamps",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.columns.name_words import MONEY, words_of
 from tsaudit.analysis.columns.types import is_single, is_text
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.redaction import redact_unless_name
@@ -68,7 +69,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Write whole numbers as integers, decimals as floats, true and false as booleans, and instants as timestamps.
+    Write whole numbers as integers, fractions as floats, amounts of money as decimals where the database has them, true
+    and false as booleans, and instants as timestamps.
 
     ## References
 
@@ -88,11 +90,13 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 continue
             if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
                 lists = _lists(field) if kind in ("integer", "float") else ()
-                yield _with_lists(measurement, field, kind, lists) if lists else _finding(measurement, field, kind)
+                yield (
+                    _with_lists(measurement, field, kind, lists) if lists else _finding(case, measurement, field, kind)
+                )
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             elif case.engine.enforces_types and _is_whole(field) and not is_in_key:
-                yield _rounded(measurement, field) or _finding(measurement, field, "integer")
+                yield _rounded(measurement, field) or _finding(case, measurement, field, "integer")
 
 
 def _text_kind(case: Case, field: Field) -> str:
@@ -230,13 +234,23 @@ def _impact(measurement: Measurement, field: Field, kind: str) -> Impact | None:
     return costs.of_numbers_as_text(field.key, field.sample, distinct)
 
 
-def _finding(measurement: Measurement, field: Field, kind: str) -> Finding:
+_DIGITS_OF_MONEY: Final = re.compile(r"[^.]*(?:\.\d{,4})?")
+
+
+def _is_money(case: Case, field: Field) -> bool:
+    """Whether its values are amounts of money, and the engine has a type that adds them up to the cent."""
+    fits = all(_DIGITS_OF_MONEY.fullmatch(value) for value in field.sample)
+    return "decimal" in case.engine.sql_types and bool(words_of(field.key) & MONEY) and fits
+
+
+def _finding(case: Case, measurement: Measurement, field: Field, kind: str) -> Finding:
     stored = " and ".join(field.types)
+    to = "decimal" if kind == "float" and _is_money(case, field) else kind
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=_impact(measurement, field, kind),
         message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
-        changes=(ChangeType(subject_of(measurement), field.key, kind, _exceptions(field, kind)),),
+        changes=(ChangeType(subject_of(measurement), field.key, to, _exceptions(field, kind)),),
         main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
