@@ -203,12 +203,12 @@ class DaySeen:
         more severe one counts.
         """
         self._growing: set[str] = set()
-        """Fingerprints of findings that still grow, but too slowly to open an incident. They do not resolve an open
-        incident.
+        """Fingerprints of findings that will reach their limit, but too late to open an incident. They do not resolve
+        an open incident.
         """
         for rule, finding in result.findings():
             key = fingerprint(result.target, rule.code, finding.subject)
-            if finding.severity is Severity.NOTE and finding.forecast is not None:
+            if finding.severity is Severity.NOTE and finding.forecast and finding.forecast.days is not None:
                 self._growing.add(key)
             if finding.severity is not Severity.NOTE:
                 self.bad.setdefault(key, Bad(rule, finding, owner_of(finding, rule)))

@@ -77,11 +77,19 @@ def test_growth_after_any_past_is_one_incident_with_one_onset(past: str, deviati
     assert growth["resolved"] is None
 
 
-def test_a_growth_that_ends_is_resolved_once_it_stands_and_not_before() -> None:
+def test_a_growth_that_ends_is_resolved_within_a_week() -> None:
     counts = 80_000 + 4_500 * np.clip(DAY - 49, 0, 40)
     (growth,) = incidents(counts, begin=40, limit=400_000)
     assert growth["resolved"] is not None
-    assert 90 + 10 <= (growth["resolved"] - FIRST).days <= 90 + 14
+    assert 90 < (growth["resolved"] - FIRST).days <= 90 + 7
+
+
+@pytest.mark.parametrize("deviation", [0, 0.01])
+def test_a_growth_that_pauses_on_weekends_is_one_incident(deviation: float) -> None:
+    """Such as that of deployments: FIRST is a Monday."""
+    working = np.cumsum((DAY >= 50) & (DAY % 7 < 5))
+    (growth,) = incidents(noisy(80_000 + 4_500 * working, deviation)[:111], begin=58, limit=400_000)
+    assert growth["resolved"] is None
 
 
 def test_a_growth_that_slows_down_is_not_resolved() -> None:

@@ -266,9 +266,11 @@ def _flat_points(history: Daily, begin: int) -> int:
     """Number of points, at the end, in which the growth has certainly not continued; 0 if there are too few to be
     certain, or if it may have continued.
     """
-    times, relative = history.times, np.exp(history.tamed - history.tamed[-1])
+    # If the last value was replaced because it is unusually high, growth may have gone on.
+    known = history.points - int(history.logs[-1] > history.tamed[-1])
+    times, relative = history.times[:known], np.exp(history.tamed[:known] - history.tamed[-1])
     found = 0
-    for first in range(len(times) - limits.FLAT_DAYS - 1, begin, -1):
+    for first in range(known - limits.FLAT_DAYS - 1, begin, -1):
         x = times[first:] - times[first:].mean()
         spread = float((x * x).sum())
         before = max(begin - 1, 0)
@@ -279,7 +281,7 @@ def _flat_points(history: Daily, begin: int) -> int:
             break
         # Noise can hide a few flat days when only those are examined, but not when more days are.
         if slope <= limits.FLAT * rise and slope + error <= limits.FLAT_AT_MOST * rise:
-            found = len(times) - first
+            found = history.points - first
     return found
 
 
