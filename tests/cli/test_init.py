@@ -625,9 +625,25 @@ def test_init_asks_for_a_password_where_none_is_given_and_one_is_needed(
     done = init("--url", "postgresql://auditor@db7/plant")
     assert done.exit_code == Exit.OK
     assert ("export TSAUDIT_PLANT_PASSWORD=..." in done.stdout) == refuses
-    assert ("no password supplied" in done.stderr) == refuses
+    assert ("connecting to it failed: export TSAUDIT_PLANT_PASSWORD first" in done.stderr) == refuses
     (target,) = written().targets
     assert (target.password and target.password.get_secret_value()) == password
+
+
+def test_init_signs_in_with_a_password_that_is_exported_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    passwords: list[str] = []
+
+    def probed(target: Target) -> Probed:
+        assert target.password is not None
+        passwords.append(target.password.get_secret_value())
+        return Probed(a_profile())
+
+    monkeypatch.setattr(roles, "probed", probed)
+    monkeypatch.setattr(module, "_tried", TRIED)
+    monkeypatch.setenv("TSAUDIT_PLANT_PASSWORD", "s3cret-word")
+    assert init("--url", "postgresql://auditor@db7/plant").exit_code == Exit.OK
+    assert passwords == ["s3cret-word"]
+    assert "password: ${TSAUDIT_PLANT_PASSWORD}" in Path("tsaudit.yaml").read_text()
 
 
 def test_init_replaces_nothing_by_what_the_configuration_rejects(empty_folder: Path) -> None:

@@ -114,6 +114,9 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
     from tsaudit.engines.registry import ENGINES
 
     engine = ENGINES[one.engine]
+    unnamed = variable_of(one.name, "PASSWORD")
+    if _may_need_password(one) and unnamed in os.environ:
+        one = dataclasses.replace(one, variable=unnamed)
     variables = {**os.environ, **({one.variable: one.password} if one.password else {})}
     password = {"password": f"${{{one.variable}}}"} if one.variable and one.variable not in one.url else {}
     budget = {"statement_timeout_s": discovery.LOOK_S, "deadline_s": discovery.LOOK_S}
@@ -127,11 +130,19 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
     except ConfigError:
         return one
     except ConnectorError as error:
-        # A server that does not ask its user for a password does not get here.
-        needs = engine.reads_password_apart and not one.variable and "@" in one.url
-        variable = variable_of(one.name, "PASSWORD") if needs else one.variable
-        return dataclasses.replace(one, variable=variable, problem=str(error))
+        if not _may_need_password(one):
+            return dataclasses.replace(one, problem=str(error))
+        # The line for the password is in the file from now on; only its variable is missing.
+        problem = f"export {unnamed} first" if "no password supplied" in str(error) else str(error)
+        return dataclasses.replace(one, variable=unnamed, problem=problem)
     return dataclasses.replace(one, columns=found.entries)
+
+
+def _may_need_password(one: FoundTarget) -> bool:
+    """Whether its address names a user, and nothing says where the user's password is. Some servers ask for none."""
+    from tsaudit.engines.registry import ENGINES
+
+    return ENGINES[one.engine].reads_password_apart and not one.variable and "@" in one.url
 
 
 def _write(file: Path, text: str) -> None:
