@@ -74,7 +74,7 @@ def test_an_emptied_server_is_compared_with_the_day_before() -> None:
     gaps = in_all(Reason.NOTHING_THERE, "there is nothing to audit: no table in schema main")
     before = a_profile(a_measurement("a"), a_measurement("b"), day=DAY)
     (found,) = missed(evaluate(nothing(*gaps), Timeline(before)))
-    assert found[1].endswith(f"no table in schema main; on {DAY} 2 measurements were audited")
+    assert found[1].endswith(f"no table in schema main; on {DAY} 2 tables were audited")
     (new,) = missed(evaluate(nothing(*gaps), Timeline()))
     assert new[1].endswith("no table in schema main")
 
@@ -82,7 +82,7 @@ def test_an_emptied_server_is_compared_with_the_day_before() -> None:
 def test_one_database_of_several_is_named() -> None:
     gaps = in_all(Reason.DENIED, "no right on other", "other")
     result = evaluate(a_profile(gaps=gaps, databases=(Database("main"), Database("other"))))
-    assert missed(result) == [(Subject("other"), "Database other could not be audited: no right on other")]
+    assert missed(result) == [(Subject("other"), "Schema other could not be audited: no right on other")]
     assert result.not_audited is not None
     assert result.not_audited.reason == "other: no right on other"
     assert len(result.results) == len(rules_for(result.engine)) + 1, "the rules judged the rest"
@@ -97,7 +97,7 @@ def test_measurements_of_which_nothing_was_described_were_not_seen() -> None:
     gaps = tuple(Gap("columns", Reason.DENIED, "may not be described", "main", m.name) for m in bare)
     assert missed(evaluate(a_profile(*bare, gaps=gaps)))[0][0] == Subject()
     both = a_profile(*bare, a_measurement(database="seen"), gaps=gaps)
-    assert missed(evaluate(both)) == [(Subject("main"), "Database main could not be audited: may not be described")]
+    assert missed(evaluate(both)) == [(Subject("main"), "Schema main could not be audited: may not be described")]
     assert evaluate(a_profile(*bare, a_measurement("c"), gaps=gaps)).not_audited is None
 
 

@@ -131,9 +131,9 @@ def missed(
     if (cause := unseen(profile)) is not None:
         if not any(g.reason is Reason.NOTHING_THERE for g in profile.gaps):
             return (whole(cause),)
-        before = len(previous.measurements) if previous else 0
+        before, noun = len(previous.measurements) if previous else 0, ENGINES[profile.engine].words.measurement
         then = (
-            f"; on {previous.day} {many(before, 'measurement')} {'was' if before == 1 else 'were'} audited"
+            f"; on {previous.day} {many(before, noun)} {'was' if before == 1 else 'were'} audited"
             if previous and before
             else ""
         )
@@ -186,7 +186,7 @@ def _databases(profile: Profile) -> Iterator[Missed]:
     gaps = [g for g in (*gaps, *unread(profile).values()) if g.database is not None and g.database not in seen]
     for name in sorted({g.database for g in gaps if g.database is not None}):
         cause = _cause(g for g in gaps if g.database == name) or ""
-        message = f"Database {name} could not be audited: {cause}"
+        message = f"{ENGINES[profile.engine].words.database.capitalize()} {name} could not be audited: {cause}"
         yield Missed(Subject(name), cause, message, _FIX_DATABASE)
 
 

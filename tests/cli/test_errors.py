@@ -7,11 +7,13 @@ import os
 import re
 import signal
 import socket
+import sqlite3
 import subprocess
 import sys
 import threading
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import click
@@ -178,9 +180,18 @@ def test_output_when_nobody_reads_on() -> None:
     assert done.stderr == b""
 
 
-def test_output_when_stdout_is_closed() -> None:
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+@pytest.mark.parametrize("command", ["--help", "audit"])
+def test_output_when_it_is_closed(tmp_path: Path, command: str, closed: str) -> None:
+    with closing(sqlite3.connect(tmp_path / "m.db")) as database:
+        database.execute("CREATE TABLE users (id INTEGER PRIMARY KEY, name TEXT)")
+    (tmp_path / "tsaudit.yaml").write_text("targets: [{name: m, engine: sqlite, url: 'sqlite:///m.db'}]\n")
     done = subprocess.run(
-        ["sh", "-c", f"'{sys.executable}' -m tsaudit --help >&-"], capture_output=True, timeout=60, check=False
+        ["sh", "-c", f"'{sys.executable}' -m tsaudit {command} {closed}"],
+        cwd=tmp_path,
+        capture_output=True,
+        timeout=60,
+        check=False,
     )
     assert (done.returncode, done.stderr) == (Exit.OK, b"")
 

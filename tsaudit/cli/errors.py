@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TextIO
 
 import click
 
@@ -69,13 +69,14 @@ need not be imported.
 
 def guarded(state: CallState, call: Callable[[], Any]) -> int:
     """Run `call`, and return its exit code. Errors are printed as lines on stderr."""
-    for stream in (sys.stdout, sys.stderr):
-        if reconfigure := getattr(stream, "reconfigure", None):
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:  # It was closed with `>&-`.
+            setattr(sys, name, _nowhere())
+        if reconfigure := getattr(getattr(sys, name), "reconfigure", None):
             reconfigure(errors="backslashreplace")
     try:
         code = call()
-        if sys.stdout is not None:  # None if it was closed with `>&-`.
-            sys.stdout.flush()
+        sys.stdout.flush()
         return int(code) if isinstance(code, int) else Exit.OK
     except (KeyboardInterrupt, click.Abort):
         click.echo("interrupted", err=True)
@@ -168,5 +169,10 @@ def _unread() -> int:
     try:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     except (OSError, ValueError):
-        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123 -- lives until exit
+        sys.stdout = _nowhere()
     return Exit.BROKEN_PIPE
+
+
+def _nowhere() -> TextIO:
+    """A stream that discards what is written to it, until the process ends."""
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123

@@ -276,7 +276,7 @@ _TEMPLATE: Final = """\
 
 targets:
 %(targets)s
-    # databases: [metrics]          # default: all that are not the engine's own
+    # databases: [metrics]          # %(databases)s; default: all that are not the engine's own
     # exclude: ["tmp_*"]            # patterns of measurement names
     # window: 30d                   # how far back rows are read
     # plan: influxdb-cloud-free     # limits of a product; `tsaudit rules --plans` lists them
@@ -304,7 +304,10 @@ owners:
 
 
 def _text(found: list[FoundTarget]) -> str:
-    return _TEMPLATE % {"targets": "\n".join(map(_target, found))}
+    from tsaudit.engines.registry import ENGINES
+
+    nouns = listed(list(dict.fromkeys(f"{ENGINES[one.engine].words.database}s" for one in found)))
+    return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns}
 
 
 def _target(one: FoundTarget) -> str:

@@ -428,7 +428,11 @@ def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str 
         return None
     noun = ENGINES[target.engine].words.measurement
     if not every:
-        where = f"{_noun_of_database(target.engine)} {next(iter(names))}" if len(names) == 1 else "any of the databases"
+        where = (
+            f"{ENGINES[target.engine].words.database} {next(iter(names))}"
+            if len(names) == 1
+            else "any of the databases"
+        )
         return f"there is nothing to audit: no {noun} in {where}"
     if not any(_fits(target.include, name) for name in every):
         patterns = ", ".join(f'"{pattern}"' for pattern in target.include)
@@ -466,7 +470,7 @@ def no_such_database(target: Target, name: str, there: Iterable[str] | None) -> 
     """The message about a configured database in which nothing was found. `there`: the databases that the server lists;
     None if it does not list any.
     """
-    noun = _noun_of_database(target.engine)
+    noun = ENGINES[target.engine].words.database
     hint = "; on this engine, `databases` lists schemas" if ENGINES[target.engine].has_one_database else ""
     if there is None:
         return f"nothing is visible in {noun} {name}, and the server does not list its {noun}s{hint}"
@@ -480,10 +484,6 @@ def _unused_columns(measurement: str, columns: Columns, there: Sequence[str]) ->
             if column not in there:
                 detail = _no_match([column], there, "column")
                 yield UnusedSetting(f"columns.{measurement}.{role}", column, detail)
-
-
-def _noun_of_database(engine: str) -> str:
-    return "schema" if ENGINES[engine].has_one_database else ENGINES[engine].words.database
 
 
 def _no_match(patterns: Sequence[str], names: Sequence[str], noun: str) -> str:

@@ -67,9 +67,11 @@ _HINTS: Final = (
     (re.compile("locked"), "find out which one, and end it, or wait for it"),
     (re.compile("not a database"), "that is another file: check `history` in tsaudit.yaml"),
     (
-        re.compile("malformed|no such (table|column)|disk I/O"),
+        re.compile("malformed|no such (table|column)"),
         "restore it from a backup, or move it away: then the next audit makes a new one",
     ),
+    # Nothing says that the file is damaged: usually it is intact, and the disk is full, or a quota is used up.
+    (re.compile("disk I/O"), "make room on its disk, or check the disk and its quota; the file itself may be intact"),
     (re.compile("unable to open|readonly|denied"), "let tsaudit's user write to it, and to its folder if it is a file"),
     (re.compile("is full|No space"), "make room on its disk"),
 )

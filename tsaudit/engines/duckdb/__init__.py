@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import ServerLimit
+from tsaudit.engines.engine import ServerLimit, Words
 from tsaudit.engines.sql import BATCHED, FileEngine
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ class Duckdb(FileEngine):
     keywords = ("duckdb/keywords.txt",)
     default_schema = "main"
     has_one_database = True
+    words = Words(database="schema")
     file_magic = (8, b"DUCK")
     measurement_bytes = 266_000
     index_bytes = 262_000

@@ -6,7 +6,7 @@ import re
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import Failure, LocalServer, ServerLimit
+from tsaudit.engines.engine import Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.sql import BATCHED, SqlEngine
 
 if TYPE_CHECKING:
@@ -35,6 +35,7 @@ class Postgresql(SqlEngine):
     default_schema = ""
     sql_types = {**SqlEngine.sql_types, "float": "DOUBLE PRECISION", "decimal": "NUMERIC", "time": "TIMESTAMPTZ"}
     has_one_database = True
+    words = Words(database="schema")
     batched_facts = BATCHED
     counts_writes = True
     parameters = {
