@@ -46,6 +46,7 @@ def _influx(listed: dict[str, int], counted: int, engine: str = "influxdb1", **c
         replace(a_measurement(name, rows=None), series=_count(n, f"{engine}/series_listing.influxql"))
         for name, n in listed.items()
     ]
+    measurements = [m if m.series and m.series.value else replace(m, fields=()) for m in measurements]
     database = Database("main", series=_count(counted, f"{engine}/database_series.influxql"))
     settings = {"facts": INFLUX_FACTS, "databases": (database,)} | changes
     return a_profile(*measurements, engine=engine, **settings)
@@ -126,7 +127,7 @@ def test_a_measurement_whose_listing_failed_leaves_the_sum_a_part() -> None:
 
 
 def test_estimated_series_may_be_off_by_their_error() -> None:
-    profile = _influx({"a": 0}, 1_000_000)
+    profile = _influx({"a": 1}, 1_000_000)
     (a,) = profile.measurements
     for value, agrees in ((970_000, True), (900_000, False)):
         series = _count(value, "influxdb1/series_listing.influxql", how=How.ESTIMATE, error=10_000)
@@ -266,6 +267,18 @@ def test_series_without_a_field() -> None:
     # What is refused contradicts nothing.
     refused = Gap("field_types", Reason.DENIED, "no", "main")
     assert cross_checked(replace(profile, measurements=(replace(a, fields=()),), gaps=(refused,))).gaps == (refused,)
+
+
+def test_fields_without_a_series() -> None:
+    """As on a server that is emptied after its fields were listed: nothing of it is known any more."""
+    profile = _influx({"a": 0}, 0)
+    listed = replace(profile.measurements[0], fields=a_measurement().fields)
+    checked = cross_checked(replace(profile, measurements=(listed,)))
+    assert {g.fact for g in checked.gaps} == {"field_types", "series_listing"}
+    assert "cannot go with 0 series" in checked.gaps[0].detail
+    (a,) = checked.measurements
+    assert a.series is not None
+    assert a.series.source.how is How.ESTIMATE
 
 
 def _day(rows: int, days: int = 0, **changes: Any) -> Profile:

@@ -387,6 +387,13 @@ def test_an_index_keeps_its_series_when_no_row_was_seen() -> None:
     assert cpu.series is not None
 
 
+def test_a_listed_field_is_proof_of_rows() -> None:
+    """As on a replica that knows the measurements, and has none of their points yet."""
+    profile = without_unusable_figures(a_profile(_unseen(series=0), **INFLUX), ASKED)
+    assert {g.fact for g in profile.gaps} == {"row_sample", "row_count"}
+    assert "main/cpu has 1 field, so it had rows once" in profile.gaps[0].detail
+
+
 def test_one_row_anywhere_is_enough() -> None:
     for other in (a_measurement("mem"), _unseen(name="mem", rows=None, statements={})):
         profile = a_profile(_unseen(), other, **INFLUX)
@@ -395,7 +402,7 @@ def test_one_row_anywhere_is_enough() -> None:
 
 def test_a_server_without_rows_is_measured() -> None:
     for profile in (
-        a_profile(_unseen(series=0), **INFLUX),
+        a_profile(_unseen(series=0, fields=()), **INFLUX),
         a_profile(_unseen(), engine="duckdb", facts=tuple(FACTS)),  # it was looked outside, and nothing found
     ):
         assert without_unusable_figures(profile, ASKED) is profile

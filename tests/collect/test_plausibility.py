@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -27,7 +27,15 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.facts.given import OfDatabase, OfMeasurement, OfMeasurements, OfNullCounts, OfTarget, OfTimeExtents
+from tsaudit.model.facts.given import (
+    OfDatabase,
+    OfMeasurement,
+    OfMeasurements,
+    OfNullCounts,
+    OfRowSample,
+    OfTarget,
+    OfTimeExtents,
+)
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
@@ -35,6 +43,13 @@ from tsaudit.model.subject import Subject
 ABOUT = OfMeasurements(database="d", measurements=["t"], start=NOW, end=NOW)
 WINDOW: Final = {"start": NOW, "end": NOW, "time": "at", "time_kind": "text"}
 OF_TWO = OfNullCounts(database="d", measurement="t", tags=[], policies=[], fields=["a", "b"], later="by scan", **WINDOW)
+SAMPLE = OfRowSample(
+    **{"database": "d", "measurement": "t", "tags": [], "policies": [], "fields": ["v"], **WINDOW, "time_kind": None},
+    columns=["at", "v"],
+    texts=[],
+    longest=100,
+    limit=100,
+)
 AT: Final = NOW.isoformat()
 EPOCH: Final = datetime.fromtimestamp(0, UTC)
 SERVER: Final[dict[str, Any]] = {"kind": ["setting"], "name": ["a"], "database": [""]}
@@ -99,6 +114,18 @@ EXTENTS: Final = {
         ("measure_name_counts", BY_NAME, BY_NAMES, ""),
         ("measure_name_counts", BY_NAME, BY_NAMES | {"count_2": [11]}, "the count of b is 11, and rows 10"),
         ("time_extents", OF_TIMES, EXTENTS, ""),
+        ("row_sample", SAMPLE, {"at": [NOW] * 20, "v": [1.0] * 20}, ""),
+        ("row_sample", SAMPLE, {"at": [NOW] * 19 + [EPOCH], "v": [1.0] * 20}, f"at is {EPOCH}"),
+        ("row_sample", SAMPLE, {"at": [NOW] * 19 + [None], "v": [1.0] * 20}, ""),
+        ("row_sample", replace(SAMPLE, time_kind="s"), {"at": [int(NOW.timestamp())] * 20}, ""),
+        (
+            "row_sample",
+            replace(SAMPLE, time_kind="s"),
+            {"at": [int(NOW.timestamp()) * 1000]},
+            f"at is {int(NOW.timestamp()) * 1000}",
+        ),
+        ("row_sample", replace(SAMPLE, time_kind="text"), {"at": ["31.3.2026"] * 20}, ""),
+        ("row_sample", replace(SAMPLE, time=None), {"at": [EPOCH] * 20}, ""),
         ("time_extents", OF_TIMES, EXTENTS | {"n_2": [1_000_000]}, "the count of b is 1,000,000, and rows 10"),
     ],
 )

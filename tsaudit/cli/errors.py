@@ -175,4 +175,4 @@ def _unread() -> int:
 
 def _nowhere() -> TextIO:
     """A stream that discards what is written to it, until the process ends."""
-    return open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115, PTH123
+    return open(os.devnull, "w", encoding="utf-8")  # noqa: PTH123

@@ -26,6 +26,8 @@ class Relation(enum.Enum):
 
     EQUAL = "should equal"
     AT_MOST = "should not exceed"
+    TOGETHER = "cannot go with"
+    """Either both are zero, or neither is."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,18 +245,19 @@ _FEWEST_ASKED_FOR: Final = 100
 
 
 def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
-    """Measurements that have series, compared with those that have fields: no point is written without a field."""
+    """Measurements that have series, compared with those that have fields: no point is written without a field, and no
+    index lists a field that no series has.
+    """
     if "columns" in profile.facts or "series_listing" not in profile.facts:
         return
     unknown = _places(profile, "field_types")
     for m in profile.measurements:
-        if m.series is None or not m.series.value or m.fields or _is_among(m, unknown):
+        if m.series is None or _is_among(m, unknown):
             continue
-        none = ComparedFigure(
-            "field", "", 0, "field_types", m.series.source.query.replace("series_listing", "field_types")
-        )
+        query = m.series.source.query.replace("series_listing", "field_types")
+        fields = ComparedFigure("field", "", len(m.fields), "field_types", query)
         yield CrossCheck(
-            m.database, m.name, none, Relation.EQUAL, _figure("series", "with fields", m.series, "series_listing")
+            m.database, m.name, fields, Relation.TOGETHER, _figure("series", "", m.series, "series_listing")
         )
 
 
@@ -330,7 +333,7 @@ PAIRS: Final = (
         0.0,
         0,
         frozenset({"series_listing", "field_types"}),
-        "none: a series exists because of a field",
+        "none: a series exists because of a field, and an index lists a field because of a series",
     ),
     Pair(
         _since_yesterday,
@@ -414,6 +417,8 @@ def marked(subject: T, found: Iterable[CrossCheck]) -> T:
 
 def _agree(pair: Pair, compared: CrossCheck) -> bool:
     first, second = compared.first, compared.second
+    if compared.relation is Relation.TOGETHER:
+        return bool(first.value) == bool(second.value)
     if compared.relation is Relation.AT_MOST and first.value <= second.value:
         return True
     if 0 in (first.value, second.value):
@@ -517,6 +522,6 @@ def _evidence(profile: Profile, m: Measurement) -> str:
     if m.measure_names is not None and m.measure_names.count.value:
         count = m.measure_names.count
         return f"{name} was written with {many(count.value, 'measure name')} ({count.source.query})"
-    if "columns" not in profile.facts or not m.fields:
+    if not m.fields:
         return ""
     return f"{name} has {many(len(m.fields), 'field')}, so it had rows once"

@@ -17,7 +17,14 @@ import pyarrow.compute as pc
 from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.model.facts import FACTS, Fact, Given
-from tsaudit.model.facts.given import OfMeasurement, OfMeasurements, OfNullCounts, OfTimeExtents
+from tsaudit.model.facts.given import (
+    OfMeasurement,
+    OfMeasurements,
+    OfNullCounts,
+    OfRowSample,
+    OfRowSlice,
+    OfTimeExtents,
+)
 
 _SHARES: Final = frozenset({"null_ratio", "spatial_coverage"})
 """Columns with a share, from 0 to 1."""
@@ -77,6 +84,8 @@ _TEXTS: Final = _NAMES | {
 """Columns with a text."""
 _VALUES: Final = frozenset({"server_counters", "server_status", "table_status"})
 """Facts whose `value` is an amount, too."""
+_SINGLY: Final = 10
+"""Of more times than that, only the first and the last are examined."""
 _SLACK: Final = timedelta(days=1)
 """Times may have any time zone, and dates have no time."""
 _NAMELESS: Final = frozenset({("indexes", "column"), ("declared_schema", "measurement"), ("declared_schema", "column")})
@@ -136,10 +145,18 @@ def _outside(fact: Fact, batch: pa.RecordBatch, given: Given) -> str:
     if not isinstance(given, OfMeasurement | OfMeasurements):
         return ""
     kind = TimeKind(getattr(given, "time_kind", None) or TimeKind.TIMESTAMP)
-    for name in sorted({"first_time", "last_time"} & set(fact.columns)):
+    names = sorted({"first_time", "last_time"} & set(fact.columns))
+    if isinstance(given, OfRowSample | OfRowSlice) and given.time and given.time in batch.schema.names:
+        names.append(given.time)
+    for name in names:
         column = batch.column(name)
         if pa.types.is_timestamp(column.type):
             column = column.cast(pa.timestamp("us", column.type.tz), safe=False)
+        if len(column) > _SINGLY:
+            if not (pa.types.is_timestamp(column.type) or pa.types.is_integer(column.type)):
+                continue  # Of texts, the earliest is not the first one in the alphabet.
+            least_and_most = pc.min_max(column)
+            column = pa.array([least_and_most["min"].as_py(), least_and_most["max"].as_py()], column.type)
         for value in column.drop_null().to_pylist():
             found = instant_of(value, kind)
             # Not added to the end: the last one of all is 9999.
