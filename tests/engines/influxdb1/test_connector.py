@@ -18,6 +18,7 @@ from tests.examples import examples
 from tests.query_parameters import filled
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.influx.influxql import whole
 from tsaudit.engines.influxdb1.answers import duration_s
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
@@ -247,3 +248,20 @@ def test_duration_is_read_as_go_writes_it(hours: int, minutes: int, seconds: int
 
 def test_duration_of_nothing_and_of_little() -> None:
     assert (duration_s("0s"), duration_s("1.5s"), duration_s("1500ms")) == (0, 2, 2)
+
+
+@pytest.mark.parametrize("text", ["", "never", "-1h0m0s", "1e9h", "1h 30m", "7d"])
+def test_what_is_no_duration_is_no_figure(text: str) -> None:
+    with pytest.raises(ValueError, match="a duration is"):
+        duration_s(text)
+
+
+@pytest.mark.parametrize(("value", "count"), [(7, 7), (7.0, 7), (None, 0)])
+def test_a_count_is_whole(value: float | None, count: int) -> None:
+    assert whole(value) == count
+
+
+@pytest.mark.parametrize("value", [True, 3046.5, "7", [7]])
+def test_what_is_no_count_is_no_figure(value: object) -> None:
+    with pytest.raises(ValueError, match="a count is"):
+        whole(value)

@@ -223,9 +223,18 @@ def _float(value: float | None) -> float | None:
     return None if value is None else float(value)
 
 
+def whole(value: Any) -> int:
+    """A count in a response, 0 if it is null. Raises ValueError if it is no whole number: in Python, true is one."""
+    if value is None:
+        return 0
+    if type(value) is int or (type(value) is float and value.is_integer()):
+        return int(value)
+    raise ValueError(f"a count is {value!r}")
+
+
 def row_count(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     """One row per series: the number of values of its fullest field."""
-    counts = [max((v or 0 for v in row[1:]), default=0) for s in answer for row in s.get("values", ())]
+    counts = [max(map(whole, row[1:]), default=0) for s in answer for row in s.get("values", ())]
     yield pa.record_batch({"rows": pa.array(counts, pa.int64())})
 
 

@@ -52,8 +52,11 @@ def as_batch(policies: Sequence[retention.Policy]) -> pa.RecordBatch:
 
 
 def duration_s(text: str) -> int:
-    """The number of seconds in a duration in Go's format, such as `168h0m0s`."""
-    return round(sum(float(number) * _SECONDS[unit] for number, unit in _GO_DURATION.findall(text)))
+    """The number of seconds in a duration in Go's format, such as `168h0m0s`. Raises ValueError for any other text."""
+    parts = _GO_DURATION.findall(text)
+    if not parts or "".join(number + unit for number, unit in parts) != text:
+        raise ValueError(f"a duration is {text!r}")
+    return round(sum(float(number) * _SECONDS[unit] for number, unit in parts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,7 @@ def shards(answer: Iterator[Series]) -> dict[tuple[str, str], Shards]:
     for series in answer:
         if series.get("name") == "shard":
             key = series["tags"]["database"], series["tags"]["retentionPolicy"]
-            held = (sum(int(n) for n in influxql.column(series, name) if n) for name in ("diskBytes", "seriesCreate"))
+            held = (sum(map(influxql.whole, influxql.column(series, name))) for name in ("diskBytes", "seriesCreate"))
             found[key] = found.get(key, Shards()) + Shards(1, *held)
     return found
 
@@ -146,7 +149,7 @@ _OF_SERVER: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     # For a database without series, the server returns nothing, or 0. The name of the column differs between versions.
-    total = sum(int(row[0]) for series in answer for row in series.get("values", ()))
+    total = sum(influxql.whole(row[0]) for series in answer for row in series.get("values", ()))
     yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
 
 
@@ -188,7 +191,7 @@ def accepted_shards(answer: Iterable[Series]) -> list[AcceptedShard]:
             tags = series["tags"]
             (accepted,), (size,) = (influxql.column(series, name) for name in ("writePointsOk", "diskBytes"))
             if accepted >= _FEWEST and size <= MOST_BYTES:
-                found.append((tags["id"], tags["database"], tags["retentionPolicy"], int(accepted)))
+                found.append((tags["id"], tags["database"], tags["retentionPolicy"], influxql.whole(accepted)))
         elif "start_time" in series.get("columns", ()):
             listed = (influxql.column(series, name) for name in ("id", "start_time", "end_time"))
             spans |= {str(number): (first, last) for number, first, last in zip(*listed, strict=True)}
@@ -211,7 +214,7 @@ def kept(answer: Iterable[Series]) -> dict[str, Kept]:
     found: dict[str, Kept] = defaultdict(Kept)
     for series in answer:
         for row in series["values"]:
-            counts = {name: n for name, n in zip(series["columns"][1:], row[1:], strict=True) if n}
+            counts = {name: influxql.whole(n) for name, n in zip(series["columns"][1:], row[1:], strict=True) if n}
             found[series["name"]].rows += max(counts.values(), default=0)
             found[series["name"]].values.update(counts)
     return found
