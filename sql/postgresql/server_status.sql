@@ -67,5 +67,5 @@ JOIN timescaledb_information.jobs AS j ON j.job_id = s.job_id
 WHERE s.last_run_status = 'Failed' AND j.scheduled
 {% endif %}
 UNION ALL
-SELECT 'started', '', '', extract(EPOCH FROM {% include "_counted_since.sql" %})
+SELECT 'started', '', '', extract(EPOCH FROM pg_postmaster_start_time())
 ORDER BY kind, name, database

@@ -6,8 +6,9 @@
 -- link: https://www.sqlite.org/pragma.html#pragma_index_list
 WITH tables AS (
   SELECT name
-  FROM sqlite_master
-  WHERE type = 'table'
+  FROM pragma_table_list
+  WHERE "schema" = 'main'
+    AND type = 'table'
     AND name NOT LIKE 'sqlite\_%' ESCAPE '\'
     AND {{ database | text }} = 'main'
 ),

@@ -387,6 +387,15 @@ def test_lists_and_types_of_extensions(made: Made, postgresql: Postgresql) -> No
     assert 'left(CAST("at" AS TEXT), 1000)' in t.statements["row_sample"]
 
 
+def test_counters_that_are_reset_are_no_restart(made: Made, postgresql: Postgresql) -> None:
+    target = made("CREATE TABLE m (ts TIMESTAMPTZ, v REAL)")
+    before, _ = collected(target).server, postgresql.execute("SELECT pg_stat_reset()")
+    after = collected(target).server
+    assert before is not None
+    assert after is not None
+    assert after.is_restarted(before) is False
+
+
 def test_partition_that_was_made_ahead_and_never_analysed(made: Made, postgresql: Postgresql) -> None:
     target = made(
         "CREATE TABLE m (ts TIMESTAMPTZ, v REAL) PARTITION BY RANGE (ts)",

@@ -10,7 +10,7 @@ from typing import Final
 
 EVENT: Final = frozenset(
     (
-        *("time", "timestamp", "ts", "datetime", "clock", "epoch", "unixtime", "recorded", "measured"),
+        *("time", "timestamp", "ts", "t", "datetime", "clock", "epoch", "unixtime", "recorded", "measured"),
         *("observed", "logged", "occurred", "happened", "sampled", "event"),
     )
 )
