@@ -18,6 +18,7 @@ from dagster_tsaudit.audited import AuditedTarget, audited, history
 from dagster_tsaudit.plan import AssetPlan, AuditStep, encode
 from tsaudit import secrets, summary
 from tsaudit.config.settings import Target
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     AuditResult,
@@ -36,7 +37,7 @@ from tsaudit.rules import all_rules, families
 from tsaudit.text import many, number
 from tsaudit.text.findings import sentence as sentence_of
 from tsaudit.text.findings import tally
-from tsaudit.text.markdown import escape, items, table
+from tsaudit.text.markdown import escape, items, prose, table
 
 if TYPE_CHECKING:
     from tsaudit.run import AuditRun
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 COVERAGE: Final = "coverage"
 CHECK_NAMES: Final = (*families(), COVERAGE)
 
+_ABOUT_TAGS: Final = frozenset({Family.CARDINALITY, Family.TAGS, Family.LAYOUT})
 _SERIES_LIMIT: Final = "high-series-cardinality.max_series"
 
 Metadata = dict[str, dg.MetadataValue]
@@ -61,9 +63,12 @@ def check_names(engines: Iterable[str]) -> tuple[str, ...]:
 def check_specs(key: dg.AssetKey, engines: Iterable[str], prefix: str = "") -> list[dg.AssetCheckSpec]:
     """The checks of one asset, for targets on these engines; `prefix` is part of their names."""
     whole = "Everything could be measured, the target could be reached, and no rule failed."
+    wanted = frozenset(engines)
     return [
-        dg.AssetCheckSpec(name=prefix + name, asset=key, description=whole if name == COVERAGE else _rules_of(name))
-        for name in check_names(engines)
+        dg.AssetCheckSpec(
+            name=prefix + name, asset=key, description=whole if name == COVERAGE else _rules_of(name, wanted)
+        )
+        for name in check_names(wanted)
     ]
 
 
@@ -100,8 +105,11 @@ def description_of(family: str, found: AuditedTarget) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # The gaps of other families are in the check `coverage`, and in the checks of those families.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    text = summary.of_result(*own, found.run.muted).in_markdown()
-    reasons = [escape(reason) for reason in _reasons(rules)]
+    said = summary.of_result(*own, found.run.muted)
+    if family not in _ABOUT_TAGS and not said.figures:
+        said = dataclasses.replace(said, first_step="")  # Which roles were guessed matters to none of its rules.
+    text = said.in_markdown()
+    reasons = [prose(reason) for reason in _reasons(rules)]
     return "\n\n".join([text, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 
 
@@ -208,10 +216,10 @@ def _describe_coverage(run: "AuditRun", reasons: Sequence[str], missing: Sequenc
     """One sentence if everything was measured, otherwise a list of what was not."""
     assert run.profile is not None
     if run.is_complete:
-        tables = many(len(run.profile.measurements), "measurement")
+        tables = many(len(run.profile.measurements), ENGINES[run.profile.engine].words.measurement)
         statements = many(sum(cost.statements for cost in run.profile.costs), "statement")
         return f"Everything was measured: {tables} with {statements}."
-    said = [escape(reason) for reason in reasons]
+    said = [prose(reason) for reason in reasons]
     if missing:
         where, fact, _, detail = missing[0]
         example = escape(f"{fact} of {where or 'the target'}: {detail}")
@@ -226,8 +234,9 @@ def _why_not(run: "AuditRun") -> str:
 
 
 @functools.cache
-def _rules_of(family: str) -> str:
-    lines = [f"- {rule.code} {rule.title}" for rule in all_rules() if rule.family == family]
+def _rules_of(family: str, engines: frozenset[str]) -> str:
+    rules = [rule for rule in all_rules() if rule.family == family and any(map(rule.applies_to, engines))]
+    lines = [f"- {rule.code} {rule.title}" for rule in rules]
     return "\n".join([f"Rules about {family}:", *lines])
 
 

@@ -82,7 +82,7 @@ class Summary:
             lines = (f"- {markdown.escape(figure.label)}: {markdown.escape(figure.text)}" for figure in self.figures)
             parts.append("\n".join(lines))
         if self.first_step:
-            parts.append(markdown.escape(self.first_step))
+            parts.append(markdown.prose(self.first_step))
         if self.statement:
             parts.append(markdown.statement(self.statement))
         if self.rest:
@@ -145,6 +145,8 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> 
     if not evaluated and not unsure:
         return "No rule applies to this target, so nothing could be evaluated"
     rules = many(evaluated, "rule")
+    if not evaluated:
+        return f"{many(unsure, 'rule')} could not be evaluated, and no other rule applies"
     if unsure:
         return f"No finding in what was measured, but {many(unsure, 'rule')} could not be evaluated; {rules} could"
     if muted:

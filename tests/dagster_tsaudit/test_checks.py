@@ -223,7 +223,7 @@ def test_a_check_that_passes_says_what_was_evaluated() -> None:
     cost = Cost("series", 4, 0.1, 9, None)
     checks = checks_of(an_audit(result=a_result(*rules[:2]), profile=a_profile(costs=(cost,))))
     assert description(checks["cardinality"]) == "**Nothing wrong was found: 2 rules evaluated on complete figures**"
-    assert description(checks["coverage"]) == "Everything was measured: 1 measurement with 4 statements."
+    assert description(checks["coverage"]) == "Everything was measured: 1 table with 4 statements."
     lacking = checks_of(an_audit(result=a_result(*rules), profile=a_profile(gaps=(gap,))))
     assert description(lacking["cardinality"]) == description(checks["cardinality"]), "the gap is another family's"
 

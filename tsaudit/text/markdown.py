@@ -14,6 +14,7 @@ MAX_ROWS: Final = 50
 become slow.
 """
 _LONGEST: Final = 1000
+_CODE: Final = re.compile("`([^`]+)`")
 _SYNTAX: Final = re.compile(r"([\\`*_{}\[\]<>()#|!~&@])")
 
 
@@ -26,8 +27,23 @@ def escape(text: object) -> str:
     """The text on one line, with all Markdown syntax escaped, including `@`, which would notify people on GitHub, and
     bare addresses, which would become links.
     """
-    shown = printable(" ".join(str(text).split()), _LONGEST)
-    return _ADDRESS.sub(rf"\1{_NO_LINK}", _SYNTAX.sub(r"\\\1", shown))
+    return _escaped(_line(text))
+
+
+def _line(text: object) -> str:
+    return printable(" ".join(str(text).split()), _LONGEST)
+
+
+def _escaped(line: str) -> str:
+    return _ADDRESS.sub(rf"\1{_NO_LINK}", _SYNTAX.sub(r"\\\1", line))
+
+
+def prose(text: object) -> str:
+    """The text on one line, escaped except for what stands between backticks, which becomes code: commands and keys.
+
+    Nothing in code is rendered, so text from a database may contain backticks, too. Not for cells of tables.
+    """
+    return "".join(code(part) if at % 2 else _escaped(part) for at, part in enumerate(_CODE.split(_line(text))))
 
 
 def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
