@@ -45,8 +45,8 @@ class Texts(NamedTuple):
 TEXTS: Final[Mapping[str, Texts]] = {
     UNREACHABLE_CODE: Texts(
         "The target could not be audited",
-        "While a target cannot be audited, changes of its schema go unnoticed. Missing data proves nothing: no "
-        "finding is closed, and nothing counts as deleted.",
+        "While a target cannot be audited, changes of its schema go unnoticed. No finding is closed, and nothing "
+        "counts as deleted, until it can be audited again.",
         "Run `tsaudit check` on the machine that audits; it shows which permission, address, or driver is missing.",
     ),
     DEGRADED_CODE: Texts(

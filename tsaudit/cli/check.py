@@ -261,7 +261,8 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
         version = f"{target.engine} {profile.server_version}"
         evaluated = len(_evaluated(target.engine, switches) - unknown)
         more = f", {number(len(unknown))} will be unknown" if unknown else ""
-        _line(target.name, "ok", f"{version}: {many(evaluated, 'rule')} can be evaluated{more}")
+        state = "partly" if unknown else "ok"
+        _line(target.name, state, f"{version}: {many(evaluated, 'rule')} can be evaluated{more}")
     _cannot_read(profile)
     shown = [gap for gap in gaps if (gap.database, gap.measurement) not in unread]
     for line in _missing(target.engine, shown, switches):
@@ -302,13 +303,15 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
 
 
 def _cannot_read(profile: Profile) -> None:
-    """Print a line for each table that cannot be read at all, with what would let the audit read it."""
+    """Print which tables cannot be read at all, with what would let the audit read them."""
     from tsaudit import not_audited
 
-    unread = not_audited.unread(profile)
-    for (database, name), gap in sorted(unread.items())[: roles.MOST_TABLES]:
-        _line("", "unknown", f"cannot read {database}/{name}: {gap.detail}")
-    if (more := len(unread) - roles.MOST_TABLES) > 0:
+    named: dict[str, list[str]] = {}
+    for (database, name), gap in sorted(not_audited.unread(profile).items()):
+        named.setdefault(gap.detail, []).append(f"{database}/{name}")
+    for detail, names in list(named.items())[: roles.MOST_TABLES]:
+        _line("", "unknown", f"cannot read {listed(names, _MOST_PLACES)}: {detail}")
+    if more := sum(map(len, list(named.values())[roles.MOST_TABLES :])):
         _line("", "unknown", f"nor {many(more, 'more table')}")
 
 

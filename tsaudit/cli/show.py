@@ -14,6 +14,7 @@ from tsaudit.text import printable
 _COLOURS: Final = {
     "ok": "green",
     "pass": "green",
+    "partly": "cyan",
     "unknown": "cyan",
     "watching": "cyan",
     "warning": "yellow",

@@ -17,10 +17,11 @@ class Definition(NamedTuple):
 
 
 class Noun(NamedTuple):
-    """The engine's term for a measurement."""
+    """The engine's terms for a measurement, and for a database in the singular."""
 
     one: str
     many: str
+    database: str
 
 
 VERDICTS: Final = (
@@ -46,9 +47,9 @@ FIGURES: Final = (
 
 
 def noun(engine: str) -> Noun:
-    """The engine's term for a measurement."""
-    word = ENGINES[engine].words.measurement
-    return Noun(word, f"{word}s")
+    """The engine's terms for a measurement and a database."""
+    words = ENGINES[engine].words
+    return Noun(words.measurement, f"{words.measurement}s", words.database)
 
 
 def series(engine: str) -> str:
