@@ -87,7 +87,7 @@ def _parts(connection: "Connection") -> Iterator[tuple[str, str]]:
     part.
     """
     known = {
-        "url": _url(connection),
+        "url": "" if _has_no_address(connection) else _url(connection),
         "host": connection.host,
         "port": connection.port,
         "login": connection.login,
@@ -113,6 +113,11 @@ def _lacks_engine(connection: "Connection") -> bool:
     """Whether nothing says how the address begins."""
     has_scheme = "://" in (connection.host or "")
     return connection.conn_type == AuditHook.conn_type and _engine(connection) is None and not has_scheme
+
+
+def _has_no_address(connection: "Connection") -> bool:
+    """Whether its type is not known: Airflow replaces a type by `generic` if its provider is not installed."""
+    return connection.conn_type in ("generic", "", None) and "://" not in (connection.host or "")
 
 
 def _url(connection: "Connection") -> str:

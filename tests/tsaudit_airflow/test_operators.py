@@ -379,6 +379,7 @@ def test_asset_when_named_twice_has_one_uri() -> None:
          {"URL": "postgresql://a:%25@db/s", "HOST": "postgresql://db", "LOGIN": "a", "PASSWORD": "%", "SCHEMA": "s"}),
         ({"conn_type": "generic", "host": "duckdb:////data/shop.db"},
          {"URL": "duckdb:////data/shop.db", "HOST": "duckdb:////data/shop.db"}),
+        ({"conn_type": "generic", "host": "db7", "schema": "shop"}, {"HOST": "db7", "SCHEMA": "shop"}),
         ({"conn_type": "http", "host": "https://influx", "login": "a", "port": 8086},
          {"URL": "https://influx:8086", "HOST": "https://influx", "PORT": "8086", "LOGIN": "a"}),
         ({"conn_type": "mongo", "host": "a:1,b:2"}, {"URL": "mongodb://a:1,b:2", "HOST": "a:1,b:2"}),
@@ -441,7 +442,9 @@ def test_hook_when_nothing_says_the_engine_names_the_connection(
 
 
 def test_hook_when_two_connections_collide_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(AuditHook, "get_connection", lambda self, name: Connection(conn_id=name, host="h"))
+    monkeypatch.setattr(
+        AuditHook, "get_connection", lambda self, name: Connection(conn_id=name, conn_type="http", host="h")
+    )
     with pytest.raises(AirflowFailException, match=r"connections give \$\{A_B_URL\} two values"):
         AuditHook(["a-b", "a_b"]).variables()
 

@@ -61,7 +61,10 @@ def unset(name: str) -> str:
 
 def not_passed(name: str) -> str:
     """The message about a reference whose variable does not exist, if a program passes the variables."""
-    return f"the variable {name} has no value; pass it (in Airflow, by a connection in `connections`), or export it"
+    return (
+        f"the variable {name} has no value; pass it (in Airflow, by a connection in `connections` of a type whose "
+        "provider is installed), or export it"
+    )
 
 
 def no_target(name: str, known: Collection[str]) -> str:
