@@ -122,7 +122,12 @@ MET: Final[dict[str, Mistake]] = {
 
 FORESEEN: Final[dict[str, Mistake]] = {
     "two documents": Mistake(TARGET + "---\nslack: {}\n", "5", "`---`", "remove"),
-    "the singular": Mistake("target:\n  - name: plant\n", "1: target", "unknown key", "did you mean targets?"),
+    "the singular": Mistake(
+        "targets: [{name: m, engine: sqlite, url: 'sqlite:///m.db'}]\nowner: {a: {}}\n",
+        "2: owner",
+        "unknown key",
+        "use `owners`",
+    ),
     "targets by name": Mistake(
         "targets:\n  plant:\n    engine: duckdb\n    url: duckdb:///plant.duckdb\n",
         "1: targets",

@@ -104,7 +104,7 @@ def unknown_key(path: Path, missing: Collection[str], value: object) -> tuple[st
         return f"write `{keys.as_line(*pair)}`, with a blank after the `:`", pair[0]
     if name != name.strip():
         return yaml_document.NO_SPACES, ""
-    if (other := _OTHER_NAMES.get(name.lower(), "")) in known:
+    if (other := _OTHER_NAMES.get(name.lower(), "")) in known or (other := f"{name.lower()}s") in known:
         about = keys.says(keys.at((*path[:-1], other)))
         return f"unknown key; use `{other}` ({about[:1].lower()}{about[1:]})", other
     if near := nearest(name, missing):
