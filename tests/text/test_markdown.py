@@ -30,7 +30,7 @@ def test_an_address_is_no_link(text: str) -> None:
     assert "evil" in page
 
 
-@given(st.text("`a *_<b>[c](d)@|\\\\x https://e.f www.g", max_size=40))
+@given(st.text("`a *_<b>[c](d)@|\\x", max_size=40))
 def test_prose_renders_nothing_but_code(text: str) -> None:
     page = MarkdownIt("gfm-like").render(prose(text))
     assert set(re.findall(r"<(\w+)", page)) <= {"p", "code"}
