@@ -15,6 +15,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.subject import Subject
 from tsaudit.summary import SummaryFigure
+from tsaudit.text import impacts
 
 TABLE = Subject("main", "requests")
 LIMIT = Limit("x.max_series", 100_000, "series", "our default", "target")
@@ -171,10 +172,17 @@ def test_day_is_that_of_the_audit() -> None:
 
 
 @pytest.mark.parametrize(("days_left", "text"), [(31.2, "31 days"), (0.4, "less than a day"), (-3.0, "none")])
-def test_time_left_is_that_of_what_ends_where_there_is_no_forecast(days_left: float, text: str) -> None:
-    impact = Impact(Currency.MECHANISM, days_left=days_left)
+def test_time_left_until_a_limit_where_there_is_no_forecast(days_left: float, text: str) -> None:
+    impact = Impact(Currency.LIMIT, days_left=days_left)
     told = summary.of_finding(a_finding(TABLE, impact=impact), "X", (), "t", date(2026, 1, 1))
     assert SummaryFigure("Time left", text) in told.figures
+
+
+def test_when_a_mechanism_ends_is_said_once() -> None:
+    impact = Impact(Currency.MECHANISM, days_left=4.2)
+    finding = a_finding(TABLE, impact=impact, severity_reason=impacts.reason(impact, 30), severity=Severity.WARNING)
+    figures = summary.of_finding(finding, "X", (), "t", date(2026, 1, 1)).figures
+    assert [figure.value for figure in figures] == ["4 days left"]
 
 
 @pytest.mark.parametrize(("currency", "expected"), [(Currency.SERIES, True), (Currency.BYTES, False)])

@@ -239,7 +239,10 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
             return SummaryFigure("Time left", "none", "the limit is reached")
         left = forecasts.about(forecast).removeprefix("in ")
         return SummaryFigure("Time left", left, forecasts.interval(forecast) or "at the present rate")
-    if finding.impact is not None and finding.impact.days_left is not None and finding.days_left is not None:
+    impact = finding.impact
+    if impact is not None and impact.currency is Currency.MECHANISM and impact.days_left is not None:
+        return None  # The reason of the severity says when it ends.
+    if impact is not None and impact.days_left is not None and finding.days_left is not None:
         whole = round(finding.days_left)
         return SummaryFigure(
             "Time left", many(whole, "day") if whole else "less than a day" if finding.days_left else "none"

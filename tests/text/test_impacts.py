@@ -12,9 +12,11 @@ from tsaudit.text import impacts
     ("days_left", "expected"),
     [
         (None, "it does not work"),
-        (0.4, "less than a day left"),
+        (0.02, "less than an hour left"),
+        (0.4, "10 hours left"),
+        (1.9, "46 hours left"),
         (12.0, "12 days left"),
-        (-0.2, "ended less than a day ago"),
+        (-0.66, "ended 16 hours ago"),
         (-3.1, "ended 3 days ago"),
     ],
 )
@@ -25,9 +27,9 @@ def test_a_mechanism_ends_or_has_ended(days_left: float | None, expected: str) -
 @pytest.mark.parametrize(
     ("is_enforced", "expected"),
     [
-        (True, "It ended 3 days ago: since then, rows have been rejected."),
-        (None, "It ended 3 days ago: since then, rows have been rejected, unless a partition for them was created."),
-        (False, "It ended 3 days ago: since then, rows have gone to the wrong partition."),
+        (True, "Since it ended, rows have been rejected."),
+        (None, "Since it ended, rows have been rejected, unless a partition for them was created."),
+        (False, "Since it ended, rows have gone to the wrong partition."),
     ],
 )
 def test_what_has_ended_is_told_in_the_past(is_enforced: bool | None, expected: str) -> None:

@@ -15,7 +15,8 @@ def reason(impact: Impact, days: float) -> str:
         case Currency.MECHANISM:
             if impact.days_left is None:
                 return "it does not work"
-            return f"{_in_days(impact.days_left)} left" if impact.days_left >= 0 else f"ended {_ago(impact.days_left)}"
+            time = _hours_or_days(abs(impact.days_left))
+            return f"{time} left" if impact.days_left >= 0 else f"ended {time} ago"
         case Currency.ANSWERS:
             return "queries return wrong or incomplete answers"
         case Currency.READS:
@@ -68,8 +69,11 @@ def _in_days(days: float | None) -> str:
     return many(whole, "day") if (whole := round(days or 0)) else "less than a day"
 
 
-def _ago(days_left: float) -> str:
-    return f"{_in_days(-days_left)} ago"
+def _hours_or_days(days: float) -> str:
+    """A time known to the minute: in hours below two days."""
+    if days >= 2:
+        return _in_days(days)
+    return many(whole, "hour") if (whole := round(days * 24)) else "less than an hour"
 
 
 def _about(days: float) -> str:
@@ -143,7 +147,7 @@ def _without_it(impact: Impact) -> str:
     if impact.days_left < 0:
         since = "have gone to the wrong partition" if impact.is_enforced is False else "have been rejected"
         unless = ", unless a partition for them was created" if impact.is_enforced is None else ""
-        return f"It ended {_ago(impact.days_left)}: since then, rows {since}{unless}."
+        return f"Since it ended, rows {since}{unless}."
     then = "rows go to the wrong partition" if impact.is_enforced is False else "rows are rejected"
     unless = ", unless a partition for them is created" if impact.is_enforced is None else ""
-    return f"In {_in_days(impact.days_left)}, {then}{unless}."
+    return f"When it ends, {then}{unless}."

@@ -17,6 +17,7 @@ from tests.engines.greptimedb.test_small_partitions import CASES as SMALL
 from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
+from tsaudit.model.change import AddPartitions
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.impact import Currency
 from tsaudit.model.plan import StepKind
@@ -29,6 +30,7 @@ POSTGRESQL = frozenset({"postgresql"})
 GREPTIMEDB = frozenset({"greptimedb"})
 MONTHS = [f"FOR VALUES FROM ('2026-0{m}-01') TO ('2026-0{m + 1}-01')" for m in (1, 2, 3, 4)]
 GB = 1_000_000_000
+A_DAY = timedelta(days=1)
 
 
 def _hashed(*hosts_of: str) -> Dataset:
@@ -210,11 +212,12 @@ def test_what_the_finding_about_the_end_says() -> None:
         "The last partition ends on 2026-04-10, and nothing takes later rows, unless the program that writes "
         "them creates partitions as it needs them."
     )
-    assert finding.consequence == "In 10 days, rows are rejected, unless a partition for them is created."
+    assert finding.severity_reason == "10 days left"
+    assert finding.consequence == "When it ends, rows are rejected, unless a partition for them is created."
     # Whoever makes partitions ahead of their time has not made the next one.
     finding = _ending(-9, 1, 11)
     assert finding is not None
-    assert (finding.severity, finding.consequence) == ("critical", "In 11 days, rows are rejected.")
+    assert (finding.severity, finding.consequence) == ("critical", "When it ends, rows are rejected.")
     assert finding.message == "The last partition ends on 2026-04-11, and nothing takes later rows."
     finding = _ending(-50, -20, -10, default=True)
     assert finding is not None
@@ -274,7 +277,7 @@ def test_all_in_one_finding_when_several_are_wrong() -> None:
     rest = a_partition("rest", 1, 500, "DEFAULT")
     (finding,) = run_rule(rule, _profile(*_ranges(-30, 5), rest, key=("time",))).findings
     assert finding.impact is not None
-    assert (finding.impact.days_left, finding.observed, finding.unit) == (5, 5, "days")
+    assert finding.impact.days_left == 5
     assert "500 rows" in finding.message
 
 
@@ -343,7 +346,109 @@ def test_rows_that_stopped_where_the_last_range_ended() -> None:
             assert finding.message == (
                 f"The last partition ended on {ended:%F}, and since then rows are rejected: nothing takes them."
             )
-            assert finding.consequence.endswith("days ago: since then, rows have been rejected.")
+            assert finding.consequence == "Since it ended, rows have been rejected."
+
+
+_LENGTHS = {"hour": timedelta(hours=1), "day": timedelta(days=1), "week": timedelta(days=7), "month": timedelta(30)}
+_UNTIL_THE_END, _LONG_BEFORE = 0.001, 1.2
+"""How long before the end of the last range, in lengths, the newest row came."""
+
+
+@pytest.mark.parametrize(
+    ("ahead", "rest", "rows", "expected"),
+    [
+        # Without a place for the rows, they are rejected: whoever makes partitions has not.
+        (-0.3, False, _UNTIL_THE_END, {"hour": "critical", "day": "critical", "week": "critical", "month": "critical"}),
+        (-1.5, False, _UNTIL_THE_END, {"hour": "critical", "day": "critical", "week": "critical"}),
+        # No row came for long before the end, either.
+        (-0.1, False, _LONG_BEFORE, {}),
+        # A default partition takes them: what it contains is reported, whatever the length.
+        (-0.3, True, _UNTIL_THE_END, {}),
+        # The last one runs: a program may make the next one with its first row.
+        (0.3, False, None, {"month": "warning"}),
+        (0.3, True, None, {"month": "warning"}),
+        # Made ahead, and the next one is not there yet.
+        (1.2, False, None, {"week": "warning"}),
+        (1.2, True, None, {}),
+    ],
+)
+def test_what_a_first_audit_says_of_the_end(
+    ahead: float, rest: bool, rows: float | None, expected: dict[str, str]
+) -> None:
+    """`ahead`: how far the end lies ahead, in lengths; `rows`: how long before the end the newest row came, in lengths;
+    None if rows come now.
+    """
+    found = {}
+    for name, length in _LENGTHS.items():
+        end = NOW + ahead * length
+        at = [end - n * length for n in (3, 2, 1, 0)]
+        parts = [
+            a_partition(f"p{n}", 8_192, 10, f"FOR VALUES FROM ('{first}') TO ('{last}')")
+            for n, (first, last) in enumerate(itertools.pairwise(at))
+        ]
+        parts += [a_partition("rest", 8_192, None, "DEFAULT")] if rest else []
+        newest = NOW if rows is None else end - rows * length
+        cut = Partitioning(("time",), len(parts), tuple(parts))
+        profile = a_profile(a_measurement(partitioning=cut, last_time=newest), engine="postgresql")
+        for finding in run_rule(rule, profile).findings:
+            found[name] = finding.severity
+    assert found == expected
+
+
+@pytest.mark.parametrize(
+    ("quiet", "since", "starts", "is_rejecting"),
+    [
+        # A job each night at half past ten is late from half past one on.
+        (timedelta(hours=1.5), timedelta(hours=1), (-3, -2, -1), False),
+        (timedelta(hours=1.5), timedelta(hours=1.5), (-3, -2, -1), True),
+        (timedelta(hours=7), timedelta(hours=9), (-3, -2, -1), False),
+        # Days without a partition: the program that writes makes them as it needs them.
+        (timedelta(minutes=1), timedelta(hours=5), (-6, -4, -1), False),
+    ],
+)
+def test_rows_that_may_just_not_have_come(
+    quiet: timedelta, since: timedelta, starts: Sequence[int], is_rejecting: bool
+) -> None:
+    end = NOW - since
+    parts = [
+        a_partition(f"p{n}", 1, 1, f"FOR VALUES FROM ('{end + n * A_DAY}') TO ('{end + (n + 1) * A_DAY}')")
+        for n in starts
+    ]
+    cut = Partitioning(("time",), len(parts), tuple(parts))
+    profile = a_profile(a_measurement(partitioning=cut, last_time=end - quiet), engine="postgresql")
+    assert bool(run_rule(rule, profile).findings) is is_rejecting
+
+
+def test_dates_in_the_last_range_stand_for_a_day() -> None:
+    day = NOW.replace(hour=0)
+    bounds = f"FOR VALUES FROM ('{day - A_DAY:%F}') TO ('{day:%F}')"
+    cut = Partitioning(("time",), 1, (a_partition("p", 1, 10, bounds),))
+    found = {}
+    for kind in ("date", "timestamp with time zone"):
+        made = a_measurement(partitioning=cut, last_time=day - A_DAY, time_type=kind)
+        found[kind] = bool(run_rule(rule, a_profile(made, engine="postgresql")).findings)
+    assert found == {"date": True, "timestamp with time zone": False}
+
+
+def test_the_next_range_where_lengths_differ() -> None:
+    """A statement for one: the first rows are let in, and somebody has to say what follows."""
+    finding = _ending(-30, -11, -1, last_time=NOW - timedelta(days=1, minutes=1))
+    assert finding is not None
+    (change,) = finding.changes
+    assert isinstance(change, AddPartitions)
+    assert change.partitions == (
+        ("cpu_20260330", "FOR VALUES FROM ('2026-03-30 06:00:00+00') TO ('2026-04-09 06:00:00+00')"),
+    )
+    assert "differ in length" in finding.fix
+
+
+def test_the_next_ranges_reach_beyond_today() -> None:
+    finding = _ending(-12, -11, -10, -9, last_time=NOW - timedelta(days=9, minutes=1))
+    assert finding is not None
+    (change,) = finding.changes
+    assert isinstance(change, AddPartitions)
+    assert change.partitions[0][1].startswith("FOR VALUES FROM ('2026-03-22 06:00:00+00')")
+    assert change.partitions[-1][1].endswith("TO ('2026-04-01 06:00:00+00')")
 
 
 def test_partitions_of_a_server(postgresql: Postgresql) -> None:
@@ -359,25 +464,42 @@ def test_partitions_of_a_server(postgresql: Postgresql) -> None:
         ]
         return [*made, f"CREATE TABLE {name}_rest PARTITION OF {name} DEFAULT"] if default else made
 
+    def ended(name: str, length: timedelta) -> list[str]:
+        end = datetime.now(UTC) - timedelta(minutes=20)
+        at = [end - n * length for n in (3, 2, 1, 0)]
+        return [
+            f"CREATE TABLE {name} (ts TIMESTAMPTZ, host TEXT, v FLOAT) PARTITION BY RANGE (ts)",
+            *(
+                f"CREATE TABLE {name}_{n} PARTITION OF {name} FOR VALUES FROM ('{first}') TO ('{to}')"
+                for n, (first, to) in enumerate(itertools.pairwise(at))
+            ),
+            f"INSERT INTO {name} SELECT '{end}'::timestamptz - INTERVAL '1 min', 'h', 1",
+        ]
+
     schema = postgresql.new_schema(
         *cut("ends", 5, default=False),
         *cut("caught", 5, default=True),
         *cut("fills", 60, default=True),
         "INSERT INTO fills SELECT now() - INTERVAL '400 days', 'h', 1",
         *cut("well", 60, default=True),
+        *ended("by_week", timedelta(days=7)),
+        *ended("by_hour", timedelta(hours=1)),
         "ANALYZE",
     )
     target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
     now = datetime.now(UTC)
     profile = collected(target, now=now, day=now.date())
     found = {f.subject.measurement: f.severity for f in run_rule(rule, profile).findings}
-    assert found == {"ends": "warning", "caught": "warning", "fills": "warning"}
+    rejecting = dict.fromkeys(("by_week", "by_hour"), "critical")
+    assert found == {"ends": "warning", "caught": "warning", "fills": "warning"} | rejecting
     # As the server says itself.
-    with pytest.raises(psycopg.errors.CheckViolation):
-        postgresql.execute(f"INSERT INTO {schema}.ends SELECT now() + INTERVAL '6 days', 'h', 1")
+    for name, at in (("ends", "now() + INTERVAL '6 days'"), ("by_week", "now()"), ("by_hour", "now()")):
+        with pytest.raises(psycopg.errors.CheckViolation):
+            postgresql.execute(f"INSERT INTO {schema}.{name} SELECT {at}, 'h', 1")
     # The statements of the plan make room.
     steps = [step for plan in plans(rule, profile) for step in plan.steps if step.kind is StepKind.SCHEMA]
-    assert len(steps) == 2, "ends and caught"
+    assert len(steps) == 4, "all but the one that fills"
     for statement in (line for step in steps for line in step.text.splitlines()):
         postgresql.execute(statement)
-    postgresql.execute(f"INSERT INTO {schema}.ends SELECT now() + INTERVAL '6 days', 'h', 1")
+    for name, at in (("ends", "now() + INTERVAL '6 days'"), ("by_week", "now()"), ("by_hour", "now()")):
+        postgresql.execute(f"INSERT INTO {schema}.{name} SELECT {at}, 'h', 1")

@@ -20,6 +20,8 @@ _UNITS: Final = ((10**17, 10**9), (10**14, 10**6), (10**11, 10**3), (10**8, 1))
 """
 _ONE_VALUE: Final = re.compile(r"FOR VALUES FROM \([^,()]+\) TO \([^,()]+\)")
 _DAY: Final = timedelta(days=1)
+_MONTH: Final = (timedelta(days=28, hours=-1), timedelta(days=31, hours=1))
+"""Shortest and longest month in a time zone that changes its offset."""
 _NAMED: Final = (("%Y_%m_%d", 0), ("%Y-%m-%d", 0), ("%Y%m%d", 0), ("%Gw%V", 0))
 _NAMED_BY_MONTH: Final = (("%Y_%m", 1), ("%Y-%m", 1), ("%Ym%m", 1), ("%Y%m", 1), ("%Y", 12))
 """Date formats in names, with the number of months that a partition must span for its name to identify it."""
@@ -47,10 +49,12 @@ def _instant(value: str) -> datetime | None:
     return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
-def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list[Partition]:
+def next_ranges(
+    table: str, partitions: Iterable[Partition], count: int, until: datetime | None = None
+) -> list[Partition]:
     """The partitions that follow the last time range, with the same length: with names formed like its name, in its
-    schema, and with bounds. Empty if the bounds have several columns, or if the length of the ranges varies other than
-    by the length of months.
+    schema, and with bounds. As many as are needed to cover `until`, and at least `count`, or one if the last two ranges
+    differ in length. Empty if the bounds have several columns, or if the ranges may be months of another time zone.
     """
     ranged = [(found, part) for part in partitions if (found := range_of(part.bounds)) is not None]
     if not ranged:
@@ -63,10 +67,12 @@ def next_ranges(table: str, partitions: Iterable[Partition], count: int) -> list
     # The length is known if it is whole days or if two ranges agree; months in another time zone vary in length.
     is_known = first - before == end - first if before is not None else not (end - first) % _DAY
     if not months and not is_known:
-        return []
+        if before is None or _MONTH[0] <= end - first <= _MONTH[1]:
+            return []
+        count = 1
     period = _Period(months, end - first)
-    made, begin = [], end
-    for _ in range(count):
+    made, begin = list[Partition](), end
+    while len(made) < count or (until is not None and begin <= until):
         to = period.after(begin)
         bounds = f"FOR VALUES FROM ({_like(last.bounds, begin)}) TO ({_like(last.bounds, to)})"
         made.append(Partition(period.name(table, last.name, first, begin), bounds, None, None, last.schema))

@@ -201,7 +201,8 @@ class PostgresqlAdvice(SqlAdvice):
             statements.append(f"CREATE TABLE {own} PARTITION OF {self.place.table(self.table_name)} {bounds};")
         parts = here.partitioning.partitions if here.partitioning else ()
         rest = any(part.bounds == DEFAULT_PARTITION for part in parts)
-        words = f"Create the next {many(len(statements), 'partition')} of {here.name}, as long as the last one."
+        following = f"{many(len(statements), 'partition')}" if len(statements) > 1 else "partition"
+        words = f"Create the next {following} of {here.name}, as long as the last one."
         if rest:
             words += " It fails if the default partition has rows of that time: move them first."
         return Part(words, tuple(statements), _EXCLUSIVE, "reads the default partition" if rest else "")

@@ -21,9 +21,15 @@ from tsaudit.text import listed, many, number, percent, rounded, size
 _ENDS_DAYS: Final = 14
 """A table is reported from this many days before its last partition ends."""
 _NEXT: Final = 3
-"""Number of partitions that the plan creates."""
+"""Number of partitions that the plan creates, or more where the last one ended long ago."""
+_LONG: Final = timedelta(days=4)
+"""If ranges of at least this length are made ahead, more of them would reach beyond `_ENDS_DAYS`: pg_partman makes four
+by default. Of shorter ones, as many may be all that a job ever makes.
+"""
 _QUIET_DAYS: Final = 7
 """If there was no row for this many days, no further partition is needed."""
+_GAPS: Final = 0.1
+"""If more than this share of the ranges is followed by a gap, partitions are made as they are needed."""
 _ONE_MACHINE: Final = 10_000_000_000
 """Size, in bytes, below which one partition is enough: any machine can store many times as much."""
 _MOST: Final = 0.5
@@ -46,13 +52,18 @@ def partition_skew(case: Case) -> Iterator[Finding]:
 
     What fails is a mechanism that the database declares, and costs more than a note:
 
-    - The last range of time ends within 14 days, or has ended, and rows still come, or came until it did. Without a
-      default partition, later rows are rejected. That is critical from `critical_days` before where partitions are
-      made ahead, as the last one shows that has not begun, and as long as rows stopped where the range ended. Else the
-      program that writes may make the next one with its first row, and nothing in the catalog tells. Where the
-      previous audit saw an earlier end, somebody makes partitions, and nothing is reported. Where two ranges fit into
-      the 14 days, a job or a trigger has to make them: then it is reported when less than two are left, and an audit,
-      longer ago than one takes, saw the same end.
+    - The last range of time has ended, there is no default partition, and rows came until it did: since then, they are
+      rejected. That is critical, however long the ranges are. Rows came until the end if the newest one is at most a
+      day, and a quarter of a range, older than the end, and none has come for at least as long since. Where
+      more than a tenth of the ranges, and more than one, are followed by a gap, the program makes them as it needs them.
+    - It ends within 14 days, or has ended, and rows still come. Without a default partition, it is critical from
+      `critical_days` before where partitions are made ahead, as the last one shows that has not begun. Else the program
+      may make the next one with its first row, and nothing in the catalog tells. Where the previous audit saw an
+      earlier end, somebody makes partitions, and nothing is reported.
+    - Of ranges of at most a week, a job, a trigger, or the program makes a new one all the time. Their end ahead is
+      reported if less than two are left, and an audit, longer ago than one takes, saw the same end. Of ranges of at
+      least four days it is reported, too, if the next one has been made ahead, no further one has, and no default
+      partition takes later rows.
     - The default partition of a table by time contains rows, and more of them than the previous audit saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
 
@@ -99,8 +110,8 @@ def partition_skew(case: Case) -> Iterator[Finding]:
 class _Trouble:
     words: str
     step: str
-    observed: float
-    unit: str
+    observed: float | None = None
+    unit: str = ""
     merges: bool = False
     """Whether the trouble goes away if the partitions are merged."""
     following: Sequence[Partition] = ()
@@ -141,49 +152,78 @@ def _small(measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
 
 
 def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
-    """Reports the last time range if it ends soon and rows still arrive."""
+    """Reports the last time range if rows come that it does not accept, or soon will not."""
     found, now, rest = _last_range(cut), case.profile.window.end, _rest_of(cut)
-    if found is None or not _is_written(case, measurement, found[1]):
+    if found is None:
         return
     first, end = found
     left = (end - now) / timedelta(days=1)
-    before = case.before(measurement)
-    earlier = _last_range(before.partitioning) if before and before.partitioning else None
-    if not -_ENDS_DAYS <= left <= _ENDS_DAYS or (earlier is not None and earlier[1] < end):
-        return
-    if first is not None and _comes_often(case, end - first, end - now):
-        return
-    ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
-    stopped = left < 0 and _stopped(measurement, end)
+    is_rejecting = rest is None and _is_rejecting(measurement, cut, now)
     # A program may create a partition with its first row, but not if it creates partitions ahead of time.
     is_ahead = first is not None and first > now
-    unless = "" if stopped or is_ahead else ", unless the program that writes them creates partitions as it needs them"
+    if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or _may_end(case, measurement, cut, now)):
+        return
+    ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
+    is_certain = is_rejecting or (is_ahead and first is not None and not _is_short(end - first))
     if rest is not None:
         words = f"{ended}, and later rows go to the default partition {rest.name}"
-    elif stopped:
+    elif is_rejecting:
         words = f"{ended}, and since then rows are rejected: nothing takes them"
     else:
+        unless = "" if is_ahead else ", unless the program that writes them creates partitions as it needs them"
         words = f"{ended}, and nothing takes later rows{unless}"
-    is_rejected = rest is None and (stopped or is_ahead)
-    following = next_ranges(measurement.name, cut.partitions, _NEXT) if len(cut.key) == 1 else []
+    following = next_ranges(measurement.name, cut.partitions, _NEXT, now) if len(cut.key) == 1 else []
+    step = "Make partitions ahead of time, best by a job that runs long before the last one ends."
+    if 0 < len(following) < _NEXT:
+        step += " The last ones differ in length, so the next one is a proposal."
     yield _Trouble(
         f"the last partition {words}",
-        "Make partitions ahead of time, best by a job that runs long before the last one ends.",
-        max(left, 0.0),
-        "days",
-        fails=replace(_FAILS, days_left=left, is_enforced=is_rejected or (None if rest is None else False)),
+        step,
+        fails=replace(_FAILS, days_left=left, is_enforced=is_certain or (None if rest is None else False)),
         following=following,
     )
 
 
-def _comes_often(case: Case, length: timedelta, left: timedelta) -> bool:
-    """Whether partitions are so short that a job or a trigger must create them, and it may not have been time for the
-    next one yet.
+def _may_end(case: Case, measurement: Measurement, cut: Partitioning, now: datetime) -> bool:
+    """Whether rows still come, and nothing shows, or makes it likely, that the next partition will be there in time."""
+    found, last = _last_range(cut), measurement.last_time
+    before = case.before(measurement)
+    earlier = _last_range(before.partitioning) if before and before.partitioning else None
+    if found is None or (earlier is not None and earlier[1] < found[1]):
+        return False
+    if last is not None and now - last > timedelta(days=_QUIET_DAYS):
+        return False
+    first, end = found
+    if first is None or not _is_short(end - first):
+        return True
+    if end < now:
+        return False
+    previous, length = case.timeline.previous, end - first
+    is_late = previous is not None and case.profile.day - previous.day >= length and end - now < 2 * length
+    return is_late or (length >= _LONG and first > now and _rest_of(cut) is None)
+
+
+def _is_short(length: timedelta) -> bool:
+    """Whether partitions are so short that a job, a trigger, or the program that writes must make them."""
+    return 2 * length <= timedelta(days=_ENDS_DAYS)
+
+
+def _is_rejecting(measurement: Measurement, cut: Partitioning, now: datetime) -> bool:
+    """Whether rows came until the last range ended, and have stayed away for longer than they did just before. Not if
+    they stopped long before the end, or if ranges have gaps in between, as of a program that makes one when it needs
+    it.
     """
-    previous = case.timeline.previous
-    waited = previous is not None and case.profile.day - previous.day >= length
-    is_late = waited and left < 2 * length
-    return 2 * length <= timedelta(days=_ENDS_DAYS) and not is_late
+    ranges = [found for part in cut.partitions if (found := range_of(part.bounds)) is not None]
+    last = measurement.last_time
+    if last is None or not ranges:
+        return False
+    first, end = max(ranges, key=lambda one: one[1])
+    gaps = {to for _, to in ranges if to != end} - {begin for begin, _ in ranges}
+    length = end - first if first is not None else timedelta.max
+    # A date stands for all of its day.
+    quiet = end - last - (timedelta(days=1) if measurement.time_type == "date" else timedelta())
+    is_until_end = timedelta() <= quiet <= min(timedelta(days=1), length / 4) and now - end >= quiet
+    return is_until_end and now > end and len(gaps) <= max(_GAPS * len(ranges), 1)
 
 
 def _last_range(cut: Partitioning) -> tuple[datetime | None, datetime] | None:
@@ -191,22 +231,6 @@ def _last_range(cut: Partitioning) -> tuple[datetime | None, datetime] | None:
     known = [one for one in ranges if one is not None]
     # A partition without an end accepts all later rows.
     return max(known, key=lambda one: one[1]) if known and len(known) == len(ranges) else None
-
-
-def _is_written(case: Case, measurement: Measurement, end: datetime) -> bool:
-    """Whether rows still arrive, or arrived until the last range ended, so that they may have been rejected
-    since then.
-    """
-    last = measurement.last_time
-    if last is None or case.profile.window.end - last <= timedelta(days=_QUIET_DAYS):
-        return True
-    return _stopped(measurement, end)
-
-
-def _stopped(measurement: Measurement, end: datetime) -> bool:
-    """Whether the last row arrived at most a day before this time."""
-    last = measurement.last_time
-    return last is not None and timedelta() <= end - last <= timedelta(days=1)
 
 
 def _rest_of(cut: Partitioning) -> Partition | None:
@@ -294,7 +318,7 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
             *(_adding(measurement, t.following) for t in troubles if t.following),
         ),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),
-        observed=rounded(worst.observed),
+        observed=None if worst.observed is None else rounded(worst.observed),
         unit=worst.unit,
         evidence=(
             Evidence("partitions", f"{number(cut.count)}, by {listed(cut.key)}"),
