@@ -292,24 +292,30 @@ def test_rows_at_a_price_where_no_bytes_are_reported(rows: int, severity: str) -
     assert _bytes_of(finding) == rows * 64
 
 
-def _with_plant(*indexes: Index, share: float = 1.0) -> str:
-    status = TableStatus(common={"plant": share, "host": 0.3})
+def _with_plant(*indexes: Index, share: float = 1.0, live: float = 10_000) -> str:
+    status = TableStatus(figures={"live_rows": live}, common={"plant": share, "host": 0.3})
     findings = run_rule(rule, _profile(*indexes, engine="postgresql", status=status)).findings
     return findings[0].message if findings else ""
 
 
 def test_columns_with_one_value_do_not_count() -> None:
-    both, own = an_index("both", "plant", "host"), an_index("own", "host", "time")
+    both, own = an_index("both", "plant", "host", scans=0), an_index("own", "host", "time")
     said = "Index both on (plant, host) is not needed: own (host, time) serves the same searches, as all rows have the "
     assert _with_plant(both, own) == f"{said}same plant."
     # Elsewhere in the index, too.
-    assert "as all rows have the same plant" in _with_plant(an_index("both", "host", "plant"), own)
+    assert "as all rows have the same plant" in _with_plant(an_index("both", "host", "plant", scans=0), own)
     # Who looks for a host alone cannot use it.
-    assert not _with_plant(an_index("both", "plant", "host", "time"), an_index("own", "host"))
+    assert not _with_plant(an_index("both", "plant", "host", "time", scans=0), an_index("own", "host"))
     assert not _with_plant(both, own, share=0.9999)
     assert not _with_plant(dataclasses.replace(both, unique=True), own)
     # Where all columns have one value, none of another index is the same.
-    assert not _with_plant(an_index("both", "plant"), own)
+    assert "own" not in _with_plant(an_index("both", "plant", scans=0), own)
+
+
+@pytest.mark.parametrize(("scans", "live"), [(1, 1e6), (None, 1e6), (0, 9_999)])
+def test_columns_with_one_value_count_if_queries_use_them_or_rows_are_few(scans: int | None, live: float) -> None:
+    both, own = an_index("both", "plant", "host", scans=scans), an_index("own", "host", "time")
+    assert not _with_plant(both, own, live=live)
 
 
 def test_no_price_where_nobody_measured_one() -> None:
@@ -361,11 +367,12 @@ def test_unused_on_the_first_audit_if_it_was_written_with_all_rows() -> None:
         (0.9995, {"columns": ("host", "time")}, 0),
         (0.9995, {"scans": 1}, 0),
         (0.9995, {"scans": None}, 0),
+        (0.9995, {"live": 9_999.0}, 0),
     ],
 )
 def test_index_on_a_column_that_has_one_value(share: float, changes: dict[str, Any], found: int) -> None:
+    status = TableStatus(figures={"live_rows": changes.pop("live", 1e6)}, common={"host": share})
     index = dataclasses.replace(an_index("i", "host", scans=0, size_bytes=200 * MB), **changes)
-    status = TableStatus(common={"host": share})
     findings = run_rule(rule, _profile(index, engine="postgresql", status=status)).findings
     assert len(findings) == found
     for finding in findings:

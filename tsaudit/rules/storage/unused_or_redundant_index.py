@@ -26,6 +26,8 @@ _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 
 _COMMON: Final = 0.999
 """Share of the rows with one value: who looks for these reads the table."""
+_MANY_ROWS: Final = 10_000
+"""Minimum number of rows for which one value of a column counts as that of all."""
 
 
 @rule(
@@ -52,11 +54,12 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     Reported are:
 
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
-      B-tree), whatever their direction: a B-tree is read both ways. Columns with the same value in all rows do not
-      count, as far as that was counted or PostgreSQL's statistics say so;
+      B-tree), whatever their direction: a B-tree is read both ways. In an index that no query has used, columns with
+      the same value in all rows, at least 10,000, do not count, as far as that was counted or PostgreSQL's statistics
+      say so;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
-    - an index of PostgreSQL on one column of which 99.9% of the rows have the same value, or none, by its
+    - an index of PostgreSQL on one column of which 99.9% of at least 10,000 rows have the same value, or none, by its
       statistics, and that no query has used yet: a partial index on the others is enough. What uses it looks for
       these others, as a foreign key does;
     - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
@@ -176,7 +179,14 @@ def _one_value(measurement: Measurement, index: Index) -> _Unneeded | None:
     column = index.columns[0] if len(index.columns) == 1 else None
     status = measurement.status
     share = status.common.get(column, 0.0) if status and column else 0.0
-    if share < _COMMON or index.unique or index.partial or index.kind not in _SEARCHED or index.scans != 0:
+    if (
+        share < _COMMON
+        or not _has_many_rows(measurement)
+        or index.unique
+        or index.partial
+        or index.kind not in _SEARCHED
+        or index.scans != 0
+    ):
         return None
     why = f"{percent(share)} of the rows have the same {column}, or none, and no query has used it"
     return _Unneeded(index, why, share=share)
@@ -222,8 +232,17 @@ def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) ->
     return None
 
 
+def _has_many_rows(measurement: Measurement) -> bool:
+    """Whether a value that all rows have is likely to stay that of all: a few rows may be what is left of others."""
+    status, counted = measurement.status, measurement.rows_total or measurement.rows
+    live = status.figures.get("live_rows") if status else None
+    return (live if live is not None else counted.value if counted else 0) >= _MANY_ROWS
+
+
 def _constants(measurement: Measurement) -> frozenset[str]:
-    """The columns that have the same value in all rows."""
+    """The columns that have the same value in all rows; none if these are few."""
+    if not _has_many_rows(measurement):
+        return frozenset()
     status = measurement.status
     by_statistics = {column for column, share in (status.common if status else {}).items() if share == 1}
     figures = {t.key: t.values for t in measurement.tags} | {f.key: f.distinct for f in measurement.fields}
@@ -232,8 +251,8 @@ def _constants(measurement: Measurement) -> frozenset[str]:
 
 
 def _replaces(other: Index, index: Index, constant: Collection[str] = ()) -> bool:
-    """Whether any search that uses `index` can use `other`, which stays. `constant`: columns that no search needs,
-    because all rows have the same value.
+    """Whether any search that uses `index` can use `other`, which stays. `constant`: columns of which all rows have
+    the same value, which no search needs if none has used the index.
     """
     if other.name == index.name or other.kind != index.kind or not other.valid:
         return False
@@ -241,7 +260,8 @@ def _replaces(other: Index, index: Index, constant: Collection[str] = ()) -> boo
         return False
     if other.columns == index.columns:
         return _to_keep(other) < _to_keep(index) and other.unique >= index.unique
-    needed = tuple(column for column in index.columns if column not in constant)
+    # That all rows have the same value today does not mean that no query needs the column: it is used, or not.
+    needed = tuple(column for column in index.columns if column not in constant or index.scans != 0)
     same = any(columns and columns == other.columns[: len(columns)] for columns in (index.columns, needed))
     return index.kind in _ORDERED and same and not index.unique
 
