@@ -15,7 +15,9 @@ from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.rules.dead_rows import dead_rows as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Partitioning, Profile, ServerStatus, Storage, TableStatus
+from tsaudit.model.profile import Index, Partitioning, Profile, ServerStatus, Storage, TableStatus
+from tsaudit.model.timeline import Timeline
+from tsaudit.text import size
 
 CASES = ()
 """A data set only adds rows: what deletes them is written to a real server below."""
@@ -65,8 +67,8 @@ def test_settings_of_the_server_and_of_the_table() -> None:
 @pytest.mark.parametrize(
     ("changes", "why"),
     [
-        ({"options": {"autovacuum_enabled": "false"}}, "autovacuum is off for the table."),
-        ({"settings": {"autovacuum": 0.0}}, "autovacuum is off for the server."),
+        ({"options": {"autovacuum_enabled": "false"}}, "autovacuum is off for the table; they take 400 MB."),
+        ({"settings": {"autovacuum": 0.0}}, "autovacuum is off for the server; they take 400 MB."),
         ({"vacuumed_days": None}, "nothing has vacuumed the table since the counters began."),
         ({"vacuumed_days": 0.1}, "so they are newer, or something may still read them."),
         ({"vacuumed_days": 0.1, "settings": {"autovacuum": 0.0}}, "or something may still read them."),
@@ -90,6 +92,57 @@ def test_what_nothing_frees_grows_as_rows_are_deleted(changes: dict[str, Any], s
     quiet = {"counters": {"rows_deleted": 100.0, "rows_updated": 0.0}} | changes
     finding = _found(_profile(1e6, storage=Storage(90_000_000, 0), since=NOW - timedelta(days=20), **quiet))
     assert finding.severity is severity
+
+
+@pytest.mark.parametrize(
+    ("dead", "changes", "fails"),
+    [
+        (20_000, {}, True),
+        (9_999, {}, False),
+        # Deleted for the last time before the previous audit, or vacuumed by a job of its own.
+        (20_000, {"before": 70_000.0}, False),
+        (20_000, {"before": 69_000.0}, True),
+        (20_000, {"vacuumed_days": 0.5}, False),
+        (20_000, {"options": {}}, False),
+        (20_000, {"options": {}, "settings": {"autovacuum": 0.0}}, True),
+    ],
+)
+def test_autovacuum_that_is_off_fails_where_rows_are_deleted(dead: float, changes: dict[str, Any], fails: bool) -> None:
+    counters = {"rows_deleted": 70_000.0, "rows_updated": 0.0}
+    small = {"storage": Storage(1_000, 3_000), "options": {"autovacuum_enabled": "false"}}
+    then = changes.pop("before", None)
+    profile = _profile(dead, 90, counters=counters, since=NOW - timedelta(hours=1), **small | changes)
+    earlier = {"rows_deleted": then, "rows_updated": 0.0}
+    before = None if then is None else _profile(dead, 90, counters=earlier, since=NOW - timedelta(hours=1), **small)
+    if before is not None:
+        before = dataclasses.replace(before, collected_at=NOW - timedelta(minutes=30))
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=before)).findings
+    assert finding.severity is (Severity.WARNING if fails else Severity.NOTE)
+    assert ("; they take 3.9" in finding.message) is fails
+
+
+def test_what_few_live_rows_of_a_queue_leave() -> None:
+    """The indexes keep their size, too; partitions are no help to rows that live for minutes."""
+    indexes = tuple(
+        Index(name, (column,), False, False, "btree", False) for name, column in (("a", "host"), ("b", "v"))
+    )
+    counters, off = {"rows_deleted": 5e5, "rows_updated": 0.0}, {"autovacuum_enabled": "off"}
+    held = Storage(30_000_000, 50_000_000)
+    finding = _found(_profile(5e5, 40, counters=counters, options=off, storage=held, indexes=indexes))
+    assert finding.fix == (
+        'Switch autovacuum on: ALTER TABLE "main"."cpu" RESET (autovacuum_enabled); and vacuum it once: VACUUM '
+        '"main"."cpu". A vacuum does not shrink the indexes: REINDEX INDEX CONCURRENTLY for a and b.'
+    )
+    assert finding.message.endswith("autovacuum is off for the table; they take 80 MB.")
+    # Half of them were updated, which may have made no entry.
+    updated = {"rows_deleted": 25e4, "rows_updated": 25e4}
+    finding = _found(_profile(5e5, 40, counters=updated, storage=held, indexes=indexes))
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(55e6, rel=0.01)
+    # It is too early to say whether there will be more.
+    young = _found(_profile(5e5, 40, counters=counters, vacuumed_days=None, since=NOW - timedelta(hours=2)))
+    assert young.impact is not None
+    assert young.impact.per_day is None
 
 
 @pytest.mark.parametrize(
@@ -126,6 +179,35 @@ def test_rows_deleted_by_their_age() -> None:
     )
     assert "partition" not in _found(_profile(1e6)).fix.lower()
     assert "partition" not in _found(_profile(1e6, counters=deleted, time_column=None)).fix.lower()
+
+
+def test_a_queue_without_autovacuum_on_a_server(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(
+        "CREATE TABLE outbox (id BIGINT PRIMARY KEY, ts TIMESTAMPTZ, body TEXT) WITH (autovacuum_enabled = off)",
+        "CREATE INDEX outbox_ts ON outbox (ts)",
+        "INSERT INTO outbox SELECT i, now() - i * INTERVAL '1 s', 'x' FROM generate_series(1, 30000) AS i",
+        "DELETE FROM outbox WHERE id > 25",
+        "SELECT pg_stat_force_next_flush()",
+    )
+    now = datetime.now(UTC)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    profile = collected(target, now=now, day=now.date())
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.severity is Severity.WARNING
+    held = next(m.storage for m in profile.measurements if m.storage)
+    bytes_ = (held.data_bytes or 0) + (held.index_bytes or 0)
+    assert bytes_ > 3_000_000
+    assert f"they take {size(round(bytes_ * (29_975 - 55) / 30_000))}" in finding.message
+    # What it says works, and the next audit finds nothing.
+    for statement in (
+        f"ALTER TABLE {schema}.outbox RESET (autovacuum_enabled)",
+        f"VACUUM {schema}.outbox",
+        f"REINDEX INDEX CONCURRENTLY {schema}.outbox_ts",
+        "SELECT pg_stat_force_next_flush()",
+    ):
+        postgresql.execute(statement)
+    profile = collected(target, now=now, day=now.date())
+    assert run_rule(rule, profile).outcome is Outcome.PASS
 
 
 def test_silence_when_nothing_is_counted() -> None:

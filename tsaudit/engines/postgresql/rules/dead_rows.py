@@ -9,15 +9,20 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import day as written
-from tsaudit.text import number, percent, size
+from tsaudit.text import listed, number, percent, size
 
 _RECENT: Final = timedelta(days=1)
 """A vacuum that ended less than this long ago has seen most of the rows that are dead now."""
 _MOSTLY: Final = 0.5
+_FEW_LIVE: Final = 0.01
+"""Share of live rows below which rows are deleted soon after they came, as in a queue, and not by their age."""
+_MANY_DEAD: Final = 10_000
+"""Number of dead rows from which on every scan is slower, however few bytes they take."""
+_OFF: Final = frozenset({"false", "off", "0"})
 _FREE: Final = 0.4
 """Minimum share of the table that must be free: widths are estimates, and some free space is used again."""
 
@@ -25,10 +30,10 @@ _FREE: Final = 0.4
 @rule(
     code="STO017",
     title="Dead rows fill a table",
-    costs={Currency.BYTES},
+    costs={Currency.BYTES, Currency.MECHANISM},
     guidelines=("H5",),
     requires={"table_status"},
-    uses={"storage", "options", "server_status", "partitions"},
+    uses={"storage", "options", "server_status", "partitions", "indexes"},
     thresholds=(
         Threshold(
             "max_overdue",
@@ -45,8 +50,10 @@ def dead_rows(case: Case) -> Iterator[Finding]:
     PostgreSQL keeps deleted rows, and the old versions of updated ones, until a vacuum frees their space for new rows.
     Autovacuum begins at `autovacuum_vacuum_threshold` rows and `autovacuum_vacuum_scale_factor` of the table, 50 and a
     fifth by default, as set for the server or the table. A table with more than `max_overdue` times that many dead rows
-    is reported. The cost is their share of the table's bytes, as far as autovacuum would not let them have it; where
-    nothing has vacuumed it for a day, it grows as rows are deleted and updated.
+    is reported. The cost is their share of the table's bytes, as far as autovacuum would not let them have it, and of
+    those of its indexes as far as rows were deleted; where nothing has vacuumed it for a day, it grows as rows are
+    deleted and updated. Where autovacuum is off, rows are still deleted or updated, and nothing has vacuumed the table
+    for a day, from 10,000 dead rows on a mechanism fails, whatever their bytes.
 
     A table is reported, too, if more than 40% of its bytes, and as many as a warning needs, are neither of live rows,
     by their number and the widths of the columns in PostgreSQL's statistics, nor of the dead ones that autovacuum lets
@@ -58,7 +65,7 @@ def dead_rows(case: Case) -> Iterator[Finding]:
     ## Why it matters
 
     Dead rows take disk and memory, and every scan reads them. What they took is not given back to the disk: the table
-    keeps its size, and only new rows use it again.
+    and its indexes keep their size, and only new rows use it again.
 
     ## Example
 
@@ -66,8 +73,9 @@ def dead_rows(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    Let autovacuum run, and end what holds it up. Where rows are deleted by their age, partition the table by time and
-    drop partitions: that leaves no dead rows at all.
+    Let autovacuum run, and end what holds it up. Make the indexes again, which a vacuum does not shrink. Where rows are
+    deleted by their age, partition the table by time and drop partitions: that leaves no dead rows at all. It makes no
+    sense for a queue, where less than a hundredth of the rows live.
 
     ## References
 
@@ -137,7 +145,6 @@ def _free_bytes(case: Case, measurement: Measurement) -> float | None:
 def _emptied(case: Case, measurement: Measurement, free: float) -> Finding:
     figures = measurement.status.figures if measurement.status else {}
     held, live = figures["heap_bytes"], figures["live_rows"]
-    of = "Drop whole partitions" if measurement.partitioning else "Partition the table by time, and drop partitions,"
     how = "bytes of the table without those of its live rows, by the statistics of its columns"
     return Finding(
         subject=subject_of(measurement),
@@ -145,7 +152,7 @@ def _emptied(case: Case, measurement: Measurement, free: float) -> Finding:
         "live rows.",
         impact=costs.of_bytes(case, measurement, free, how=how, is_row_data=False),
         fix="A plain VACUUM keeps that for new rows. VACUUM FULL, which locks the table, or pg_repack returns it to "
-        f"the disk. {of} instead of deleting rows by their age: that leaves nothing.",
+        f"the disk.{_by_partitions(measurement, 1 - free / held)}",
         observed=round(live),
         unit="live rows",
         evidence=(
@@ -170,19 +177,27 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | No
     status, storage = measurement.status, measurement.storage
     bytes_ = storage.data_bytes if storage else None
     why, fix = _why(case, measurement)
-    wasted = None if bytes_ is None else bytes_ * (dead.rows - dead.allowed) / (dead.rows + dead.live)
     counters = status.counters if status else {}
     deleted, updated = counters.get("rows_deleted", 0.0), counters.get("rows_updated", 0.0)
+    # What is updated within its page has no new entry in an index.
+    of_indexes = (storage.index_bytes or 0) * deleted / (deleted + updated) if storage and deleted else 0.0
+    beyond = (dead.rows - dead.allowed) / (dead.rows + dead.live)
+    names = [index.name for index in measurement.indexes or ()]
+    if of_indexes and beyond > _MOSTLY and names:
+        fix += f" A vacuum does not shrink the indexes: REINDEX INDEX CONCURRENTLY for {listed(names, 5)}."
     if deleted > _MOSTLY * (deleted + updated) and measurement.time_column is not None:
-        of = (
-            "Drop whole partitions" if measurement.partitioning else "Partition the table by time, and drop partitions,"
-        )
-        fix += f" {of} instead of deleting rows by their age: that leaves no dead rows."
-    how = "the share of dead rows in the table's bytes, beyond what autovacuum lets there be"
+        fix += _by_partitions(measurement, 1 - dead.share)
+    how = "the share of dead rows in the bytes of the table and its indexes, beyond what autovacuum lets there be"
     impact = None
-    if wasted is not None and bytes_ is not None:
-        impact = costs.of_bytes(case, measurement, max(wasted, free or 0.0), how=how, is_row_data=False)
-        impact = replace(impact, per_day=_dying(case, measurement) * bytes_ / (dead.rows + dead.live))
+    if bytes_ is not None:
+        wasted = max(bytes_ * beyond, free or 0.0) + of_indexes * beyond
+        impact = costs.of_bytes(case, measurement, wasted, how=how, is_row_data=False)
+        dying = _dying(case, measurement)
+        each = (bytes_ + of_indexes) / (dead.rows + dead.live)
+        impact = replace(impact, per_day=None if dying is None else dying * each)
+    if dead.rows >= _MANY_DEAD and _is_switched_off(case, measurement):
+        why += f"; they take {size(round(impact.now))}" if impact else ""
+        impact = Impact(Currency.MECHANISM, is_enforced=False, how="the settings, and the counters of dead rows")
     return Finding(
         subject=subject_of(measurement),
         message=f"{number(dead.rows)} dead rows, {percent(dead.share)} of all: {why}.",
@@ -197,32 +212,61 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | No
             Evidence("rows updated", number(updated)),
             *([Evidence("bytes of the table", size(bytes_))] if bytes_ is not None else []),
         ),
-        facts=("table_status", "storage", "options", "server_status"),
+        facts=("table_status", "storage", "options", "server_status", "indexes"),
     )
 
 
-def _dying(case: Case, measurement: Measurement) -> float:
-    """Number of rows that are deleted or updated per day, if nothing frees them; 0 if something may."""
+def _by_partitions(measurement: Measurement, live: float) -> str:
+    """How rows are removed by their age without leaving anything; empty if they do not live long enough. `live`: share
+    of live rows, 0 to 1.
+    """
+    if live < _FEW_LIVE:
+        return ""
+    of = "Drop whole partitions" if measurement.partitioning else "Partition the table by time, and drop partitions,"
+    return f" {of} instead of deleting rows by their age: that leaves nothing."
+
+
+def _vacuumed(measurement: Measurement) -> datetime | None:
     at = measurement.status.figures.get("vacuumed") if measurement.status else None
-    began = measurement.status.counted_since if measurement.status else None
-    since = began if at is None else datetime.fromtimestamp(at, UTC)
-    if since is None or case.profile.collected_at - since <= _RECENT:
-        return 0.0
+    return None if at is None else datetime.fromtimestamp(at, UTC)
 
-    def died(one: Measurement) -> float | None:
-        counters = one.status.counters if one.status else {}
-        return counters.get("rows_deleted", 0.0) + counters.get("rows_updated", 0.0)
 
-    rate = costs.counted_a_day(case, measurement, died)
+def _is_off(case: Case, measurement: Measurement) -> bool:
+    """Whether autovacuum is off, for the table or the server."""
+    server = case.profile.server
+    of_table = (measurement.options or {}).get("autovacuum_enabled")
+    return of_table in _OFF or (server is not None and server.settings.get("autovacuum") == 0)
+
+
+def _died(measurement: Measurement) -> float | None:
+    counters = measurement.status.counters if measurement.status else {}
+    return counters.get("rows_deleted", 0.0) + counters.get("rows_updated", 0.0)
+
+
+def _is_switched_off(case: Case, measurement: Measurement) -> bool:
+    """Whether rows still die, autovacuum is off, and nobody else has vacuumed the table for a day."""
+    rate, at = costs.counted_a_day(case, measurement, _died), _vacuumed(measurement)
+    is_vacuumed = at is not None and case.profile.collected_at - at <= _RECENT
+    return _is_off(case, measurement) and (rate is None or rate.per_day > 0) and not is_vacuumed
+
+
+def _dying(case: Case, measurement: Measurement) -> float | None:
+    """Number of rows that are deleted or updated per day, if nothing frees them; 0 if something may, None if the
+    counters are too young to tell.
+    """
+    began, at = measurement.status.counted_since if measurement.status else None, _vacuumed(measurement)
+    if at is not None and case.profile.collected_at - at <= _RECENT:
+        return None if _is_off(case, measurement) else 0.0
+    if at is None and (began is None or case.profile.collected_at - began <= _RECENT):
+        return None if _died(measurement) else 0.0
+    rate = costs.counted_a_day(case, measurement, _died)
     return rate.per_day if rate else 0.0
 
 
 def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
     """Why nothing frees the dead rows, and what to do."""
     server, options = case.profile.server, measurement.options or {}
-    vacuumed = measurement.status.figures.get("vacuumed") if measurement.status else None
-    name = measurement.name
-    at = None if vacuumed is None else datetime.fromtimestamp(vacuumed, UTC)
+    name, at = case.quoted([table_of(measurement)]), _vacuumed(measurement)
     if at is not None and case.profile.collected_at - at <= _RECENT:
         return (
             f"a vacuum ended on {written(at.date())}, so they are newer, or something may still read them",
@@ -231,8 +275,10 @@ def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
                 "a prepared one (pg_prepared_xacts), or a replication slot (xmin of pg_replication_slots)."
             ),
         )
-    if options.get("autovacuum_enabled") in ("false", "off", "0"):
-        return "autovacuum is off for the table", f"ALTER TABLE {name} RESET (autovacuum_enabled), and vacuum it once."
+    if options.get("autovacuum_enabled") in _OFF:
+        return "autovacuum is off for the table", (
+            f"Switch autovacuum on: ALTER TABLE {name} RESET (autovacuum_enabled); and vacuum it once: VACUUM {name}."
+        )
     if server is not None and server.settings.get("autovacuum") == 0:
         return "autovacuum is off for the server", "Turn autovacuum on, and vacuum the table once."
     if at is None:
