@@ -73,6 +73,12 @@ def test_a_limit_of_the_owner_rejects_nothing(now: float, days_left: float | Non
     assert impacts.consequence(impact, 30) == expected
 
 
+@pytest.mark.parametrize(("now", "is_open"), [(80, True), (100, False)])
+def test_when_a_limit_is_reached_is_open_only_before(now: float, is_open: bool) -> None:
+    said = impacts.consequence(Impact(Currency.LIMIT, now, 100, per_day=None, unit="series"), 30)
+    assert ("not known yet" in said) is is_open
+
+
 def test_tags_that_cause_series_together_are_named() -> None:
     impact = Impact(Currency.SERIES, 900, 1_000, tags=("job", "page"))
     assert impacts.reason(impact, 30) == "900 avoidable series by job and page together, 90% of the database"

@@ -30,6 +30,7 @@ from tsaudit.model.profile import (
     Measurement,
     MeasureName,
     MeasureNames,
+    Partition,
     Partitioning,
     Profile,
     ServerCounter,
@@ -494,10 +495,29 @@ def test_locks_of_a_statement_on_all_partitions(partitions: int, indexes: int, s
     assert [f.severity for f in findings] == ([severity] if severity else [])
 
 
+@pytest.mark.parametrize(
+    ("bounds", "fix"),
+    [
+        ("FOR VALUES FROM ('2026-03-01') TO ('2026-03-02')", "Drop old partitions, or merge them, and let new ones"),
+        ("FOR VALUES WITH (modulus 4000, remainder 1)", "Divide by fewer remainders of the hash. Or raise"),
+    ],
+)
+def test_the_lock_table_is_shared(bounds: str, fix: str) -> None:
+    parts = (Partition("p1", bounds, None, None),)
+    finding = _found(_server(a_measurement(partitioning=Partitioning(("time",), 6_999, parts))))
+    assert finding.message == (
+        "7,000 locks for a statement on all 6,999 partitions, 109.4% of the 6,400 that the server allows; all sessions "
+        "share these, so one such statement may succeed where several at once fail."
+    )
+    assert finding.fix.startswith(fix)
+    assert finding.consequence == "Anything beyond 6,400 locks is rejected."
+
+
 def test_partitions_beyond_what_the_vendor_advises() -> None:
-    made = a_measurement(partitioning=Partitioning(("time",), 1_001, ()))
-    finding = _found(_server(made))
-    assert finding.message == "1,001 partitions, more than the 1,000 that the documentation of postgresql advises."
+    made = a_measurement(partitioning=Partitioning(("time",), 3_001, ()))
+    settings = {"lock_table": 64_000.0}
+    finding = _found(_server(made, settings=settings))
+    assert finding.message == "3,001 partitions, more than the 3,000 that the documentation of postgresql advises."
     assert finding.severity is Severity.NOTE
 
 

@@ -45,10 +45,10 @@ class Postgresql(SqlEngine):
     }
     limits = (
         ServerLimit("near-limit.columns", 1_600, f"{_DOCS}/limits.html"),
-        # The planner works well with up to a few thousand partitions.
+        # The documentation: "up to a few thousand", if queries leave out all but a few.
         ServerLimit(
             "near-limit.partitions",
-            1_000,
+            3_000,
             f"{_DOCS}/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-BEST-PRACTICES",
             is_enforced=False,
         ),
@@ -57,8 +57,6 @@ class Postgresql(SqlEngine):
             None,
             f"{_DOCS}/runtime-config-locks.html",
             setting="lock_table",
-            fix="Let each partition span more: a longer period, or fewer remainders of the hash. Drop old ones. Or "
-            "raise max_locks_per_transaction, which takes a restart.",
         ),
         # The catalog shows how many values each sequence and type allows.
         ServerLimit(

@@ -13,7 +13,7 @@ from tsaudit.harm import severity_of
 from tsaudit.model.change import Change, MakeField
 from tsaudit.model.finding import SERVER, Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Database, Measurement, MeasureNames, ServerCounter
+from tsaudit.model.profile import Database, Measurement, MeasureNames, Partitioning, ServerCounter
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged, tenants
@@ -245,9 +245,9 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
         yield _Use("indexes", len(indexes), lambda: _indexes(measurement), names=[index.name for index in indexes])
     if measurement.partitioning is not None:
         partitions, of_each = measurement.partitioning.count, 1 + len(measurement.indexes or ())
-        longer = "Let each partition span more: a longer period, or fewer remainders of the hash. Drop old ones."
-        yield _Use("partitions", partitions, lambda: _Advice(longer, ("partitions",)))
-        yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, longer))
+        fewer = _fewer_partitions(measurement.partitioning)
+        yield _Use("partitions", partitions, lambda: _Advice(fewer, ("partitions",)))
+        yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, fewer))
     if (status := measurement.status) is not None:
         rises = {field.key: field.per_day for field in measurement.fields}
         for column, last in status.ids.items():
@@ -334,11 +334,18 @@ def _indexes(measurement: Measurement) -> _Advice:
     )
 
 
-def _locks(partitions: int, of_each: int, longer: str) -> _Advice:
+def _fewer_partitions(cut: Partitioning) -> str:
+    if any(part.bounds.startswith("FOR VALUES WITH") for part in cut.partitions):
+        return "Divide by fewer remainders of the hash."
+    return "Drop old partitions, or merge them, and let new ones span more."
+
+
+def _locks(partitions: int, of_each: int, fewer: str) -> _Advice:
     return _Advice(
-        longer,
+        f"{fewer} Or raise max_locks_per_transaction, which takes a restart.",
         ("server_status", "partitions", "indexes"),
         inside=f" for a statement on all {number(partitions)} partitions",
+        after="; all sessions share these, so one such statement may succeed where several at once fail",
         evidence=(Evidence("locks for each partition", f"1, and {many(of_each - 1, 'index')}"),),
     )
 
