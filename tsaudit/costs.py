@@ -479,6 +479,8 @@ class Rate:
     per_day: float
     since: str
     """Since when, in words."""
+    counted_s: float | None
+    """The seconds in which so much was counted, if less than a day; None for a day or more."""
 
 
 def counted_a_day(case: Case, measurement: Measurement, count: Callable[[Measurement], float | None]) -> Rate | None:
@@ -501,4 +503,5 @@ def counted_a_day(case: Case, measurement: Measurement, count: Callable[[Measure
 
 
 def _rate(counted: float, span: timedelta, since: str) -> Rate:
-    return Rate(counted / max(span / timedelta(days=1), 1.0), since)
+    days = span / timedelta(days=1)
+    return Rate(counted / max(days, 1.0), since, span.total_seconds() if days < 1 else None)

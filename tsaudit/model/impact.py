@@ -64,6 +64,8 @@ class Impact:
     is_owners: bool = False
     """For a limit: whether the owner of the database set it, so that it applies even if the server would accept more.
     """
+    counted_s: float | None = None
+    """For rows a day: the seconds in which `now` was counted, if less than a day; None for a day."""
     goes_on: bool = False
     """Whether the problem was already there on the day before."""
     unit_bytes: float | None = None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.text.names import listed
 from tsaudit.text.numbers import many, number, percent, quantity, rounded, size
+from tsaudit.text.times import duration
 
 
 def reason(impact: Impact, days: float) -> str:
@@ -20,7 +21,7 @@ def reason(impact: Impact, days: float) -> str:
         case Currency.ANSWERS:
             return "queries return wrong or incomplete answers"
         case Currency.READS:
-            return f"{_amount(impact, impact.now)} a day"
+            return f"{_amount(impact, impact.now)} {a_day_or_less(impact.counted_s)}"
         case Currency.REJECTED | Currency.OVERWRITTEN:
             share = f", {percent(impact.share)} of those {_checked(impact)}" if impact.share is not None else ""
             again = ", as on the day before" if impact.goes_on else ""
@@ -48,7 +49,8 @@ def consequence(impact: Impact, days: float) -> str:
         case Currency.ANSWERS:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
         case Currency.READS:
-            return f"Each day, about {_amount(impact, impact.now)}, and more as the table grows."
+            least = "about" if impact.counted_s is None else "at least"
+            return f"Each day, {least} {_amount(impact, impact.now)}, and more as the table grows."
         case _:
             if impact.per_day is None:
                 return f"At least {_amount(impact, impact.now)}; whether there will be more is not known yet."
@@ -57,6 +59,11 @@ def consequence(impact: Impact, days: float) -> str:
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
             when = _in_days(impact.stops_after(days))
             return f"It grows to {_amount(impact, impact.after(days))} in {when}{memory}."
+
+
+def a_day_or_less(seconds: float | None) -> str:
+    """The period in which something was counted, to the minute; None for a day."""
+    return "a day" if seconds is None else f"in {duration(max(round(seconds / 60), 1) * 60)}"
 
 
 def _grows(impact: Impact, days: float) -> bool:

@@ -13,6 +13,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import READ_BY_TIME, Index, Measurement, TableKind
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number, rounded, size
+from tsaudit.text.impacts import a_day_or_less
 
 _BRIN: Final = "brin"
 _FEW_RANGES: Final = 10 * 128 * 8192
@@ -56,6 +57,7 @@ def missing_index(case: Case) -> Iterator[Finding]:
     The cost is the rows that PostgreSQL counted in full scans of the table since the previous audit, or since its
     counters began, without those that an audit reads itself, and those of the pages that such a BRIN index led to. What
     a range of one day has to read in any case does not count, and neither do fewer than `min_scans` full scans a day.
+    What was counted in less than a day is that of a day at least, and the finding says in how long.
     Other engines count nothing, and the finding is a note.
 
     Whatever a table contains, from `min_rows` on, ten times as many full scans a day are reported even if its time has
@@ -158,14 +160,19 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
     if rate is None or not rows:
         return _Read(None, ())
     scans = rate.per_day / rows
-    words = f"{number(rounded(rate.per_day))} a day since {rate.since}, {number(round(scans, 1))} times the table"
+    words = (
+        f"{number(rounded(rate.per_day))} {a_day_or_less(rate.counted_s)} since {rate.since}, "
+        f"{number(round(scans, 1))} times the table"
+    )
     least = times * case.limit("min_scans", measurement).value
     if scans < least or rows < case.limit("min_rows", measurement).value:
         return _Read(None, (Evidence("rows read in full scans", words),))
     how = "rows of full scans, as the server counts them"
     if needed:
         how += ", without what a range of one day has to read"
-    impact = Impact(Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, how=how)
+    impact = Impact(
+        Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, counted_s=rate.counted_s, how=how
+    )
     return _Read(impact, (Evidence("rows read in full scans", words),))
 
 
