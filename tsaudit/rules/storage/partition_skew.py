@@ -55,7 +55,7 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     - The last range of time has ended, there is no default partition, and rows came until it did: since then, they are
       rejected. That is critical, however long the ranges are. Rows came until the end if the newest one is at most a
       day, and a quarter of a range, older than the end, and none has come for at least as long since. Where
-      more than a tenth of the ranges, and more than one, are followed by a gap, the program makes them as it needs them.
+      more than a tenth of the ranges, and more than one, are followed by a gap, the program makes them as needed.
     - It ends within 14 days, or has ended, and rows still come. Without a default partition, it is critical from
       `critical_days` before where partitions are made ahead, as the last one shows that has not begun. Else the program
       may make the next one with its first row, and nothing in the catalog tells. Where the previous audit saw an
