@@ -202,7 +202,7 @@ class PostgresqlAdvice(SqlAdvice):
         parts = here.partitioning.partitions if here.partitioning else ()
         rest = any(part.bounds == DEFAULT_PARTITION for part in parts)
         following = f"{many(len(statements), 'partition')}" if len(statements) > 1 else "partition"
-        words = f"Create the next {following} of {here.name}, as long as the last one."
+        words = f"Create the next {following} of {here.name}, each as long as the last one."
         if rest:
             words += " It fails if the default partition has rows of that time: move them first."
         return Part(words, tuple(statements), _EXCLUSIVE, "reads the default partition" if rest else "")
@@ -231,7 +231,7 @@ class PostgresqlAdvice(SqlAdvice):
     def own_figures(self) -> Iterator[str]:
         for change in self.changes:
             if isinstance(change, AddPartitions):
-                yield "The next audit should find a later end. Make a job that does this on its own."
+                yield "The next audit should find a later end. Schedule a job that creates partitions ahead of time."
             if isinstance(change, SetRetention):
                 yield f"After 1 day, no row should be older than {many(days_of(change), 'day')}."
 

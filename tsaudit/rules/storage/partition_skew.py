@@ -22,10 +22,6 @@ _ENDS_DAYS: Final = 14
 """A table is reported from this many days before its last partition ends."""
 _NEXT: Final = 3
 """Number of partitions that the plan creates, or more where the last one ended long ago."""
-_LONG: Final = timedelta(days=4)
-"""If ranges of at least this length are made ahead, more of them would reach beyond `_ENDS_DAYS`: pg_partman makes four
-by default. Of shorter ones, as many may be all that a job ever makes.
-"""
 _QUIET_DAYS: Final = 7
 """If there was no row for this many days, no further partition is needed."""
 _GAPS: Final = 0.1
@@ -54,16 +50,14 @@ def partition_skew(case: Case) -> Iterator[Finding]:
 
     - The last range of time has ended, there is no default partition, and rows came until it did: since then, they are
       rejected. That is critical, however long the ranges are. Rows came until the end if the newest one is at most a
-      day, and a quarter of a range, older than the end, and none has come for at least as long since. Where
-      more than a tenth of the ranges, and more than one, are followed by a gap, the program makes them as needed.
+      day, and a quarter of a range, older than the end, and none has come for at least as long since. If more than a
+      tenth of the ranges, and more than one, are followed by a gap, the program creates them as needed.
     - It ends within 14 days, or has ended, and rows still come. Without a default partition, it is critical from
-      `critical_days` before where partitions are made ahead, as the last one shows that has not begun. Else the program
-      may make the next one with its first row, and nothing in the catalog tells. Where the previous audit saw an
-      earlier end, somebody makes partitions, and nothing is reported.
-    - Of ranges of at most a week, a job, a trigger, or the program makes a new one all the time. Their end ahead is
-      reported if less than two are left, and an audit, longer ago than one takes, saw the same end. Of ranges of at
-      least four days it is reported, too, if the next one has been made ahead, no further one has, and no default
-      partition takes later rows.
+      `critical_days` before the end if partitions are created ahead of time: then the last one has not begun yet.
+      Otherwise, the program may create the next one with its first row. If the previous audit saw an earlier end,
+      somebody creates partitions, and nothing is reported.
+    - Ranges of at most a week are created all the time, by a job, a trigger, or the program itself. An end that lies
+      ahead is reported only if less than two ranges are left, and an audit at least one range earlier saw the same end.
     - The default partition of a table by time contains rows, and more of them than the previous audit saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
 
@@ -173,7 +167,7 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         unless = "" if is_ahead else ", unless the program that writes them creates partitions as it needs them"
         words = f"{ended}, and nothing takes later rows{unless}"
     following = next_ranges(measurement.name, cut.partitions, _NEXT, now) if len(cut.key) == 1 else []
-    step = "Make partitions ahead of time, best by a job that runs long before the last one ends."
+    step = "Create partitions ahead of time, preferably by a job that runs long before the last one ends."
     if 0 < len(following) < _NEXT:
         step += " The last ones differ in length, so the next one is a proposal."
     yield _Trouble(
@@ -199,8 +193,7 @@ def _may_end(case: Case, measurement: Measurement, cut: Partitioning, now: datet
     if end < now:
         return False
     previous, length = case.timeline.previous, end - first
-    is_late = previous is not None and case.profile.day - previous.day >= length and end - now < 2 * length
-    return is_late or (length >= _LONG and first > now and _rest_of(cut) is None)
+    return previous is not None and case.profile.day - previous.day >= length and end - now < 2 * length
 
 
 def _is_short(length: timedelta) -> bool:
