@@ -32,7 +32,7 @@ from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import MOST_OPENED, can_open
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
-from tsaudit.model.profile import Field, How, Reason, Role, Tag, Window, utc_now
+from tsaudit.model.profile import TEXT_KEPT, Field, How, OtherTimes, Reason, Role, Tag, Window, utc_now
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 
@@ -73,6 +73,19 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
         reason = runner.why(("time_extents",), draft.database, draft.name)
         names = ", ".join(c.name for c in candidates)
         runner.gap("columns", reason, f"which of {names} is the time is not known", draft.database, draft.name)
+    elif before is not None and time is None and not draft.unreadable:
+        detail = f"the time column of the previous audit was {before}; no column has times in most rows today, so less "
+        runner.gap("columns", Reason.INCONSISTENT, detail + "is known of the table", draft.database, draft.name)
+    extent = extents.get(time.name) if time else None
+    if extent is not None and extent.others:
+        known = OtherTimes(
+            extent.values,
+            str(extent.last)[:TEXT_KEPT],
+            extent.others,
+            str(extent.other)[:TEXT_KEPT],
+            runner.source("time_extents", scope=f"all {many(extent.rows, 'row')}"),
+        )
+        draft = replace(draft, measurement=replace(draft.measurement, other_times=known))
     return draft if draft.unreadable else measure_extent(runner, draft)
 
 
@@ -186,9 +199,13 @@ def _extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool
 
     if runner.query("time_extents", consume, _extents_of(runner, draft, names, whole=whole)) is None or not found:
         return {}
-    rows_read, *figures = found
-    each = zip(names, figures[0::3], figures[1::3], figures[2::3], strict=True)
-    return {name: Extent(int(str(rows_read)), int(str(values)), first, last) for name, values, first, last in each}
+    rows_read, figures, others = found[0], found[1 : 3 * len(names) + 1], found[3 * len(names) + 1 :]
+    others = others or [0, None] * len(names)
+    each = zip(names, figures[0::3], figures[1::3], figures[2::3], others[0::2], others[1::2], strict=True)
+    return {
+        name: Extent(int(str(rows_read)), int(str(values)), first, last, int(str(odd)), other)
+        for name, values, first, last, odd, other in each
+    }
 
 
 def _extents_of(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> OfTimeExtents:

@@ -48,10 +48,16 @@ class Extent:
 
     rows: int
     values: int
-    """Number of values that are not null."""
+    """Number of values that are not null; where a column may contain values of any type, only those in the form that
+    most of them have.
+    """
     first: object
-    """Lowest value, as returned by the engine; None if all are null. `last` is the highest."""
+    """Lowest of these values, as returned by the engine; None without values. `last` is the highest."""
     last: object
+    others: int = 0
+    """Number of values in another form: of another type, or text that is no date."""
+    other: object = None
+    """The lowest of these; None if there are none."""
 
 
 _SO_FAR: Final = 3
@@ -116,7 +122,7 @@ def time_column(
     known = [c for c in columns if c.name in extents]
     if chosen is not None and chosen.time is not None:
         return _configured(columns, extents, chosen.time, typed=typed)
-    if not known or not any(extents[c.name].values for c in known):
+    if not known or not any(extents[c.name].values or extents[c.name].others for c in known):
         return _by_catalog(columns)
     stored = {c.name: (native(c) if typed else None) or kind_of(extents[c.name]) for c in known}
     newest = _newest(known, extents, stored, window)
@@ -164,7 +170,8 @@ def _configured(
         return None
     kind = native(column) if typed else None
     if kind is None and name in extents:
-        kind = kind_of(extents[name]) if extents[name].values else native(column)
+        found = extents[name]
+        kind = kind_of(found) if found.values or found.others else native(column)
     return TimeColumn(name, kind, "set in tsaudit.yaml") if kind else None
 
 
@@ -221,7 +228,10 @@ def _by_values(
     extent: Extent, first: datetime, last: datetime, window: Window, newest: datetime | None
 ) -> list[tuple[int, str]]:
     found: list[tuple[int, str]] = []
-    null = 1 - extent.values / extent.rows if extent.rows else 0.0
+    null = 1 - (extent.values + extent.others) / extent.rows if extent.rows else 0.0
+    if extent.others:
+        share = extent.others / (extent.values + extent.others)
+        found.append((-3 if share > _RARELY_NULL else 0, f"{percent(share)} in another form"))
     if null == 0:
         found.append((2, "never null"))
     elif null <= _RARELY_NULL:

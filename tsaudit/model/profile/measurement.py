@@ -18,6 +18,7 @@ from tsaudit.model.profile.rows import (
     Documents,
     MeasureName,
     MeasureNames,
+    OtherTimes,
     PointSample,
     Repeats,
     RowBytes,
@@ -141,6 +142,10 @@ class Measurement:
     time_type: str | None = None
     """The engine's own name of the time column's type; None if the catalog does not contain it, as in InfluxDB, where
     it is always the same.
+    """
+    other_times: OtherTimes | None = None
+    """Values of the time column that have another form than most; None if there are none, or the type of the column
+    excludes them.
     """
     first_time: datetime | None = None
     last_time: datetime | None = None

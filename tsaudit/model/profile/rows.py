@@ -183,6 +183,20 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
+class OtherTimes:
+    """Values of a time column in another form than most of them, which a range of times does not find."""
+
+    values: int
+    """Number of values of the table in the form of most."""
+    usual: str
+    """One of these."""
+    others: int
+    other: str
+    """One of the others."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class SetApart:
     """A set of tags without which some rows would equal others in all other tags and the time."""
 

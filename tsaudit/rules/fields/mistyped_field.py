@@ -17,7 +17,7 @@ from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Field, How, Measurement, NumbersBy, TableKind
+from tsaudit.model.profile import Field, How, Measurement, NumbersBy, OtherTimes, TableKind
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import count, listed, number
 
@@ -55,7 +55,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
     `off`. Where some values are lists of numbers, such as the times of several attempts, the text has to stay, and the
     numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is reported
-    if a tag names the attribute, and each source has several. In a table whose contents are not known, only numbers
+    if a tag names the attribute, and each source has several. Where an engine accepts values of any type in any column,
+    values of the time column in another form than most are reported, too: from 20 of them on, they give wrong answers.
+    In a table whose contents are not known, only numbers
     with a fraction are reported, because whole numbers may be IDs or codes.
 
     ## Why it matters
@@ -80,6 +82,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
     for measurement in case.measurements:
+        if measurement.other_times is not None:
+            yield _other_times(measurement, measurement.other_times)
         rows = measurement.rows_known
         if rows < ALIKE:
             continue
@@ -97,6 +101,26 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 yield _mixed(measurement, field, field.numbers_by)
             elif case.engine.enforces_types and _is_whole(field) and not is_in_key:
                 yield _rounded(measurement, field) or _finding(case, measurement, field, "integer")
+
+
+def _other_times(measurement: Measurement, found: OtherTimes) -> Finding:
+    """Values of the time column that compare differently from the others: a number is below each text."""
+    column, all_values = measurement.time_column or "", found.values + found.others
+    return Finding(
+        subject=subject_of(measurement, column),
+        impact=Impact(Currency.ANSWERS, how="values counted in the whole table") if found.others >= ALIKE else None,
+        message=f"{number(found.others)} of {number(all_values)} values of the time column {column} have another form "
+        "than the others: ranges of times leave their rows out, and they sort before or after all others.",
+        fix=f"Convert them to the form of the others, and find what writes them. A CHECK on typeof({column}) rejects "
+        "others.",
+        observed=float(found.others),
+        unit="values",
+        main_contributor=column,
+        samples=(found.other, found.usual),
+        evidence=(Evidence("in another form", found.other), Evidence("form of the others", found.usual)),
+        facts=("time_extents",),
+        source=found.source,
+    )
 
 
 def _text_kind(case: Case, field: Field) -> str:

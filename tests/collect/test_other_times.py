@@ -1,0 +1,73 @@
+"""Time columns in which some values have another form: SQLite accepts any value in any column."""
+
+from __future__ import annotations
+
+import sqlite3
+from contextlib import closing
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.builders import NOW
+from tests.collecting import collected
+from tests.rules.cases import run_rule
+from tsaudit.config.settings import Target
+from tsaudit.model.finding import Severity
+from tsaudit.model.profile import Reason
+from tsaudit.rules.fields.mistyped_field import mistyped_field
+
+_ROWS = 2_000
+_TIMES = [NOW - timedelta(minutes=i + 1) for i in range(_ROWS)]
+
+
+def _target(folder: Path, values: list[object], declared: str = "DATETIME") -> Target:
+    path = folder / "orders.db"
+    path.unlink(missing_ok=True)
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"CREATE TABLE orders (id INTEGER PRIMARY KEY, placed_at {declared}, amount REAL)")
+        rows = ((value, 1.5 * i) for i, value in enumerate(values))
+        connection.executemany("INSERT INTO orders (placed_at, amount) VALUES (?, ?)", rows)
+    return Target(name="t", engine="sqlite", url=f"sqlite:///{path}")
+
+
+_TEXTS: list[object] = [f"{time:%Y-%m-%d %H:%M:%S}" for time in _TIMES]
+_SECONDS: list[object] = [int(time.timestamp()) for time in _TIMES]
+
+
+@pytest.mark.parametrize(
+    ("usual", "odd", "count", "declared", "severity"),
+    [
+        (_TEXTS, 1_774_000_000_000, 60, "DATETIME", Severity.WARNING),
+        (_TEXTS, "03/20/2026 10:00", 60, "TEXT", Severity.WARNING),
+        (_TEXTS, 1_774_000_000, 3, "DATETIME", Severity.NOTE),
+        (_SECONDS, "2026-03-20 10:00:00", 60, "INTEGER", Severity.WARNING),
+    ],
+)
+def test_a_few_values_in_another_form_are_reported_and_change_nothing_else(
+    tmp_path: Path, usual: list[object], odd: object, count: int, declared: str, severity: Severity
+) -> None:
+    (alike,) = collected(_target(tmp_path, usual, declared)).measurements
+    profile = collected(_target(tmp_path, [*usual, *[odd] * count], declared))
+    (found,) = profile.measurements
+    assert found.time_column == alike.time_column == "placed_at"
+    assert (found.kind, found.rows, found.last_time) == (alike.kind, alike.rows, alike.last_time)
+    assert alike.other_times is None
+    (finding,) = run_rule(mistyped_field, profile).findings
+    assert finding.severity is severity
+    assert finding.message.startswith(f"{count} of {_ROWS + count:,} values of the time column placed_at have")
+    assert finding.samples == (str(odd), str(max(usual)))
+
+
+def test_an_empty_text_is_no_value(tmp_path: Path) -> None:
+    (found,) = collected(_target(tmp_path, [*_TEXTS, *[""] * 60])).measurements
+    assert found.time_column == "placed_at"
+    assert found.other_times is None
+
+
+def test_a_time_column_that_is_none_anymore_leaves_a_gap(tmp_path: Path) -> None:
+    before = collected(_target(tmp_path, _TEXTS, "TEXT"))
+    unclear = collected(_target(tmp_path, [f"on {text}" for text in _TEXTS], "TEXT"), previous=before)
+    (gap,) = unclear.gaps
+    assert (gap.fact, gap.reason, gap.measurement) == ("columns", Reason.INCONSISTENT, "orders")
+    assert "placed_at" in gap.detail
