@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 import numpy as np
@@ -18,6 +18,7 @@ from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import cohesion, coincidence, rhythm
 from tsaudit.analysis.rows.cohesion import repeated_together
+from tsaudit.analysis.rows.copies import copied_rows
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.tables.typed_values import split_by
 from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
@@ -29,6 +30,7 @@ from tsaudit.model.profile import (
     TEXT_KEPT,
     Busiest,
     Count,
+    Copies,
     Field,
     FieldRhythm,
     NumbersBy,
@@ -271,6 +273,7 @@ _VALUES_KEPT: Final = 3
 _US_PER_SECOND: Final = 1_000_000
 
 
+_EPOCH: Final = datetime.fromtimestamp(0, UTC)
 def rhythms(
     tags: Mapping[str, ReadColumn],
     fields: Mapping[str, ReadColumn],
@@ -385,6 +388,22 @@ def repeats(
 
 def rows_apart(
     tags: Mapping[str, ReadColumn],
+def copies(
+    columns: Sequence[ReadColumn], times_us: ReadColumn | None, left_out: Sequence[str], source: Source
+) -> Copies:
+    """The rows that are copies of another one. `times_us`: in microseconds; rows without a time are left out. None:
+    rows have no time.
+    """
+    known = times_us.known if times_us is not None else np.ones(len(columns[0]), np.bool_)
+    rows = int(known.sum())
+    values, times = (None, None) if times_us is None else np.unique(_numbers_of(times_us), return_inverse=True)
+    found = copied_rows([column.codes[known] for column in columns], times, rows)
+    first = last = None
+    if found.bulk is not None and values is not None and times is not None:
+        first, last = (_EPOCH + timedelta(microseconds=int(values[times[row]])) for row in found.bulk)
+    return Copies(rows, found.copies, found.in_bulk, first, last, tuple(left_out), source)
+
+
     times: ReadColumn,
     source: Source,
     wanted: Iterable[frozenset[str]] = (),

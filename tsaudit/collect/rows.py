@@ -15,9 +15,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import RowGroups
+from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.analysis.columns.types import is_number
+from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
@@ -29,6 +30,7 @@ from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     also_in,
     busiest,
+    copies,
     filled_in,
     idle_hours,
     likely_drops,
@@ -52,6 +54,7 @@ from tsaudit.collect.series import interval, scope
 from tsaudit.engines.queries import query_name
 from tsaudit.model.facts.given import OfNullCounts, OfRowCount
 from tsaudit.model.profile import (
+    Copies,
     Count,
     Field,
     How,
@@ -241,6 +244,8 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     )
     if runner.engine.repeats_texts:
         known = replace(known, row_bytes=_row_bytes(draft, source, packs_integers=runner.engine.packs_integers))
+    if runner.engine.infers_roles:
+        known = replace(known, copies=_copies(draft, source))
     draft = replace(draft, measurement=known)
     return draft if draft.time is None else _over_time(runner, draft, series, source)
 
@@ -289,6 +294,23 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
         rows_apart=_apart(draft, times, times_us, source),
     )
     return replace(draft, measurement=known)
+
+
+def _copies(draft: Draft, source: Source) -> Copies | None:
+    """None if the table has no columns to compare."""
+    assert draft.sample is not None
+    left_out = [
+        c.name
+        for c in draft.columns
+        # A row that is stored again has another number, and a row that is loaded again another stamp.
+        if c.is_generated or (c.is_unique and is_integer(c.data_type)) or is_load_stamp(c.name)
+    ]
+    own_time = draft.time.name if draft.time else None
+    compared = [draft.sample.column(c.name) for c in draft.columns if c.name not in {own_time, *left_out}]
+    if not compared:
+        return None
+    stamps = draft.time is None or draft.time.name in left_out
+    return copies(compared, None if stamps else draft.read_times()[1], left_out, source)
 
 
 def _row_bytes(draft: Draft, source: Source, *, packs_integers: bool) -> RowBytes:

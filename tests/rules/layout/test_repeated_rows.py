@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
+from pathlib import Path
 
 import pytest
 
-from tests.builders import a_field, a_measurement, a_profile, a_source
-from tests.collecting import collected
+from tests.builders import NOW, a_measurement, a_profile, a_source
+from tests.collecting import collected, file_with
 from tests.databases import Dataset, Row
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
-from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Profile, Repeats, TableKind
+from tsaudit.model.finding import Severity
+from tsaudit.model.profile import Copies, Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.repeated_rows import repeated_rows as rule
 
@@ -28,24 +30,26 @@ def _readings(twice: int) -> Dataset:
 CASES = (Case(breaks=_readings(30), keeps=_readings(10), subject=Subject("", "readings")),)
 
 
-def _profile(rows: int, identical: int, **changes: object) -> Profile:
-    found = Repeats(rows, identical, identical, a_source())
-    return a_profile(a_measurement("readings", **{"repeats": found} | changes), engine="postgresql")
+def _profile(rows: int, copies: int, in_bulk: int = 0, **changes: object) -> Profile:
+    ends = (NOW - timedelta(hours=1), NOW) if in_bulk else (None, None)
+    found = Copies(rows, copies, in_bulk, *ends, (), a_source())
+    return a_profile(a_measurement("readings", **{"copies": found} | changes), engine="postgresql")
 
 
-@pytest.mark.parametrize(("rows", "identical", "found"), [(2_000, 20, 1), (2_000, 19, 0), (9_000, 89, 0), (100, 19, 0)])
-def test_at_the_limit_and_just_below_it(rows: int, identical: int, found: int) -> None:
-    findings = run_rule(rule, _profile(rows, identical)).findings
+@pytest.mark.parametrize(("rows", "copies", "found"), [(2_000, 20, 1), (2_000, 19, 0), (9_000, 89, 0), (100, 19, 0)])
+def test_at_the_limit_and_just_below_it(rows: int, copies: int, found: int) -> None:
+    findings = run_rule(rule, _profile(rows, copies)).findings
     assert [f.severity for f in findings] == [Severity.NOTE] * found
     if found:
         assert findings[0].message.startswith("1% of the rows read are the same as another one in all columns")
         assert "(time, host)" in findings[0].fix
 
 
-def test_rows_of_a_queue_or_of_nothing_in_particular_may_be_the_same() -> None:
-    counts = a_field("views", ("integer",))
-    assert run_rule(rule, _profile(2_000, 900, tags=(), fields=(counts,))).outcome is Outcome.PASS
-    assert run_rule(rule, _profile(2_000, 900, kind=TableKind.QUEUE)).outcome is not Outcome.FAIL
+@pytest.mark.parametrize("kind", [None, TableKind.QUEUE, TableKind.REFERENCE, TableKind.OTHER])
+@pytest.mark.parametrize(("in_bulk", "severity"), [(20, Severity.WARNING), (19, Severity.NOTE)])
+def test_copies_in_bulk_are_a_warning_in_any_table(kind: TableKind | None, in_bulk: int, severity: Severity) -> None:
+    (finding,) = run_rule(rule, _profile(2_000, 900, in_bulk, kind=kind, tags=())).findings
+    assert finding.severity is severity
 
 
 _COPIES = """INSERT INTO trades (at, market, price)
@@ -59,3 +63,20 @@ def test_rows_under_an_id_of_their_own_in_postgresql(postgresql: Postgresql) -> 
         schema = postgresql.new_schema(f"CREATE TABLE trades ({columns})", _COPIES.format(40))
         target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
         assert len(run_rule(rule, collected(target)).findings) == found, number_of_column
+
+
+def test_rows_that_were_loaded_again_have_another_stamp(tmp_path: Path) -> None:
+    loads = ("_loaded_at", "load_batch_id"), ("_airbyte_extracted_at", "_airbyte_raw_id"), ("note", "remark")
+    for (at, number_of_load), severities in zip(loads, ([Severity.WARNING], [Severity.WARNING], []), strict=True):
+        path = tmp_path / f"{at}.duckdb"
+        target = file_with(
+            "duckdb",
+            path,
+            f"CREATE TABLE invoices (nr INT, issued TIMESTAMP, total DOUBLE, {at} TIMESTAMP, {number_of_load} VARCHAR)",
+            f"""INSERT INTO invoices SELECT i, TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 7 second, i % 90 + 0.5,
+              TIMESTAMP '{NOW:%Y-%m-%d}' - n * INTERVAL 1 hour, 'run ' || (n * 10000 + i)
+              FROM range(3000) AS a(i), range(2) AS b(n) WHERE n = 0 OR i < 1500""",
+        )
+        profile = collected(target)
+        assert profile.measurements[0].time_column == "issued"
+        assert [finding.severity for finding in run_rule(rule, profile).findings] == severities, at

@@ -34,6 +34,13 @@ OTHER: Final = frozenset(
 )
 """Words for other times in the life of an entity, often null or in the future."""
 HINT: Final = EVENT | WRITTEN | CHANGED | OTHER | {"ms", "us", "ns", "sec", "seconds", "millis", "micros", "nanos"}
+_LOADED: Final = frozenset(
+    ["load", "loaded", "ingested", "imported", "extracted", "synced", "replicated", "batched", "etl", "dwh"]
+)
+_STAMPS: Final = frozenset(["at", "on", "ts", "timestamp", "date", "datetime", "epoch", "stamp", "id", "batch", "run"])
+"""Not `time`: a `load_time` is how long something took."""
+_LOADERS: Final = ("_sdc_", "_airbyte_", "_dlt_", "_fivetran_", "_stitch_", "_hevo_")
+"""How the names of columns begin that programs add which load rows from elsewhere."""
 _SPAN: Final = re.compile(r"(?i)(run|life|up|down|over|response|request|wait|idle|elapsed|total|cpu)_?time$")
 _ENDS_LIKE_TIME: Final = re.compile(r"(?i)(time|stamp|clock)$")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -56,6 +63,13 @@ def words_of(name: str) -> frozenset[str]:
         return frozenset(found - {"time"})
     # `eventtime`, `sysclock`
     return frozenset(found | {"time"} if _ENDS_LIKE_TIME.search(name) else found)
+
+
+@functools.cache
+def is_load_stamp(name: str) -> bool:
+    """Whether a column says when, or by which run, a row was loaded from elsewhere: another load, another value."""
+    words = words_of(name)
+    return name.lower().startswith(_LOADERS) or bool(words & _LOADED and words & _STAMPS)
 
 
 MONEY: Final = frozenset(

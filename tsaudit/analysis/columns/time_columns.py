@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind, native
-from tsaudit.analysis.columns.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, words_of
+from tsaudit.analysis.columns.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, is_load_stamp, words_of
 from tsaudit.analysis.columns.types import is_integer, is_list
 from tsaudit.model.profile import Role, Window
 from tsaudit.text import instant as instant_description
@@ -261,6 +261,9 @@ def _by_kind(column: Column, kind: TimeKind) -> list[tuple[int, str]]:
 
 def _by_name(column: Column) -> list[tuple[int, str]]:
     words = words_of(column.name)
+    if is_load_stamp(column.name):
+        # More than being the time column of the previous profile counts.
+        return [(-_SO_FAR - 1, "when rows were loaded")]
     if words & OTHER:
         return [(-3, "named like a different time")]
     if column.name.lower() in _TIME_NAMES or words & EVENT - {"event"}:

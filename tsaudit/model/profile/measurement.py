@@ -15,6 +15,7 @@ from tsaudit.model.profile.figures import Count
 from tsaudit.model.profile.rows import (
     Activity,
     Buckets,
+    Copies,
     Documents,
     MeasureName,
     MeasureNames,
@@ -125,6 +126,8 @@ class Measurement:
     """Which tags distinguish rows with the same time; None if no rows with times were read, or only those of some
     series.
     """
+    copies: Copies | None = None
+    """Rows that are copies of another one; None if no rows were read, or if the engine declares tags."""
     repeats: Repeats | None = None
     """Duplicate rows; None if no rows with times were read."""
     stored: StoredRows | None = None

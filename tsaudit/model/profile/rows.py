@@ -183,6 +183,24 @@ class Repeats:
 
 
 @dataclass(frozen=True, slots=True)
+class Copies:
+    """Rows read that equal another one in all columns that say what they are about."""
+
+    rows: int
+    """Number of rows compared."""
+    copies: int
+    """Number of rows that equal an earlier one; 0 if that many are equal by chance."""
+    in_bulk: int
+    """Number of these in periods in which nearly all rows have a copy."""
+    first: datetime | None
+    """Begin of the first of these periods; None if there is none. `last` is the end of the last one."""
+    last: datetime | None
+    left_out: tuple[str, ...]
+    """Columns that were not compared: those that the database fills, and those that say when a row was loaded."""
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
 class OtherTimes:
     """Values of a time column in another form than most of them, which a range of times does not find."""
 

@@ -4,28 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import SERIES_KINDS, Measurement, Repeats, TableKind
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import Copies, Measurement
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import number, percent
+from tsaudit.text import listed, number, percent, span
 
 
 @rule(
     code="LAY009",
     title="Rows are stored twice",
+    costs={Currency.ANSWERS},
     guidelines=("F3",),
     requires={"repeats"},
-    kinds=SERIES_KINDS | {TableKind.EVENTS},
     engines=lambda engine: engine.infers_roles,
 )
 def repeated_rows(case: Case) -> Iterator[Finding]:
-    """Tables of sources or measured values in which rows are the same as another one, in time and all other columns.
+    """Tables in which rows are the same as another one, in time and all other columns.
 
     Reported from `harm.max_overwritten_share` of the rows read on, and from 20 rows on. Columns that the database
-    fills, such as a serial ID, do not distinguish rows. The finding is a note: rows of events with a coarse time may be
-    the same and still be two events, which only those who write them know.
+    fills, such as a serial ID, single whole numbers with a unique index, and columns that say when a row was loaded,
+    such as `loaded_at`, do not distinguish rows. Rows that are equal by chance are not reported: three times as many
+    pairs of rows must be equal as there would be if rows of one instant had any of the values of the table. Copies give
+    wrong answers if that many are in periods in which nearly all rows have a copy, as when a batch is sent again.
+    Otherwise the finding is a note: rows of events with a coarse time may be the same and still be two events, which
+    only those who write them know. In a table without a time, rows are only reported if nearly all that have an equal
+    one have equally many, and always as a note.
 
     ## Why it matters
 
@@ -47,34 +52,39 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
     - Rows that are in conflict with a key: https://www.postgresql.org/docs/current/sql-insert.html#SQL-ON-CONFLICT
     """
     for measurement in case.measurements:
-        found = measurement.repeats
-        least = max(ALIKE, case.harm.max_overwritten_share * found.rows) if found else 0
-        if found is not None and found.identical >= least and _says_enough(measurement):
-            yield _finding(measurement, found)
+        found = measurement.copies
+        if found is not None and found.copies >= _least(case, found):
+            yield _finding(case, measurement, found)
 
 
-def _says_enough(measurement: Measurement) -> bool:
-    """Whether two rows about different things would hardly ever be identical, because rows have a source or a measured
-    value.
-    """
-    types = {t for field in measurement.fields for t in field.types}
-    return bool(measurement.tags) or any(is_number(t) and not is_integer(t) for t in types)
+def _least(case: Case, found: Copies) -> float:
+    return max(ALIKE, case.harm.max_overwritten_share * found.rows)
 
 
-def _finding(measurement: Measurement, found: Repeats) -> Finding:
-    share, tags = found.identical / found.rows, [tag.key for tag in measurement.tags]
-    key = f", such as ({', '.join([measurement.time_column or '', *tags])})," if tags else " of what identifies a row,"
+def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
+    share = found.copies / found.rows
+    key = [*filter(None, [measurement.time_column]), *(tag.key for tag in measurement.tags)]
+    declared = f", such as ({', '.join(key)})," if measurement.tags else " of what identifies a row,"
+    columns = "all columns" + (f" but {listed(found.left_out, 3)}" if found.left_out else "")
+    message = f"{percent(share)} of the rows read are the same as another one in {columns}"
+    impact = None
+    if found.in_bulk >= _least(case, found) and found.first is not None and found.last is not None:
+        impact = Impact(Currency.ANSWERS, how="rows that were read, compared with each other")
+        message += f": nearly all those from {span(found.first, found.last)} are there more than once. "
+        message += "Sums and counts are too high."
+    else:
+        message += ", so sums and counts are too high, unless each is an event of its own."
     return Finding(
         subject=subject_of(measurement),
-        message=f"{percent(share)} of the rows read are the same as another one in all columns, so sums and counts are "
-        "too high, unless each is an event of its own.",
-        fix=f"If they were sent twice, delete the copies, and declare a unique key{key} so that ON CONFLICT DO NOTHING "
-        "keeps the next ones out.",
+        impact=impact,
+        message=message,
+        fix=f"If they were sent twice, delete the copies, and declare a unique key{declared} so that ON CONFLICT DO "
+        "NOTHING keeps the next ones out.",
         observed=share,
         unit="share of the rows read",
         evidence=(
-            Evidence("rows that are the same in all columns", f"{number(found.identical)} of {number(found.rows)}"),
-            Evidence("rows with the tags and time of another", f"{number(found.repeated)} of {number(found.rows)}"),
+            Evidence(f"rows that are the same in {columns}", f"{number(found.copies)} of {number(found.rows)}"),
+            Evidence("of these, where nearly all rows have a copy", number(found.in_bulk)),
         ),
         facts=("repeats",),
         source=found.source,
