@@ -18,6 +18,9 @@ FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}
 TABLESAMPLE SYSTEM ({{ partial_scan.percent }}) REPEATABLE (1)
 {% endif %}
 {% include "_window.sql" %}
+{% if filled is defined and filled %}
+AND {{ filled | name }} IS NOT NULL
+{% endif %}
 {% if time and not pages %}
 ORDER BY {{ time | name }} DESC
 {% endif %}

@@ -14,6 +14,9 @@ SELECT
 {% endfor %}
 FROM {{ database | name }}.{{ measurement | name }}
 {% include "_window.sql" %}
+{% if filled is defined and filled %}
+AND {{ filled | name }} IS NOT NULL
+{% endif %}
 {% if time %}
 ORDER BY {{ time | name }} DESC
 {% endif %}

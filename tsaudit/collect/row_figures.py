@@ -20,6 +20,7 @@ from tsaudit.analysis.rows import cohesion, coincidence, rhythm
 from tsaudit.analysis.rows.cohesion import repeated_together
 from tsaudit.analysis.rows.copies import copied_rows
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, lost_ratio, overwritten
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.analysis.tables.typed_values import split_by
 from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.values.value_sample import sample
@@ -29,9 +30,10 @@ from tsaudit.model.profile import (
     SAMPLE_SIZE,
     TEXT_KEPT,
     Busiest,
-    Count,
     Copies,
+    Count,
     Field,
+    FieldEnd,
     FieldRhythm,
     NumbersBy,
     PartingTag,
@@ -271,9 +273,9 @@ def _whole_ratio(column: ReadColumn) -> float | None:
 
 _VALUES_KEPT: Final = 3
 _US_PER_SECOND: Final = 1_000_000
-
-
 _EPOCH: Final = datetime.fromtimestamp(0, UTC)
+
+
 def rhythms(
     tags: Mapping[str, ReadColumn],
     fields: Mapping[str, ReadColumn],
@@ -386,8 +388,6 @@ def repeats(
     return Repeats(rows, rows - keys, rows - whole, source, lost)
 
 
-def rows_apart(
-    tags: Mapping[str, ReadColumn],
 def copies(
     columns: Sequence[ReadColumn], times_us: ReadColumn | None, left_out: Sequence[str], source: Source
 ) -> Copies:
@@ -404,6 +404,8 @@ def copies(
     return Copies(rows, found.copies, found.in_bulk, first, last, tuple(left_out), source)
 
 
+def rows_apart(
+    tags: Mapping[str, ReadColumn],
     times: ReadColumn,
     source: Source,
     wanted: Iterable[frozenset[str]] = (),
@@ -475,6 +477,33 @@ def idle_hours(column: ReadColumn, times: ReadColumn) -> float | None:
     at = _numbers_of(times)
     of_values = at[column.known[times.known]]
     return float(at.max() - of_values.max()) / (3600 * _US_PER_SECOND) if len(of_values) else None
+
+
+ROWS_BEFORE: Final = 1_000
+"""Rows up to the newest one with a field that show in how many of them it is."""
+
+
+def field_end(column: ReadColumn, times: ReadColumn) -> FieldEnd | None:
+    """The rows before and after the newest one with a value. `times`: in microseconds, null for rows to leave out. None
+    if no row has both, or too few come after it.
+    """
+    at, filled = _numbers_of(times), column.known[times.known]
+    if not filled.any():
+        return None
+    last = int(at[filled].max())
+    after = int((at > last).sum())
+    before = np.flatnonzero(at <= last)
+    before = before[np.argsort(-at[before], kind="stable")][:ROWS_BEFORE]
+    return ended(last, after, filled[before])
+
+
+def ended(last_us: int, after: int, before: npt.NDArray[np.bool_]) -> FieldEnd | None:
+    """The same, from the time of the newest row with a value, the number of rows after it, and, for rows up to it,
+    whether each has a value.
+    """
+    if after < ENOUGH or len(before) < ENOUGH:
+        return None
+    return FieldEnd(_EPOCH + timedelta(microseconds=last_us), after, len(before), float(before.mean()))
 
 
 def turnover(

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
 
 import numpy as np
@@ -19,6 +19,7 @@ from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.columns.types import is_integer, is_number
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
@@ -26,11 +27,14 @@ from tsaudit.collect.draft import LONGEST, Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.read_rows import ReadColumn
-from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
+from tsaudit.collect.roles import EARLIEST, LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
+    ROWS_BEFORE,
     also_in,
     busiest,
     copies,
+    ended,
+    field_end,
     filled_in,
     idle_hours,
     likely_drops,
@@ -285,6 +289,7 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
                 field,
                 lag=time_lag(values[field.key], times),
                 idle_hours=idle_hours(values[field.key], times_us),
+                end=field_end(values[field.key], times_us),
                 per_day=rise_per_day(values[field.key], times_us) if field.key in given else None,
             )
             for field in draft.fields
@@ -293,7 +298,35 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
         repeats=repeats(tags, written, times, source, times_us),
         rows_apart=_apart(draft, times, times_us, source),
     )
+    if runner.engine.infers_roles:
+        known = replace(known, fields=tuple(_looked_back(runner, draft, field) for field in known.fields))
     return replace(draft, measurement=known)
+
+
+def _looked_back(runner: QueryRunner, draft: Draft, field: Field) -> Field:
+    """The field; with what older rows have if some rows of the window have it, but none of those read."""
+    assert draft.time is not None
+    assert draft.sample is not None
+    _, times_us = draft.read_times()
+    is_filled = field.null_ratio is not None and field.null_ratio.value < 1
+    if field.idle_hours is not None or not is_filled or times_us.filled < ENOUGH or draft.partial_scan:
+        return field
+    window, time = draft.measurement.own_window or runner.window, draft.time
+    filled = replace(sampled(draft, window, [time.name], 1), filled=field.key)
+    last = newest_of(draft, times_of(runner, filled) or [])
+    if last is None:
+        return field
+    until = Window(window.start, min(last + timedelta(microseconds=1), window.end))
+    before = times_of(runner, sampled(draft, until, [field.key], ROWS_BEFORE))
+    if not before:
+        return field
+    last_us = (last - EARLIEST) // timedelta(microseconds=1)
+    newest = int(pc.max(times_us.values).as_py())
+    return replace(
+        field,
+        idle_hours=(newest - last_us) / (3600 * 1_000_000),
+        end=ended(last_us, times_us.filled, np.array([value is not None for value in before])),
+    )
 
 
 def _copies(draft: Draft, source: Source) -> Copies | None:

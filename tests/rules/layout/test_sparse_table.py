@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import timedelta
+from pathlib import Path
 
-from tests.builders import DAY, a_count, a_field, a_measurement, a_profile
+import pytest
+
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
+from tests.collecting import collected, file_with
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
-from tsaudit.model.finding import Outcome
+from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import Profile, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
@@ -119,3 +123,38 @@ def test_only_the_kinds_of_tables_that_the_rule_is_about() -> None:
     assert finding.changes == (), "moved to a table of their own, the values would belong to nothing"
     reference = dataclasses.replace(meters, kind=TableKind.REFERENCE)
     assert not run_rule(rule, a_profile(reference, engine="postgresql")).findings
+
+
+def _meters(values: str, rows: int = 30_000) -> str:
+    return f"""CREATE TABLE readings AS SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 minute AS at,
+      'm' || i % 5 AS meter, i % 700 / 7.0 AS power, {values} AS flow FROM range({rows}) AS a(i)"""
+
+
+@pytest.mark.parametrize(
+    ("values", "severity", "day"),
+    [
+        # Days without a value are beyond the rows read, or among them, or fewer than one.
+        ("CASE WHEN i > 9 * 1440 THEN i % 90 / 3.0 END", Severity.WARNING, 9),
+        ("CASE WHEN i > 2 * 1440 THEN i % 90 / 3.0 END", Severity.WARNING, 2),
+        ("CASE WHEN i > 1300 THEN i % 90 / 3.0 END", None, 0),
+        ("CASE WHEN i > 9 * 1440 AND i % 4 > 0 THEN i % 90 / 3.0 END", Severity.NOTE, 9),
+        ("CASE WHEN i > 9 * 1440 AND i % 9 = 0 THEN i % 90 / 3.0 END", None, 9),
+    ],
+)
+def test_a_column_that_is_not_filled_anymore(tmp_path: Path, values: str, severity: Severity | None, day: int) -> None:
+    profile = collected(file_with("duckdb", tmp_path / "meters.duckdb", _meters(values)))
+    found = [finding for finding in run_rule(rule, profile).findings if finding.subject.column == "flow"]
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    if found:
+        assert found[0].since == (NOW.replace(hour=0) - timedelta(days=day, minutes=1)).date()
+        assert "in none of the" in found[0].message
+
+
+def test_what_is_filled_later_is_a_note(tmp_path: Path) -> None:
+    invoice = "CASE WHEN i > 9 * 1440 THEN i // 1000 END"
+    statement = _meters(invoice).replace("'m' || i % 5 AS meter", "md5(i::TEXT) AS buyer").replace("power", "amount")
+    profile = collected(file_with("duckdb", tmp_path / "orders.duckdb", statement))
+    (measurement,) = profile.measurements
+    kept = dataclasses.replace(measurement, kind=TableKind.EVENTS, tags=())
+    findings = run_rule(rule, dataclasses.replace(profile, measurements=(kept,))).findings
+    assert [(one.subject.column, one.severity) for one in findings] == [("flow", Severity.NOTE)]

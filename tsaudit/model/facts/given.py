@@ -142,6 +142,9 @@ class OfRowSample(OfMeasurement):
         default=None,
         metadata=_is("the part to read: `newest`, `rows`, and `percent` of pages; None for all rows of the window"),
     )
+    filled: str | None = field(
+        default=None, metadata=_is("a column that is not null in the rows to return; None for all rows")
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from typing import Literal
 
 from tsaudit.model.profile.figures import Count, Ratio, Source
@@ -369,6 +369,20 @@ class NumbersBy:
 
 
 @dataclass(frozen=True, slots=True)
+class FieldEnd:
+    """A field that the newest rows do not have."""
+
+    time: datetime
+    """Time of the newest row with the field."""
+    rows_after: int
+    """Number of rows read after that."""
+    rows_before: int
+    """Number of rows read up to that time, the newest ones."""
+    filled_before: float
+    """Share of these that have the field, 0 to 1."""
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A column that contains measured values."""
 
@@ -413,6 +427,8 @@ class Field:
     """Hours from the newest row with the field to the newest row read. None if no rows with times were read, or none
     has the field.
     """
+    end: FieldEnd | None = None
+    """The rows before and after the newest one with the field; None if so few come after it that this may be chance."""
     per_day: float | None = None
     """By how much the numbers of a generated column rise a day, including those that no row has, without the
     largest step. None for other columns, if they do not rise with the time, and if the rows read cover less than a day.

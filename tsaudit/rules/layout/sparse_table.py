@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, timedelta
 from typing import Final
 
+from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Change, Diagnose, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, Ratio, TableKind
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import SERIES_KINDS, Field, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, plural, under
@@ -20,6 +22,9 @@ _RISE: Final = 0.25
 """Share of the rows that newly lack a value: more is no coincidence, and is noticed before half of the values are
 missing.
 """
+_OVER_H: Final = 24
+"""From so many hours without a value on, a column is over: what runs once a day would have filled it."""
+_MOSTLY: Final = 0.5
 _FEWEST_FIELDS: Final = 3
 """Minimum number of fields: with fewer, there is little to split."""
 _MOST_EMPTY: Final = 50
@@ -31,6 +36,7 @@ normal, but nobody knows so many by name.
 @rule(
     code="LAY003",
     title="A table has many empty cells",
+    costs={Currency.ANSWERS},
     guidelines=("D3", "G4"),
     follows_from=dict.fromkeys(("NAM005", "LAY004"), Reach.MEASUREMENT),
     requires={"null_ratios", "field_types"},
@@ -48,8 +54,10 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     history, because its source may have stopped, and a single column that is null in more than 95% of the rows of an
     otherwise filled table. Of a table of events, only more than 50 such columns are reported. Columns for one value of
     any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
-    takes a bit or less on most engines, and a byte on SQLite. GreptimeDB's tables for traces are not reported as
-    sparse, because their columns are the attributes of spans.
+    takes a bit or less on most engines, and a byte on SQLite. A column that most rows had, and of which the rows of the
+    last day or more have none, is reported with the time of its last value. If nearly all rows had it, and it contains
+    what was measured, queries get wrong answers; other columns may be filled later, such as the invoice of an order.
+    GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of spans.
 
     ## Why it matters
 
@@ -86,8 +94,43 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}
     for key in typed_values(nulls):
         del nulls[key]
+    stopped = [field for field in chosen if _is_over(field)]
+    for field in stopped:
+        yield _of_end(measurement, field)
+        nulls.pop(field.key, None)
     if nulls and measurement.rows_known >= ENOUGH:
         yield from _evaluate_nulls(case, measurement, nulls)
+
+
+def _is_over(field: Field) -> bool:
+    """Whether most rows had a value until a day or more ago, and none has one since."""
+    is_old = field.idle_hours is not None and field.idle_hours >= _OVER_H
+    return is_old and field.end is not None and field.end.filled_before > _MOSTLY
+
+
+def _of_end(measurement: Measurement, field: Field) -> Finding:
+    assert field.end is not None
+    end, day = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
+    before = "all" if end.filled_before == 1 else percent(end.filled_before)
+    # What is written once and changed later, such as an order, may be filled after days, for example its invoice.
+    is_measured = measurement.has_series or any(is_number(t) and not is_integer(t) for t in field.types)
+    is_sure = is_measured and end.filled_before >= NEARLY_ALL
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        impact=Impact(Currency.ANSWERS, how="rows read before and after") if is_sure else None,
+        headline=f"{field.key} is not filled anymore since {day}",
+        message=f"{field.key} is not filled anymore since {day} UTC: it has a value in {before} of the "
+        f"{number(end.rows_before)} rows read up to then, and in none of the {number(end.rows_after)} read after it.",
+        fix=f"If the source was meant to stop sending {field.key}, nothing has to be done. Otherwise find what changed "
+        "in its writer on that day: what is not written now is lost.",
+        observed=float(end.rows_after),
+        unit="rows without a value",
+        main_contributor=field.key,
+        since=end.time.astimezone(UTC).date(),
+        evidence=(Evidence("newest row with a value", f"{day} UTC"),),
+        facts=("null_ratios", "row_count"),
+        source=field.distinct.source if field.distinct else None,
+    )
 
 
 def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
