@@ -1,15 +1,38 @@
 -- fact: time_extents
--- columns: rows, then for each column its number of values, the lowest, and the highest
+-- columns: rows, then for each column its number of values, the lowest, and the highest, of texts only those in the form
+--   of most: dates, or others; then for each column how many texts have another form, and the lowest of them
 -- cost: reads the columns of all rows; of a big table those on pages chosen at random
 -- grant: SELECT on the table
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/functions-aggregate.html
+{% macro of_form(wanted, column, others=false) %}
+CASE
+    WHEN 2 * count(*) FILTER (WHERE CAST({{ column }} AS TEXT) ~ '^\d{4}-[01]\d-[0-3]\d') >= count({{ column }})
+      THEN {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if others }}CAST({{ column }} AS TEXT) ~ '^\d{4}-[01]\d-[0-3]\d'{% if others %} AND CAST({{ column }} AS TEXT) ~ '^\d'{% endif %})
+    ELSE {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if not others }}CAST({{ column }} AS TEXT) ~ '^\d{4}-[01]\d-[0-3]\d')
+  END
+{%- endmacro %}
 SELECT
   count(*) AS rows
   {%- for column in columns %},
+  {% if column in texts %}
+  {{ of_form("count", column | name) }} AS values_{{ loop.index }},
+  {{ of_form("min", column | name) }} AS first_{{ loop.index }},
+  {{ of_form("max", column | name) }} AS last_{{ loop.index }}
+  {%- else %}
   count({{ column | name }}) AS values_{{ loop.index }},
   min({{ column | name }}) AS first_{{ loop.index }},
   max({{ column | name }}) AS last_{{ loop.index }}
+  {%- endif %}
+  {%- endfor %}
+  {%- for column in columns %},
+  {% if column in texts %}
+  {{ of_form("count", column | name, true) }} AS others_{{ loop.index }},
+  {{ of_form("min", column | name, true) }} AS other_{{ loop.index }}
+  {%- else %}
+  0 AS others_{{ loop.index }},
+  NULL AS other_{{ loop.index }}
+  {%- endif %}
   {%- endfor %}
 
 FROM {{ "ONLY " if inherited }}{{ database | name }}.{{ measurement | name }}

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.builders import NOW
-from tests.collecting import collected
+from tests.collecting import collected, file_with
 from tests.rules.cases import run_rule
 from tsaudit.config.settings import Target
 from tsaudit.model.finding import Severity
@@ -52,17 +52,17 @@ def test_a_few_values_in_another_form_are_reported_and_change_nothing_else(
     (found,) = profile.measurements
     assert found.time_column == alike.time_column == "placed_at"
     assert (found.kind, found.rows, found.last_time) == (alike.kind, alike.rows, alike.last_time)
-    assert alike.other_times is None
+    assert alike.other_times == ()
     (finding,) = run_rule(mistyped_field, profile).findings
     assert finding.severity is severity
-    assert finding.message.startswith(f"{count} of {_ROWS + count:,} values of the time column placed_at have")
+    assert finding.message.startswith(f"{count} of {_ROWS + count:,} values of placed_at (")
     assert finding.samples == (str(odd), str(max(usual)))
 
 
 def test_an_empty_text_is_no_value(tmp_path: Path) -> None:
     (found,) = collected(_target(tmp_path, [*_TEXTS, *[""] * 60])).measurements
     assert found.time_column == "placed_at"
-    assert found.other_times is None
+    assert found.other_times == ()
 
 
 def test_a_time_column_that_is_none_anymore_leaves_a_gap(tmp_path: Path) -> None:
@@ -71,3 +71,22 @@ def test_a_time_column_that_is_none_anymore_leaves_a_gap(tmp_path: Path) -> None
     (gap,) = unclear.gaps
     assert (gap.fact, gap.reason, gap.measurement) == ("columns", Reason.INCONSISTENT, "orders")
     assert "placed_at" in gap.detail
+
+
+@pytest.mark.parametrize(("other", "found"), [("strftime(day, '%m/%d/%Y')", True), ("'n/a'", False), ("'0'", False)])
+@pytest.mark.parametrize("share", [3, 30])
+def test_texts_with_dates_in_two_formats(tmp_path: Path, share: int, other: str, found: bool) -> None:
+    target = file_with(
+        "duckdb",
+        tmp_path / "visits.duckdb",
+        f"""CREATE TABLE visits AS SELECT i AS nr, CASE WHEN i % 100 < {share} THEN {other}
+          ELSE CAST(day AS VARCHAR) END AS visit_date, i % 70 / 3.0 AS fee
+          FROM (SELECT i, DATE '{NOW:%Y-%m-%d}' - CAST(i // 40 AS INT) AS day FROM range(3000) AS a(i))""",
+    )
+    profile = collected(target)
+    findings = [one for one in run_rule(mistyped_field, profile).findings if one.severity is Severity.WARNING]
+    assert [one.subject.column for one in findings] == ["visit_date"] * found
+    if found:
+        assert findings[0].message.startswith(
+            f"{30 * share} of 3,000 values of visit_date ({share}%) have another form"
+        )

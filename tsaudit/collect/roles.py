@@ -18,7 +18,7 @@ import pyarrow as pa
 from tsaudit.analysis.columns import roles
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column
-from tsaudit.analysis.columns.time_columns import Extent, instant_of, time_candidates, time_column
+from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, time_candidates, time_column
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import fewer_and_shorter
@@ -53,6 +53,8 @@ _END: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
 _MARGIN: Final = timedelta(seconds=1)
 """Added to the ends of a window: times stored as text are compared as text, in which `10:00` comes before `10:00:00.0`.
 """
+_NEARLY_WHOLE: Final = 0.9
+"""Of fewer rows than this share of the estimate, only some pages were read."""
 _ROLE_ROWS: Final = 1000
 """Enough rows to distinguish names from prose and numbers."""
 
@@ -76,17 +78,22 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
     elif before is not None and time is None and not draft.unreadable:
         detail = f"the time column of the previous audit was {before}; no column has times in most rows today, so less "
         runner.gap("columns", Reason.INCONSISTENT, detail + "is known of the table", draft.database, draft.name)
-    extent = extents.get(time.name) if time else None
-    if extent is not None and extent.others:
-        known = OtherTimes(
-            extent.values,
-            str(extent.last)[:TEXT_KEPT],
-            extent.others,
-            str(extent.other)[:TEXT_KEPT],
-            runner.source("time_extents", scope=f"all {many(extent.rows, 'row')}"),
-        )
-        draft = replace(draft, measurement=replace(draft.measurement, other_times=known))
+    other_times = tuple(
+        found for name in sorted(extents) if (found := _other_times(runner, draft, name, extents[name]))
+    )
+    draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times))
     return draft if draft.unreadable else measure_extent(runner, draft)
+
+
+def _other_times(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> OtherTimes | None:
+    """Values of the column in another form than most; None if there are none, or neither are times."""
+    other = replace(extent, first=extent.other, last=extent.other, values=extent.others)
+    if not extent.values or not extent.others or not (kind_of(extent) or kind_of(other)):
+        return None
+    is_part = extent.rows < _NEARLY_WHOLE * (draft.estimated_rows or 0)
+    source = runner.source("time_extents", How.SAMPLED if is_part else How.EXACT, many(extent.rows, "row"))
+    usual = str(extent.last)[:TEXT_KEPT]
+    return OtherTimes(name, extent.values, usual, extent.others, str(extent.other)[:TEXT_KEPT], source)
 
 
 def prefetch_time(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
@@ -213,7 +220,8 @@ def _extents_of(runner: QueryRunner, draft: Draft, names: list[str], *, whole: b
     percent = None
     if _is_big(draft) and not whole:
         percent = f"{100.0 * _SPREAD_ROWS / (draft.estimated_rows or 1):.6f}"
-    return OfTimeExtents(**draft.about(runner.window), columns=names, percent=percent)
+    texts = [c.name for c in draft.columns if c.name in names and column_types.is_text(c.data_type)]
+    return OfTimeExtents(**draft.about(runner.window), columns=names, texts=texts, percent=percent)
 
 
 def _within(draft: Draft, window: Window) -> Draft:

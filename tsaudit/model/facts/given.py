@@ -93,6 +93,7 @@ class OfTimeExtents(OfMeasurement):
     """`time_extents`."""
 
     columns: Sequence[str] = field(metadata=_is("the columns that may be the time"))
+    texts: Sequence[str] = field(default=(), metadata=_is("the columns among them that contain text"))
     percent: str | None = field(
         default=None,
         metadata=_is("the share of the table's pages to read, as a decimal number; None for the whole table"),

@@ -34,7 +34,8 @@ OF_MEASUREMENTS: Final = (
         Scope.MEASUREMENT,
         CostLevel.METADATA,
         ("rows", "*"),
-        "rows examined, then, for each column that may be the time, its number of values, the lowest, and the highest",
+        "rows examined, then, for each column that may be the time, its number of values in the form that most have, "
+        "the lowest of them, and the highest; then, for each, the number of values in another form, and the lowest",
         asked_with=OfTimeExtents,
     ),
     Fact(

@@ -146,10 +146,8 @@ class Measurement:
     """The engine's own name of the time column's type; None if the catalog does not contain it, as in InfluxDB, where
     it is always the same.
     """
-    other_times: OtherTimes | None = None
-    """Values of the time column that have another form than most; None if there are none, or the type of the column
-    excludes them.
-    """
+    other_times: tuple[OtherTimes, ...] = ()
+    """Values of columns with times that have another form than most, by column."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""

@@ -202,10 +202,11 @@ class Copies:
 
 @dataclass(frozen=True, slots=True)
 class OtherTimes:
-    """Values of a time column in another form than most of them, which a range of times does not find."""
+    """Values of a column with times in another form than most of them, which a range of times does not find."""
 
+    column: str
     values: int
-    """Number of values of the table in the form of most."""
+    """Number of values in the form of most, among the rows read for that."""
     usual: str
     """One of these."""
     others: int

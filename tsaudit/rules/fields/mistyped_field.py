@@ -19,7 +19,7 @@ from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, How, Measurement, NumbersBy, OtherTimes, TableKind
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import count, listed, number
+from tsaudit.text import count, listed, number, percent
 
 _WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
 _DIGITS_NAMED = 4
@@ -55,10 +55,10 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
     `off`. Where some values are lists of numbers, such as the times of several attempts, the text has to stay, and the
     numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is reported
-    if a tag names the attribute, and each source has several. Where an engine accepts values of any type in any column,
-    values of the time column in another form than most are reported, too: from 20 of them on, they give wrong answers.
-    In a table whose contents are not known, only numbers
-    with a fraction are reported, because whole numbers may be IDs or codes.
+    if a tag names the attribute, and each source has several. Where texts are times in several formats, such as
+    `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most are
+    reported: from 20 of them on, ranges of times and sorts give wrong answers. In a table whose contents are not known,
+    only numbers with a fraction are reported, because whole numbers may be IDs or codes.
 
     ## Why it matters
 
@@ -82,13 +82,13 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
     for measurement in case.measurements:
-        if measurement.other_times is not None:
-            yield _other_times(measurement, measurement.other_times)
+        mixed = {one.column: one for one in measurement.other_times if _is_mixed(one)}
+        yield from (_other_times(measurement, one) for one in mixed.values())
         rows = measurement.rows_known
         if rows < ALIKE:
             continue
         is_unclear = measurement.kind is TableKind.OTHER
-        for field in measurement.fields:
+        for field in (field for field in measurement.fields if field.key not in mixed):
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
             if is_unclear and kind != "float":
                 continue
@@ -103,21 +103,31 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 yield _rounded(measurement, field) or _finding(case, measurement, field, "integer")
 
 
+_DATE_DIGITS: Final = 4
+"""Fewest digits of a date; what has fewer stands for none."""
+
+
+def _is_mixed(found: OtherTimes) -> bool:
+    """Whether both forms are of times, and not one of them of what stands for none."""
+    return all(sum(map(str.isdecimal, one)) >= _DATE_DIGITS for one in (found.usual, found.other))
+
+
 def _other_times(measurement: Measurement, found: OtherTimes) -> Finding:
-    """Values of the time column that compare differently from the others: a number is below each text."""
-    column, all_values = measurement.time_column or "", found.values + found.others
+    """Values that compare differently from the others: in SQLite, a number is below each text."""
+    column, all_values = found.column, found.values + found.others
     return Finding(
         subject=subject_of(measurement, column),
-        impact=Impact(Currency.ANSWERS, how="values counted in the whole table") if found.others >= ALIKE else None,
-        message=f"{number(found.others)} of {number(all_values)} values of the time column {column} have another form "
-        "than the others: ranges of times leave their rows out, and they sort before or after all others.",
-        fix=f"Convert them to the form of the others, and find what writes them. A CHECK on typeof({column}) rejects "
-        "others.",
+        impact=Impact(Currency.ANSWERS, how="values counted by their form") if found.others >= ALIKE else None,
+        message=f"{number(found.others)} of {number(all_values)} values of {column} "
+        f"({percent(found.others / all_values)}) have another form than the others: ranges of times leave their rows "
+        "out, and they sort before or after all others.",
+        fix="Convert them to the form of the others, or to a time type if the database has one, and find what writes "
+        "them. A CHECK constraint rejects others.",
         observed=float(found.others),
         unit="values",
         main_contributor=column,
         samples=(found.other, found.usual),
-        evidence=(Evidence("in another form", found.other), Evidence("form of the others", found.usual)),
+        evidence=(Evidence("in another form", found.other), Evidence("form of most", found.usual)),
         facts=("time_extents",),
         source=found.source,
     )
