@@ -219,7 +219,9 @@ class Engine:
         "boolean": "BOOLEAN",
         "time": "TIMESTAMP",
     }
-    """Type of a change to the name of the SQL type for it. Without `decimal`, amounts of money are floats."""
+    """Type of a change to the name of the SQL type for it. Without `decimal`, amounts of money are floats; without
+    `date`, days are timestamps.
+    """
 
     def quoted(self, name: str | Qualified) -> str:
         """`name` as an identifier, qualified with its schema if it would not be found otherwise."""

@@ -158,7 +158,9 @@ class ChangeType(Change):
 
     column: str
     to: str
-    """`integer`, `float`, `decimal`, `boolean`, or `time`; `decimal` only on engines whose `sql_types` have one."""
+    """`integer`, `float`, `decimal`, `boolean`, `time`, or `date`; `decimal` and `date` only on engines whose
+    `sql_types` have them.
+    """
     exceptions: tuple[str, ...] = ()
     """Some of the values read that cannot be converted; empty if all of them can."""
 

@@ -26,6 +26,7 @@ _KINDS: Final[dict[str, Callable[[str], object]]] = {
     "decimal": re.compile(r"(?i)numeric|decimal|number").search,
     # SQLite stores booleans as integers.
     "boolean": re.compile(r"(?i)bool|^integer$").search,
+    "date": re.compile(r"(?i)^date").search,
     "time": re.compile(r"(?i)timestamp|date|time").search,
 }
 """Functions that check whether an engine's type fits the type that a change asks for."""

@@ -292,3 +292,21 @@ def test_raw_text_beside_the_converted_number(other: list[float | None], name: s
     assert also_in(same, raw, numbers) == (name if other[7] == 1.0 else "")
     (finding,) = run_rule(rule, a_profile(a_measurement(fields=(dataclasses.replace(field, also_in=name),)))).findings
     assert finding.severity is (Severity.NOTE if name else Severity.WARNING)
+
+
+@pytest.mark.parametrize(
+    ("engine", "last", "to"),
+    [
+        ("duckdb", "2026-03-01", "date"),
+        ("postgresql", "2026-03-01", "date"),
+        ("duckdb", "2026-03-01 07:30:00", "time"),
+        ("greptimedb", "2026-03-01", "time"),
+    ],
+)
+def test_days_are_dates_where_the_engine_has_them(engine: str, last: str, to: str) -> None:
+    days = (f"2026-02-{n:02}" for n in range(1, 28))
+    finding = _finding(_text(*days, last, key="admission_date"), engine)
+    (change,) = finding.changes
+    assert isinstance(change, ChangeType)
+    assert change.to == to
+    assert finding.message.endswith("are dates." if to == "date" else "are times.")

@@ -32,7 +32,7 @@ class Duckdb(FileEngine):
     batched_facts = BATCHED - {"row_sample"}
     total_falls_short = 0.0
     counts_writes = True
-    sql_types = {**FileEngine.sql_types, "decimal": "DECIMAL(18, 4)"}
+    sql_types = {**FileEngine.sql_types, "decimal": "DECIMAL(18, 4)", "date": "DATE"}
     not_applicable = {
         **FileEngine.not_applicable,
         **dict.fromkeys(("D1", "D2"), "it documents no limit on columns, and an empty one takes hardly any space"),

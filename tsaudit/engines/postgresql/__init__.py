@@ -33,7 +33,13 @@ class Postgresql(SqlEngine):
     )
     reads_password_apart = True
     default_schema = ""
-    sql_types = {**SqlEngine.sql_types, "float": "DOUBLE PRECISION", "decimal": "NUMERIC", "time": "TIMESTAMPTZ"}
+    sql_types = {
+        **SqlEngine.sql_types,
+        "float": "DOUBLE PRECISION",
+        "decimal": "NUMERIC",
+        "time": "TIMESTAMPTZ",
+        "date": "DATE",
+    }
     has_one_database = True
     words = Words(database="schema")
     batched_facts = BATCHED

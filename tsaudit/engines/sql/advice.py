@@ -58,6 +58,7 @@ _TYPES: Final = {
     "decimal": "a decimal",
     "boolean": "a boolean",
     "time": "a timestamp",
+    "date": "a date",
 }
 
 
@@ -483,7 +484,7 @@ class SqlAdvice(Advice):
 
     def _retyped(self, change: ChangeType) -> Part | None:
         can = self.is_text(change.column) and not change.exceptions and not self.constraint_of(change.column)
-        return self.retyped(change.column, change.to) if can and change.to != "time" else None
+        return self.retyped(change.column, change.to) if can and change.to not in ("time", "date") else None
 
     def columns_altered(self) -> Iterator[Part]:
         """Columns that get another type or name, and the table that gets another name."""

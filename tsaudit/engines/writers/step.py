@@ -124,6 +124,7 @@ _TYPES: Final = {
     "decimal": "decimals",
     "boolean": "booleans",
     "time": "timestamps",
+    "date": "dates",
 }
 
 

@@ -21,7 +21,15 @@ from tsaudit.model.profile import Field, How, Measurement, NumbersBy, OtherTimes
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import count, listed, number, percent
 
-_WORDS = {"integer": "whole numbers", "float": "numbers", "boolean": "true and false", "time": "times"}
+_WORDS = {
+    "integer": "whole numbers",
+    "float": "numbers",
+    "boolean": "true and false",
+    "time": "times",
+    "date": "dates",
+}
+_DAY = re.compile(r"\s*\d{4}-\d\d-\d\d\s*")
+"""A date without a time of day."""
 _DIGITS_NAMED = 4
 _FITS = {
     "integer": {"integer", "time"},  # A number with ten digits may be seconds since 1970.
@@ -72,7 +80,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     ## Fix
 
     Write whole numbers as integers, fractions as floats, amounts of money as decimals where the database has them, true
-    and false as booleans, and instants as timestamps.
+    and false as booleans, instants as timestamps, and days as dates.
 
     ## References
 
@@ -280,16 +288,19 @@ def _is_money(case: Case, field: Field) -> bool:
 def _finding(case: Case, measurement: Measurement, field: Field, kind: str) -> Finding:
     stored = " and ".join(field.types)
     to = "decimal" if kind == "float" and _is_money(case, field) else kind
+    if kind == "time" and "date" in case.engine.sql_types and all(map(_DAY.fullmatch, field.sample)):
+        to = "date"
+    words = _WORDS.get(to, _WORDS[kind])
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=_impact(measurement, field, kind),
-        message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {_WORDS[kind]}.",
+        message=f"Field {field.key} is stored as {stored}, and {_of_values(field, kind)} are {words}.",
         changes=(ChangeType(subject_of(measurement), field.key, to, _exceptions(field, kind)),),
         main_contributor=field.key,
         samples=field.sample[:3],
         evidence=(
             Evidence("stored as", stored),
-            Evidence("values are", _WORDS[kind]),
+            Evidence("values are", words),
             *([Evidence("the same as numbers", field.also_in)] if field.also_in else []),
             Evidence("distinct values read", count(field.distinct) if field.distinct else number(len(field.sample))),
             *(
