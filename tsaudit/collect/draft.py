@@ -11,7 +11,7 @@ from tsaudit.analysis.columns.columns import Column, TimeColumn
 from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.engines.quoting import Label
 from tsaudit.model.facts.given import TablePart
-from tsaudit.model.profile import Field, Gap, Measurement, Role, Tag, Window
+from tsaudit.model.profile import Count, Field, Gap, Measurement, Role, Tag, Window
 from tsaudit.text import many
 
 LONGEST: Final = 1000
@@ -126,6 +126,10 @@ class Draft:
     """
     sampled_series: int = 0
     """The number of series whose rows were read; 0 for all."""
+    counted: Count | None = None
+    """All rows, whatever their time, as counted to find the time; None if they were not counted. They do not decide how
+    much is read.
+    """
 
     @classmethod
     def new(cls, database: str, name: str) -> Draft:
@@ -233,4 +237,5 @@ class Draft:
             tags=tuple(sorted(self.tags, key=lambda t: t.key)),
             fields=tuple(sorted(self.fields, key=lambda f: f.key)),
             statements=dict(sorted(self.measurement.statements.items())),
+            rows_total=self.measurement.rows_total or self.counted,
         )

@@ -32,7 +32,7 @@ from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import MOST_OPENED, can_open
 from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
-from tsaudit.model.profile import TEXT_KEPT, Field, How, OtherTimes, Reason, Role, Tag, Window, utc_now
+from tsaudit.model.profile import TEXT_KEPT, Count, Field, How, OtherTimes, Reason, Role, Tag, Window, utc_now
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 
@@ -82,6 +82,10 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
         found for name in sorted(extents) if (found := _other_times(runner, draft, name, extents[name]))
     )
     draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times))
+    if extents and draft.estimated_rows is None:
+        # Without an estimate, all rows are read.
+        rows = Count(next(iter(extents.values())).rows, runner.source("time_extents", scope="all rows"))
+        draft = replace(draft, counted=rows)
     return draft if draft.unreadable else measure_extent(runner, draft)
 
 

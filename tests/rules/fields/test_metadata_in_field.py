@@ -420,3 +420,22 @@ def test_texts_when_read_from_sqlite(tmp_path: Path) -> None:
     (finding,) = run_rule(rule, collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))).findings
     assert finding.message.startswith("Each row repeats about, 3 distinct values in 600 rows read: 82 bytes a row")
     assert '"about" TEXT' in finding.fix
+
+
+def test_what_older_rows_repeat_counts_and_constants_are_one_finding(tmp_path: Path) -> None:
+    path, rows, texts = tmp_path / "pumps.db", 40_000, ("made by the northern works in 2019", "no maintenance is due")
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE pumps (at TEXT, pump TEXT, flow REAL, origin TEXT, remark TEXT)")
+        made = ((f"{NOW - timedelta(minutes=3 * i):%F %T}", f"p{i % 7}", i / 7, *texts) for i in range(rows))
+        connection.executemany("INSERT INTO pumps VALUES (?, ?, ?, ?, ?)", made)
+    connection.close()
+    profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{path}"))
+    (measurement,) = profile.measurements
+    assert measurement.rows is not None
+    assert measurement.rows.value < rows
+    assert measurement.rows_total is not None
+    assert measurement.rows_total.value == rows
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.message.startswith("Each row repeats origin and remark, 1 combination in")
+    assert finding.impact is not None
+    assert finding.impact.now == pytest.approx(rows * sum(len(text) for text in texts), rel=0.1)

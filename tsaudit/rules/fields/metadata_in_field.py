@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -231,7 +231,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     is_compressed = (measurement.options or {}).get("timescaledb.compress") == "true"
     if read is None or count_ is None or read.rows < ENOUGH or is_compressed:
         return
-    for group in read.repeated:
+    for group in _groups(read.repeated):
         # A short column with a different value for each combination of the others can identify it, and stays in the
         # table.
         key = next((name for name in reversed(group.keys) if read.columns[name] < _FEWEST_BYTES), "")
@@ -249,6 +249,16 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             impact = replace(impact, per_day=0.0)
         if (impact.share or 0.0) >= case.harm.min_bytes_share:
             yield _of_repeated(case, measurement, group, key, impact)
+
+
+def _groups(repeated: Sequence[RepeatedColumns]) -> list[RepeatedColumns]:
+    """The groups; all columns that are the same in all rows are one: what they take together is one bill."""
+    constant = [group for group in repeated if group.combinations == 1]
+    others = [group for group in repeated if group.combinations > 1]
+    if len(constant) < 2:
+        return list(repeated)
+    columns = {name: kind for group in constant for name, kind in group.columns.items()}
+    return [RepeatedColumns(columns, 1), *others]
 
 
 def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, key: str, impact: Impact) -> Finding:
