@@ -299,18 +299,30 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
         rows_apart=_apart(draft, times, times_us, source),
     )
     if runner.engine.infers_roles:
-        known = replace(known, fields=tuple(_looked_back(runner, draft, field) for field in known.fields))
+        unread = set(_not_read(draft, known.fields, times_us.filled))
+        fields = (_looked_back(runner, draft, field) if field.key in unread else field for field in known.fields)
+        known = replace(known, fields=tuple(fields))
     return replace(draft, measurement=known)
 
 
+_MOST_LOOKED_BACK: Final = 8
+"""Columns of one table for each of which two more queries are sent."""
+
+
+def _not_read(draft: Draft, fields: Sequence[Field], rows: int) -> list[str]:
+    """Columns that some rows of the window have, but none of those read, fullest first; none of a table that is too big
+    to read.
+    """
+    known = [field for field in fields if field.idle_hours is None and field.null_ratio is not None]
+    some = [(field.null_ratio.value, field.key) for field in known if field.null_ratio and field.null_ratio.value < 1]
+    return [key for _, key in sorted(some)[:_MOST_LOOKED_BACK]] if rows >= ENOUGH and not draft.partial_scan else []
+
+
 def _looked_back(runner: QueryRunner, draft: Draft, field: Field) -> Field:
-    """The field; with what older rows have if some rows of the window have it, but none of those read."""
+    """The field, with what older rows have: some of the window have it, but none of those read."""
     assert draft.time is not None
     assert draft.sample is not None
     _, times_us = draft.read_times()
-    is_filled = field.null_ratio is not None and field.null_ratio.value < 1
-    if field.idle_hours is not None or not is_filled or times_us.filled < ENOUGH or draft.partial_scan:
-        return field
     window, time = draft.measurement.own_window or runner.window, draft.time
     filled = replace(sampled(draft, window, [time.name], 1), filled=field.key)
     last = newest_of(draft, times_of(runner, filled) or [])

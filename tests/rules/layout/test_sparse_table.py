@@ -158,3 +158,11 @@ def test_what_is_filled_later_is_a_note(tmp_path: Path) -> None:
     kept = dataclasses.replace(measurement, kind=TableKind.EVENTS, tags=())
     findings = run_rule(rule, dataclasses.replace(profile, measurements=(kept,))).findings
     assert [(one.subject.column, one.severity) for one in findings] == [("flow", Severity.NOTE)]
+
+
+def test_few_columns_are_looked_up(tmp_path: Path) -> None:
+    """Each takes two queries: those of a wide table are not worth an hour."""
+    ends = ", ".join(f"CASE WHEN i > {12_000 + n} THEN i / 3.0 END AS v{n:02}" for n in range(30))
+    target = file_with("duckdb", tmp_path / "wide.duckdb", _meters(f"{ends}, 1.0"))
+    found = [finding.subject.column for finding in run_rule(rule, collected(target)).findings]
+    assert [column for column in found if column] == [f"v{n:02}" for n in range(8)]
