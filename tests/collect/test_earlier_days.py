@@ -11,7 +11,7 @@ import duckdb
 import pytest
 
 from tests.analysis.cardinality.test_arrivals import Memory
-from tests.builders import a_field, a_measurement, a_tag
+from tests.builders import a_field, a_measurement, a_source, a_tag
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.engines.traits import SHARE_SQL
@@ -19,10 +19,11 @@ from tests.servers import Influxd
 from tsaudit.collect import catalog
 from tsaudit.collect.catalog import _fingerprint
 from tsaudit.collect.draft import Column, Draft
+from tsaudit.collect.earlier_days import take_over
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Gap, How, Profile, Reason, utc_now
+from tsaudit.model.profile import Arrivals, Count, Gap, How, Profile, Reason, SeriesSince, Window, utc_now
 
 PRESENT = utc_now()
 DEAR = {"series_listing", "row_sample", "null_counts", "row_count"}
@@ -136,6 +137,23 @@ def test_influxdb_has_not_moved(influxd: Influxd) -> None:
     assert again.reused == 0
     assert again.measurements[0].series is not None
     assert again.measurements[0].series.value == 4
+
+
+@pytest.mark.parametrize(("age", "taken"), [(None, True), (1, False), (7, True)])
+def test_listing_of_an_index_is_taken_over_if_no_series_came_in_a_week(age: int | None, taken: bool) -> None:
+    """As many tenants may have left as came, and the number of series is the same."""
+    now = PRESENT
+    days = [now.date() - timedelta(days=n) for n in (40, *([] if age is None else [age]))]
+    arrivals = Arrivals(days[-1], days[0], days[0], 20, tuple(SeriesSince(day, 60) for day in days))
+    source = a_source(as_of=now - timedelta(hours=20))
+    series = Count(120, source)
+    before = a_measurement(
+        "a", series=120, arrivals=arrivals, fingerprint="f", fingerprint_as_of=now, tags=(), fields=(), rows=None
+    )
+    before = dataclasses.replace(before, series=series)
+    today = dataclasses.replace(before, series=None, arrivals=None)
+    draft = Draft(today, is_indexed=True, previous=before)
+    assert take_over(draft, Window(now - timedelta(days=30), now), timedelta(days=7)).reused is taken
 
 
 def test_measurements_beyond_the_budget_do_not_keep_the_others_from_reuse(target: Target) -> None:

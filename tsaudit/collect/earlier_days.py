@@ -26,6 +26,7 @@ from tsaudit.model.profile import FOREVER, Count, Database, How, Measurement, Pr
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 
+_QUIET: Final = timedelta(weeks=1)
 _PRESENT: Final = timedelta(hours=1)
 """An audit takes time: a window that ended this recently still counts as ending now."""
 
@@ -67,7 +68,7 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
     ages = [window.end - figure.source.as_of for figure in _figures(before)]
     if not ages or max(ages) > max_age or min(ages) < timedelta(0) or not _same_rows(draft, before, window):
         return draft
-    if draft.is_indexed and _is_first_week(before):
+    if draft.is_indexed and _is_changing(before, window.end.date()):
         return draft
     now = draft.measurement
     known = replace(
@@ -89,9 +90,14 @@ def take_over(draft: Draft, window: Window, max_age: timedelta) -> Draft:
     return replace(draft, measurement=known, time=time, reused=True)
 
 
-def _is_first_week(before: Measurement) -> bool:
-    """Whether a listing a day is still needed to know what kind its tags' values are of."""
-    return any(tag.over_time is not None and tag.over_time.kind == "unknown" for tag in before.tags)
+def _is_changing(before: Measurement, day: date) -> bool:
+    """Whether a listing a day is needed: to know what kind of values its tags have, or because series came within the
+    last week. As many may have come as have gone since, so that there would be as many as before.
+    """
+    arrivals = before.arrivals
+    since = max(arrivals.began, day - _QUIET) if arrivals else day
+    came = arrivals is not None and any(one.day > since for one in arrivals.series)
+    return came or any(tag.over_time is not None and tag.over_time.kind == "unknown" for tag in before.tags)
 
 
 def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:

@@ -275,7 +275,8 @@ class Target(Model):
     """How far back rows are read."""
     max_age: Duration = timedelta(days=7)
     """How old the results of a measurement's expensive queries may become before it is measured again. They are reused
-    only if its contents have not changed and the window contains the same rows. Audits of past days neither reuse
+    only if its contents have not changed and the window contains the same rows; on engines with an index of series,
+    only if no series came within a week, because as many may have come as have gone. Audits of past days neither reuse
     results nor provide them.
     """
     budget: Budget = Budget()

@@ -205,6 +205,18 @@ def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, ended: bool
     assert ("not leveling off" in finding.message) is not ended
 
 
+def test_listing_that_was_reused_shows_no_end_of_the_values() -> None:
+    """The newest values are three days old, but so is the listing."""
+    profile = a_profile(_watched(UUIDS[:64], _arrived(*range(27, 2, -1))), engine="influxdb1")
+    (measurement,) = profile.measurements
+    listed = a_count(1_001)
+    listed = dataclasses.replace(listed, source=a_source(as_of=NOW - timedelta(days=3)))
+    tags = (dataclasses.replace(measurement.tags[0], values=listed),)
+    (finding,) = run_rule(rule, a_profile(dataclasses.replace(measurement, tags=tags), engine="influxdb1")).findings
+    assert "has stopped" not in finding.message
+    assert "gains 310 a day" in finding.message
+
+
 @pytest.mark.parametrize(
     ("engine", "rest"), [("duckdb", "They leave the figures by "), ("influxdb1", "They stay in the index until ")]
 )

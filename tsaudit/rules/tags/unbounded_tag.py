@@ -392,9 +392,11 @@ def ended_on(case: Case, tag: Tag) -> date | None:
     known = tag.over_time
     if known is None or known.kind == "unknown" or known.newest is None or known.sampled_values is not None:
         return None
+    # A listing that was reused shows nothing about the days since.
+    listed_on = min(tag.values.source.as_of.date(), case.profile.day) if tag.values else case.profile.day
     arrivals = sorted({one.day for one in known.series} | {known.newest})
     longest = max((later - earlier for earlier, later in pairwise(arrivals)), default=timedelta())
-    quiet = case.profile.day - known.newest
+    quiet = listed_on - known.newest
     return known.newest if quiet >= max(timedelta(_QUIET_DAYS), _LONGER * longest) else None
 
 
