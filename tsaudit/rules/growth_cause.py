@@ -66,6 +66,8 @@ class Cause:
     """What to do, in words; empty if the changes already say it."""
     brief: str = ""
     """A shorter form of `words`, for a headline."""
+    inside: tuple[Measurement, ...] = ()
+    """Of a whole: the measurements in it whose growth the tag causes; empty if no tag is the cause."""
 
 
 def cause_of(case: Case, measurement: Measurement, before: Point, onset: date) -> Cause | None:
@@ -386,8 +388,9 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
             inner.began,
             inner.samples,
             (*found.evidence, *inner.evidence),
-            is_removable=False,
+            is_removable=inner.is_removable,
             brief=f"in {name}, {inner.brief}",
+            inside=(measurement,) if inner.tag else (),
             fix=inner.fix or f"Find what writes new values of {inner.tag} to {name}.",
         )
     words = f"new measurement {name} adds {percent(share)} of it"
@@ -413,20 +416,25 @@ def _of_new(subject: Subject, new: Sequence[_Part], growth: float, found: Cause)
 
 def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, found: Cause) -> Cause | None:
     """The tag that grows in most of the measurements."""
-    by_tag: dict[str, list[float]] = defaultdict(list)
+    by_tag: dict[str, list[tuple[Measurement, float, Cause]]] = defaultdict(list)
     for part in parts:
         cause = cause_of(case, part.measurement, part.before, onset) if part.before else None
         if cause is not None and cause.tag is not None and cause.share is not None:
-            by_tag[cause.tag].append(part.added * cause.share)
+            by_tag[cause.tag].append((part.measurement, part.added * cause.share, cause))
     if not by_tag:
         return None
-    tag = max(by_tag, key=lambda key: (sum(by_tag[key]), key))
-    share = min(1.0, sum(by_tag[tag]) / growth)
+    sums = {tag: sum(added for _, added, _ in causes) for tag, causes in by_tag.items()}
+    tag = max(sums, key=lambda key: (sums[key], key))
+    share = min(1.0, sums[tag] / growth)
     if share < _MAIN:
         words = f"{many(len(parts), 'measurement')} grow, none of which adds half of it"
         return _with(found, None, None, words, "Compare the tag values of these measurements with those before.")
     words = f"new values of tag {tag} in {many(len(by_tag[tag]), 'measurement')} add {percent(share)} of it"
-    return _with(found, tag, share, words, f"Find what writes new values of {tag} to these measurements.")
+    return replace(
+        _with(found, tag, share, words, f"Find what writes new values of {tag} to these measurements."),
+        inside=tuple(measurement for measurement, _, _ in by_tag[tag]),
+        is_removable=all(cause.is_removable for _, _, cause in by_tag[tag]),
+    )
 
 
 def _with(found: Cause, tag: str | None, share: float | None, words: str, fix: str) -> Cause:

@@ -348,3 +348,39 @@ def test_a_tag_explains_no_more_than_all_new_series_where_both_are_estimates() -
     (finding,) = _judged(a_profile(dataclasses.replace(measurement, tags=tags)), _grown()).findings
     assert (finding.main_contributor, finding.share) == ("id", 1.0)
     assert "of 1,000 new series since 2026-03-22, 100% carry a new value of tag id " in finding.message
+
+
+def _spread_leak(kind: str = "churning") -> tuple[Profile, Timeline]:
+    """25 tables of which each gets 8 new jobs a day, the same in all; for ten days."""
+    days = [DAY - timedelta(days=n) for n in range(9, -1, -1)]
+    old = DAY - timedelta(days=30)
+    jobs = dataclasses.replace(
+        _runaway().measurements[0].tags[1].over_time,
+        kind=kind,
+        series=tuple(SeriesSince(day, 8) for day in days),
+        new_values=8,
+        new_per_day=8.0,
+    )
+    arrivals = Arrivals(DAY, days[-2], old, 8, (SeriesSince(old, 20), *jobs.series))
+    tags = (a_tag("queue", 20), a_tag("job", 80, over_time=jobs))
+    tables = [a_measurement(f"step{n}", 100, tags=tags, arrivals=arrivals) for n in range(25)]
+    profile = a_profile(*tables, databases=(Database("main", a_count(2_500)),), engine="influxdb1")
+    counts = [20.0] * 20 + [28.0 + 8 * n for n in range(9)]
+
+    def points(times: float) -> tuple[Point, ...]:
+        return tuple(Point(DAY - timedelta(days=len(counts) - n), times * one) for n, one in enumerate(counts))
+
+    history = {("series", Subject("main", m.name)): points(1) for m in tables}
+    return profile, Timeline(points={**history, ("series", Subject("main")): points(25)})
+
+
+@pytest.mark.parametrize(("kind", "severity"), [("churning", Severity.WARNING), ("bounded", Severity.NOTE)])
+def test_tag_that_leaks_a_little_in_many_measurements(kind: str, severity: Severity) -> None:
+    """Each measurement is below `min_series`; together, they are a leak, unless the values are those of sources."""
+    (finding,) = _judged(*_spread_leak(kind)).findings
+    assert (finding.subject, finding.severity) == (Subject("main"), severity)
+    assert "new values of tag job in 25 measurements add 100% of it" in finding.headline
+    if severity is Severity.WARNING:
+        assert finding.impact is not None
+        assert (finding.impact.now, finding.impact.whole, finding.impact.per_day) == (2_000, 2_500, 200)
+        assert {change.at.measurement for change in finding.changes} == {f"step{n}" for n in range(25)}

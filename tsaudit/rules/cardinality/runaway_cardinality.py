@@ -70,7 +70,8 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     the tag explains at least half of the growth, it also dates it. The rule also recognizes new values that
     come with a new value of a parent tag, old values in another spelling or in new combinations, keys that were added,
     renamed, or dropped, and data that is no longer deleted. Without earlier listings, the rule names the tag whose
-    number of values grew most. For a database, it names the measurements that grew, and their tag.
+    number of values grew most. For a database, it names the measurements that grew, and their tag, which costs what it
+    adds in all of them together.
 
     ## Why it matters
 
@@ -212,10 +213,10 @@ _STEP_SHOWN_DAYS = 14
 
 
 def _impact(
-    case: Case, course: _Course, limit: Limit | None, measurement: Measurement | None, cause: Cause | None
+    case: Case, course: _Course, limit: Limit | None, inside: Sequence[Measurement], cause: Cause | None
 ) -> Impact | None:
     """The days until a limit is reached that somebody set, if they are few; otherwise the unnecessary series that a tag
-    adds.
+    adds. `inside`: the measurement, or those of a whole to which the tag adds series.
     """
     is_young = course.growth.onset is None and course.age < _FILLING_DAYS
     if is_young and course.factor < _FLEET:
@@ -236,34 +237,36 @@ def _impact(
         )
         if forecast is not None and forecast.days is not None and forecast.days <= case.harm.warning_days:
             return toward
-    if not case.engine.has_costly_series or measurement is None:
+    if not case.engine.has_costly_series or not inside:
         return None
     is_step = course.growth.kind == "step"
     if is_step and course.age > _STEP_DAYS:
         return None
-    if course.growth.kind == "growth" and not _is_leak(measurement, cause):
+    if course.growth.kind == "growth" and not _is_leak(inside, cause):
         return None
     part = cause.share if cause and cause.share is not None else 1.0
     return Impact(
         Currency.SERIES,
         now=max(course.now.value - course.before.value, 0.0) * part,
-        whole=costs.database_series(case, measurement),
+        whole=costs.database_series(case, inside[0])
+        if len({one.database for one in inside}) == 1
+        else case.profile.series,
         # After a jump, it is unknown whether another one will follow.
         per_day=course.added * part if course.growth.growth_per_day else None,
-        kept_days=costs.kept_days(case, measurement),
-        unit_bytes=case.engine.series_bytes(measurement),
+        kept_days=costs.kept_days(case, inside[0]),
+        unit_bytes=case.engine.series_bytes(inside[0]),
         how=f"series that came since {course.since}; {case.engine.series_price}",
     )
 
 
-def _is_leak(measurement: Measurement, cause: Cause | None) -> bool:
+def _is_leak(inside: Sequence[Measurement], cause: Cause | None) -> bool:
     """Whether the series came with values of a tag that do not recur. Growth of sources that stay is expected of a
     server.
     """
-    if cause is None:
+    if cause is None or cause.tag is None or not cause.is_removable:
         return False
-    tag = next((tag for tag in measurement.tags if tag.key == cause.tag), None)
-    return tag is not None and cause.is_removable and not fleets.is_source(tag)
+    tags = [measurement.tag(cause.tag) for measurement in inside]
+    return all(tag is not None and not fleets.is_source(tag) for tag in tags)
 
 
 def _finding(
@@ -277,16 +280,17 @@ def _finding(
         cause = cause_of(case, measurement, course.before, course.since)
     else:
         cause = cause_inside(case, subject, course.before, course.now, course.since)
+    inside = (measurement,) if measurement else cause.inside if cause else ()
     most = cause is not None and (cause.share or 0.0) >= _MOST
     since = cause.began if cause and cause.began and most else course.since
     return Finding(
         subject=subject,
-        impact=_impact(case, course, limit, measurement, cause),
+        impact=_impact(case, course, limit, inside, cause),
         message=_message(course, since, cause.words if cause else ""),
         headline=_headline(course, since, cause.brief if cause else ""),
         per_day=course.added if course.growth.growth_per_day else None,
         fix=cause.fix if cause else _UNKNOWN,
-        changes=_changes(case, measurement, cause) if cause and measurement else (),
+        changes=tuple(change for one in inside for change in _changes(case, one, cause)) if cause else (),
         observed=course.now.value,
         limit=limit,
         unit="series",
