@@ -22,6 +22,7 @@ from tsaudit.collect.row_figures import (
     numbers_by,
     packed_widths,
     series_of_rows,
+    turnover,
 )
 from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
@@ -172,3 +173,19 @@ def test_whole_numbers_of_sqlite_take_what_they_need() -> None:
     values = [0, 1, None, -128, 127, 128, 70_000, 20_000_000, 1_700_000_000_000, 2**60]
     widths = packed_widths({"n": ReadColumn(pa.chunked_array([values])), "x": ReadColumn(pa.chunked_array([[1.5]]))})
     assert widths == {"n": pytest.approx((0 + 0 + 0 + 1 + 1 + 2 + 3 + 4 + 6 + 8) / 10)}
+
+
+@pytest.mark.parametrize(("written", "is_known"), [(0.0, True), (1.5, True), (24.0, False)])
+def test_rows_with_one_report_of_each_value_do_not_show_which_recur(written: float, is_known: bool) -> None:
+    """Eight gateways pass on a report of each of 400 probes, one after the other; each reports `written` times."""
+    tags = {"gateway": _column([n % 8 for n in range(400)]), "probe": _column(list(range(400)))}
+    times = _column([n * 1_000_000 for n in range(400)])
+    assert (turnover(tags, times, "probe", ("gateway",), SOURCE, written) is not None) is is_known
+
+
+def test_no_value_is_not_a_value_that_comes_again() -> None:
+    """Of the rows of a shop, each third has a voucher, and none twice."""
+    tags = {"shop": _column(["s"] * 90), "voucher": _column([n if n % 3 == 0 else None for n in range(90)])}
+    seen = turnover(tags, _column([n * 1_000_000 for n in range(90)]), "voucher", ("shop",), SOURCE)
+    assert seen is not None
+    assert (seen.first, seen.again, seen.new, seen.pairs) == (10, 0, 10, 30)

@@ -356,7 +356,9 @@ def point_sample(
 
 _PERCENTILES: Final = (10, 50, 90)
 _ROWS_PER_VALUE: Final = 2
-"""Of fewer rows of a few series, a sample that is thinner than the sources shows many of them once."""
+"""Of fewer rows, a sample that is thinner than the sources shows many of them once, and some of them late or not at
+all.
+"""
 _LASTING_H: Final = 1
 """What reports for an hour or more is a source, however soon another takes its place: a job or a session is over."""
 _LASTING_INSTANTS: Final = 3
@@ -507,18 +509,27 @@ def ended(last_us: int, after: int, before: npt.NDArray[np.bool_]) -> FieldEnd |
 
 
 def turnover(
-    tags: Mapping[str, ReadColumn], times: ReadColumn, key: str, by: tuple[str, ...] | None, source: Source
+    tags: Mapping[str, ReadColumn],
+    times: ReadColumn,
+    key: str,
+    by: tuple[str, ...] | None,
+    source: Source,
+    written: float = 0.0,
 ) -> Turnover | None:
     """How values of one tag come and go for sources with the same values of the tags in `by`, or for all rows. `times`:
-    in microseconds, null for rows to leave out. None if no source has rows enough.
+    in microseconds, null for rows to leave out.
+
+    `written`: how many rows a value has on average, including those not read; 0 if that is not known. None if no source
+    has rows enough, or if the rows contain so few of each value's that they cannot show which values recur.
     """
-    at = _numbers_of(times)
+    both = tags[key].known & times.known
+    at, codes = _numbers_of(times.where(both)), tags[key].codes[both]
     if not len(at):
         return None
-    codes = tags[key].codes[times.known]
-    if by is None and len(at) < _ROWS_PER_VALUE * count_distinct(codes):
+    each = len(at) / count_distinct(codes)
+    if each < _ROWS_PER_VALUE and (by is None or written >= _ROWS_PER_VALUE * each):
         return None
-    others = combined([tags[other].codes[times.known] for other in by or ()], len(at))
+    others = combined([tags[other].codes[both] for other in by or ()], len(at))
     return turnover_of(codes, others, at, by=by, measured=source)
 
 

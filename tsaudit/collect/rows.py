@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
 from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
@@ -280,7 +281,14 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
                 changes=changes[tag.key],
                 reports=reports(tags[tag.key], times_us),
                 idle_hours=idle_hours(tags[tag.key], times_us),
-                turnover=turnover(tags, times_us, tag.key, None if draft.sampled_series else others[tag.key], source),
+                turnover=turnover(
+                    tags,
+                    times_us,
+                    tag.key,
+                    None if draft.sampled_series else others[tag.key],
+                    source,
+                    fleets.rows_per_value(draft.measurement, tag) or 0.0,
+                ),
             )
             for tag in draft.tags
         ),

@@ -10,7 +10,13 @@ from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import determined_tags, made_fields, main_contribution, share_of
+from tsaudit.analysis.cardinality.contributions import (
+    determined_tags,
+    made_fields,
+    main_contribution,
+    rows_kept_apart,
+    share_of,
+)
 from tsaudit.analysis.shapes import shapes
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Limit
@@ -118,6 +124,16 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
         tuple(measurement for _, measurement, _ in parts),
         sum(series for series, _, _ in parts),
         tuple(change for _, m, one in parts for change in made_fields(m, tag, *one.together_with)),
+    )
+
+
+def identity_kept(measurement: Measurement, *tags: str) -> str:
+    """What to do about a tag that has to stay, because nothing else identifies the sources."""
+    lost, apart = rows_kept_apart(measurement, *tags), measurement.rows_apart
+    of_them = f"{number(lost)} of the {number(apart.rows)} rows that were compared" if apart else "rows"
+    return (
+        f"Raise the limit, write fewer values of {listed(tags)}, or divide them among several databases. It has to "
+        f"stay: without it, {of_them} would overwrite another one, so it is what identifies the sources."
     )
 
 

@@ -18,10 +18,10 @@ from tsaudit.model.profile import Profile
 MINUTE = timedelta(minutes=1)
 
 
-def audited(rows: Sequence[Row], influxd: Influxd) -> tuple[Profile, Mapping[tuple[str, str], Severity]]:
+def audited(rows: Sequence[Row], influxd: Influxd, **budget: int) -> tuple[Profile, Mapping[tuple[str, str], Severity]]:
     """The profile, and how severe what is said of each tag is, by code and tag."""
     keys = tuple(dict.fromkeys(key for row in rows for key in row.tags))
-    target = write(Dataset([Table("t", keys, {"v": "float"}, rows)]), "influxdb1", influxd.url)
+    target = write(Dataset([Table("t", keys, {"v": "float"}, rows)]), "influxdb1", influxd.url, budget=budget)
     profile, result = Place(target, now=NOW).audited()
     found = {(one.code, finding.subject.column): finding.severity for one, finding in result.findings()}
     return profile, {key: severity for key, severity in found.items() if key[1] in keys}
@@ -154,3 +154,21 @@ def test_fleet_is_no_finding(influxd: Influxd, interval: timedelta) -> None:
     ]
     _, found = audited(rows, influxd)
     assert found == {}
+
+
+def test_sources_that_report_seldom_are_no_ids(influxd: Influxd) -> None:
+    """2,500 trackers report every six hours, at a second of their own: a slice has most of them once."""
+    rows = [
+        Row(
+            NOW - (20 - report) * timedelta(hours=6) + timedelta(seconds=n % 5_000),
+            {"herd": f"h{n % 5}", "cow": f"c{n:04x}"},
+            {"v": 1.0},
+        )
+        for report in range(20)
+        for n in range(2_500)
+    ]
+    profile, found = audited(rows, influxd, max_rows=2_000)
+    (cow,) = (tag for tag in profile.measurements[0].tags if tag.key == "cow")
+    assert cow.turnover is not None
+    assert (cow.turnover.first, cow.turnover.new) == (cow.turnover.again, 0)
+    assert Severity.WARNING not in found.values()

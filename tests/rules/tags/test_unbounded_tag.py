@@ -19,6 +19,7 @@ from tests.builders import (
     a_count,
     a_measurement,
     a_profile,
+    a_ratio,
     a_source,
     a_tag,
     a_turnover,
@@ -37,8 +38,10 @@ from tsaudit.model.profile import (
     Profile,
     Reports,
     Retention,
+    RowsApart,
     SeriesSince,
     ServerStatus,
+    SetApart,
     TagSets,
     Turnover,
     ValuesKind,
@@ -407,6 +410,21 @@ def test_values_are_counted_in_all_measurements_that_have_the_tag(
         assert found[0].message.startswith(f"Tag seq has 18 of {18 * measurements:,} values in {measurements} measur")
 
 
+@pytest.mark.parametrize(("measurements", "per_value", "found"), [(40, 1.0, True), (3, 1.0, False), (40, 9.0, False)])
+def test_ids_written_once_cost_series_in_each_measurement(measurements: int, per_value: float, found: bool) -> None:
+    """Ten new ones a day, the same in all tables of a program."""
+    seen = values_over_time("unknown", 3, new_values=10, new_per_day=10.0)
+    tag = a_tag("call", 30, UUIDS[:30], over_time=seen, reports=Reports(per_value, 60.0, 0.0))
+    tables = (a_measurement(f"part{n}", 35, tags=(tag,), rows=a_count(5_000)) for n in range(measurements))
+    findings = run_rule(rule, a_profile(*tables, engine="influxdb1")).findings
+    assert bool(findings) is found
+    if found:
+        assert findings[0].message.startswith(
+            "Tag call has 30 values in each of 40 measurements shaped like IDs (UUID)"
+        )
+        assert findings[0].severity is Severity.WARNING
+
+
 def test_measurement_in_which_the_values_recur_is_left_out_of_what_the_others_have() -> None:
     """JMeter's threads have one transaction, `all`; its samples have one for each request."""
     steady = a_turnover(first=1, again=1, new=0)
@@ -526,6 +544,7 @@ def test_growth_on_many_days_is_no_step(waves: int, per_day: float) -> None:
     ("rows", "how", "per_value", "said"),
     [
         (2_000, How.EXACT, 2.0, "1,500 values in 2,000 rows, hardly any is used again"),
+        (9_000, How.EXACT, 2.0, "1,500 values in 9,000 rows, each in 6 of them on average"),
         (2_000, How.ESTIMATE, 2.0, "1,500 values in about 2,000 rows, hardly any is used again"),
         (30, How.EXACT, 1.0, "1,500 values; of those in the rows read, hardly any is used again"),
         (30, How.EXACT, 15.0, ""),
@@ -537,3 +556,45 @@ def test_values_of_all_time_are_not_those_of_few_rows(rows: int, how: How, per_v
     profile = a_profile(a_measurement(series=1_500, rows=a_count(rows, how), tags=(tag,)), engine="influxdb1")
     messages = [finding.message for finding in run_rule(rule, profile).findings]
     assert messages == ([f"Tag batch has {said}."] if said else [])
+
+
+def test_rows_without_the_tag_are_not_those_of_its_values() -> None:
+    """6 rows for each coupon, of which 5 are orders without one."""
+    tag = a_tag("coupon", 1_500, ("alpha", "beta"), absent=a_ratio(0.4), reports=Reports(1.0, 48.0, 0.0))
+    (finding,) = run_rule(rule, a_profile(a_measurement("orders", 2_500, rows=a_count(9_000), tags=(tag,)))).findings
+    assert finding.message == "Tag coupon has 1,500 values; of those in the rows read, hardly any is used again."
+
+
+@pytest.mark.parametrize(
+    ("words", "seen", "per_value", "rows", "priced"),
+    [
+        # Boards that all reported again within four hours, whatever they are called; and others that did not.
+        (("a/1/x", "a/2/x"), a_turnover(64, 64, 0, hours=4.0), 5.0, 7_500, False),
+        (UUIDS[:64], a_turnover(64, 64, 0, hours=4.0), 5.0, 7_500, False),
+        (("a/1/x", "a/2/x"), a_turnover(64, 0, 64, hours=4.0), 5.0, 7_500, True),
+        # Of each, most rows are not among those read.
+        (UUIDS[:64], None, 1.0, 60_000, False),
+        (UUIDS[:64], None, 1.0, 1_600, True),
+    ],
+)
+def test_what_may_be_sources_costs_nothing_until_the_next_audit(
+    words: tuple[str, ...], seen: Turnover | None, per_value: float, rows: int, priced: bool
+) -> None:
+    tag = a_tag("board", 1_500, words, turnover=seen, reports=Reports(per_value, 4.0, 0.0))
+    measurement = a_measurement("leds", 1_500, tags=(tag,), rows=a_count(rows))
+    found = run_rule(rule, a_profile(measurement, engine="influxdb1")).findings
+    assert any(finding.impact is not None for finding in found) is priced
+
+
+@pytest.mark.parametrize(("lost", "seen", "kept"), [(950, None, True), (800, None, False), (950, PASSING, False)])
+def test_no_plan_removes_what_identifies_the_sources(lost: int, seen: Turnover | None, kept: bool) -> None:
+    """1,900 pumps near the limit of the server: without the tag, nearly all rows are the same as another's."""
+    tag = a_tag("pump", 1_900, turnover=seen, reports=Reports(40.0, 96.0, 1.0))
+    apart = RowsApart(1_000, (SetApart(("pump",), lost),), complete=True, source=a_source())
+    server = ServerStatus({"max_values_per_tag": 2_000.0, "index_in_memory": 1.0})
+    measurement = a_measurement("flow", 1_900, tags=(tag,), rows=a_count(10**6), rows_apart=apart)
+    profile = a_profile(measurement, engine="influxdb1", server=server)
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.severity is not Severity.NOTE
+    assert ("Raise the limit" in finding.fix) is kept
+    assert (not finding.changes) is kept

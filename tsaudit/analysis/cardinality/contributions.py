@@ -6,7 +6,9 @@ tags would save.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
+from tsaudit.analysis.cardinality import fleets
 from tsaudit.model.change import MakeField
 from tsaudit.model.profile import Contribution, Measurement, TagSets
 from tsaudit.model.subject import Subject
@@ -42,17 +44,41 @@ def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
     return next((share_of(c, sets) for c in sets.contributions if c.tag == tag), None) or None
 
 
+_NEARLY_ALL: Final = 0.9
+"""Share of the rows that a tag keeps from overwriting others if it is what identifies their sources."""
+
+
+def rows_kept_apart(measurement: Measurement, *tags: str) -> int:
+    """How many of the rows compared would overwrite another one without these tags, if that is nearly all of them and
+    one of the tags names sources, as far as is known: then nothing else identifies them. 0 otherwise.
+    """
+    apart, together = measurement.rows_apart, _with_twins(measurement, tags)
+    if apart is None or all(
+        fleets.is_known_to_end(measurement, tag) for tag in measurement.tags if tag.key in together
+    ):
+        return 0
+    lost, _ = apart.lost(together)
+    return lost if lost >= _NEARLY_ALL * apart.rows else 0
+
+
 def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[MakeField, ...]:
-    """The changes that turn the tags into fields, together with the tags that are interchangeable with any of them.
+    """The changes that turn the tags into fields, together with the tags that are interchangeable with any of them;
+    none if these tags are what identifies the sources.
 
     Dropping only one of two interchangeable tags would leave all series in place. `to`: see `MakeField`, for the first
     tag.
     """
+    if rows_kept_apart(measurement, *tags):
+        return ()
     at = Subject(measurement.database, measurement.name)
+    return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in _with_twins(measurement, tags))
+
+
+def _with_twins(measurement: Measurement, tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags, and those that are interchangeable with any of them."""
     said = {(d.determinant, d.dependent) for d in measurement.tag_sets.dependencies} if measurement.tag_sets else set()
     twins = (d for tag in tags for d, dependent in sorted(said) if dependent == tag and (tag, d) in said)
-    together = dict.fromkeys((*tags, *twins))
-    return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in together)
+    return tuple(dict.fromkeys((*tags, *twins)))
 
 
 def determined_tags(measurement: Measurement) -> dict[str, tuple[str, ...]]:

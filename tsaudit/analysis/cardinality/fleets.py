@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.analysis.columns.name_words import snake_case
 from tsaudit.analysis.shapes import shapes
-from tsaudit.model.profile import Tag, TagChanges
+from tsaudit.model.profile import How, Measurement, Tag, TagChanges
 
 _DEVICES: Final = (
     "device|sensor|meter|machine|station|pump|motor|inverter|turbine|vehicle|truck|car|bus|train|vessel|robot|gateway|"
@@ -162,10 +162,46 @@ def recurs(tag: Tag) -> bool:
 
     False also if the rows read cover too short a time, or if no values were read.
     """
+    return tag.turnover is not None and tag.turnover.hours >= _SHORTEST_H and comes_again(tag)
+
+
+def comes_again(tag: Tag) -> bool:
+    """Whether the rows read contain the tag's old values again, and hardly any new ones, however short a time they
+    cover. False also if no values were read.
+    """
     seen = tag.turnover
-    if seen is None or seen.hours < _SHORTEST_H:
+    return seen is not None and seen.again >= _RECURRING * seen.first > 0 and levels_off(tag)
+
+
+def rows_per_value(measurement: Measurement, tag: Tag) -> float | None:
+    """The mean number of rows within the window that each value has, read or not.
+
+    None if that is not known: rows or values were not counted, the values are those of some rows only, or there are
+    rows without the tag.
+    """
+    rows, values = measurement.rows, tag.values
+    if rows is None or values is None or values.source.how is How.SAMPLED or (tag.absent and tag.absent.value):
+        return None
+    return rows.value / max(values.value, 1)
+
+
+def is_written_once(measurement: Measurement, tag: Tag) -> bool:
+    """Whether the rows read contain fewer than two reports of each value, and those not read are not known to contain
+    more.
+    """
+    read = tag.reports
+    if read is None or read.per_value >= _REPORTS:
         return False
-    return seen.again >= _RECURRING * seen.first > 0 and levels_off(tag)
+    return (rows_per_value(measurement, tag) or 0.0) < _REPORTS * read.per_value
+
+
+def is_known_to_end(measurement: Measurement, tag: Tag) -> bool:
+    """Whether what was read, or listed, shows that the tag's values are written once, or that others replace them."""
+    if is_fleet(tag):
+        return False
+    if tag.over_time is not None and tag.over_time.kind == "unbounded":
+        return True
+    return keeps_coming(tag) or is_written_once(measurement, tag)
 
 
 def levels_off(tag: Tag) -> bool:

@@ -131,11 +131,15 @@ def _with_turnover(
     draft: Draft, without: Contribution, columns: Mapping[str, ReadColumn], times: ReadColumn, source: Source
 ) -> Draft:
     at = ReadColumn(epoch_us(times.values, TimeKind.NANOSECONDS))
-    found = turnover(columns, at, without.tag, _others(draft, without), source)
+    # Rows of whole series, which were read before, show how often a value is written.
+    whole = next((tag.reports for tag in draft.tags if tag.key == without.tag), None)
+    written = whole.per_value if whole else 0.0
+    found = turnover(columns, at, without.tag, _others(draft, without), source, written)
     gone = {without.tag, *without.together_with}
     changes = tag_changes(columns, times, source)
     tags = tuple(
-        replace(tag, turnover=found, changes=changes[tag.key]) if tag.key in gone else tag for tag in draft.tags
+        replace(tag, turnover=found or tag.turnover, changes=changes[tag.key]) if tag.key in gone else tag
+        for tag in draft.tags
     )
     return replace(draft, measurement=replace(draft.measurement, tags=tags))
 

@@ -20,7 +20,7 @@ from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.series_estimate import MAX_VALUES, series_evidence, values_limit
+from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, series_evidence, values_limit
 from tsaudit.text import count, listed, many, number, over_time, percent, rows_of, values_of
 from tsaudit.text import day as written
 
@@ -90,8 +90,12 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     new values for much longer than ever before, whatever wrote them has been fixed. Sources that end while others take
     their place count only toward a limit that the server enforces: those that report for an hour or more, unless they
     name a request, an order, or an address; and pods, containers, and processes that end sooner, if their series are
-    kept for a quarter at most. And where a few hours of rows have fewer than two reports of each value, sources look
-    like IDs until the next audit.
+    kept for a quarter at most. And where a few hours of rows have fewer than two reports of each value, or have all
+    values again and again, sources look like IDs until the next audit. Rows that contain fewer than two reports of each
+    value show nothing about values of which there are more rows than were read.
+
+    A tag in many measurements counts as what it adds in all of them. A tag without which nearly all rows would
+    overwrite others is what identifies the sources: unless its values are written once or replaced, no plan removes it.
 
     ## Why it matters
 
@@ -168,6 +172,10 @@ class _Together:
     """A tag in all measurements of a database: the effect of one writer that adds it to each of them."""
 
     measurements: int
+    most: int
+    """Number of values in the measurement that has the most."""
+    sum: int
+    """Sum of the numbers of values, each of which has at least one series in its measurement."""
     values: float
     """Number of distinct values in all of them, estimated from the values read."""
     turnover: Turnover | None
@@ -189,23 +197,26 @@ def _comes_and_goes(tag: Tag) -> bool:
 
 
 def _summed(tags: Sequence[Tag]) -> _Together:
-    values, read = sum(tag.values.value for tag in tags if tag.values), sum(len(tag.sample) for tag in tags)
+    counts = [tag.values.value for tag in tags if tag.values]
+    values, read = sum(counts), sum(len(tag.sample) for tag in tags)
     own = len({value for tag in tags for value in tag.sample}) / read if read and len(tags) > 1 else 1.0
     seen = [tag.turnover for tag in tags if tag.turnover]
     summed = ("first", "again", "new", "new_values", "going_on", "pairs")
     sums = {name: sum(getattr(one, name) for one in seen) for name in summed}
     turnover = replace(seen[0], **sums) if seen else None
-    return _Together(len(tags), own * values, turnover)
+    return _Together(len(tags), max(counts, default=0), values, own * values, turnover)
 
 
-def _is_too_early(case: Case, tag: Tag, kind: ValueKind) -> bool:
-    """Whether it is too early to know if the values recur: the rows cover only a few hours with fewer than two reports
-    per value, and neither the kind of values nor an earlier listing shows it.
+def _is_too_early(case: Case, measurement: Measurement, tag: Tag, kind: ValueKind) -> bool:
+    """Whether it is too early to know if the values recur: the rows cover only a few hours, in which the values came
+    again, or most of them once; and neither the kind of values nor an earlier listing shows it. What looks like an ID
+    is known to be written once unless there are more rows of each value than were read.
     """
-    if kind.words:
-        return False
     read, known = tag.reports, tag.over_time
-    if read is None or read.hours >= _SHORTEST_H or read.per_value >= _REPORTS:
+    if read is None or read.hours >= _SHORTEST_H:
+        return False
+    is_shown = read.per_value >= _REPORTS or (kind.words and fleets.is_written_once(measurement, tag))
+    if is_shown and not fleets.comes_again(tag):
         return False
     return not _keeps_coming(case, tag) if known is not None and known.days > 1 else True
 
@@ -236,6 +247,9 @@ def _reason(
     if together.values >= _SPREAD * values:
         values = round(together.values)
         said = f"{number(tag.values.value)} of {number(values)} values in {many(together.measurements, 'measurement')}"
+    elif together.sum >= _SPREAD * values:
+        up_to = "" if together.sum == together.measurements * values else "up to "
+        said = f"{up_to}{number(together.most)} values in each of {many(together.measurements, 'measurement')}"
     said += kind.words
     limit, known, rows = case.limit("max_values", measurement), tag.over_time, measurement.rows
     ends = known.kind if known else "unknown"
@@ -256,9 +270,11 @@ def _reason(
     # Values that are used only a few times leave room for new ones, up to the last rows read.
     if some and rows and (each := _rows_of_each(rows, tag)) and not (fleet or fleets.levels_off(tag)):
         again = "hardly any is used again" if each < _REPORTS else f"each in {number(round(each))} of them on average"
-        early = _TOMORROW if _is_too_early(case, tag, kind) else ""
-        where = f" in {rows_of(rows)}, " if rows.value >= tag.values.value else "; of those in the rows read, "
+        early = _TOMORROW if _is_too_early(case, measurement, tag, kind) else ""
+        where = f" in {rows_of(rows)}, " if _are_of_tag(rows, tag) else "; of those in the rows read, "
         return f"{said}{where}{again}{early}", values, None
+    # What is written once costs a series in each measurement, though the values may be the same in all of them.
+    some = together.sum >= _WITH_ROWS * limit.value
     if some and ends == "unknown" and known and _is_written_once(case, tag):
         new = number(known.new_values or 0)
         return f"{said}, {new} of them new since the listing before, each written once or twice", values, None
@@ -275,14 +291,21 @@ _TOMORROW: Final = "; whether they occur again will show with the next audit"
 
 
 def _rows_of_each(rows: Count, tag: Tag) -> float | None:
-    """The mean number of rows per value, if it is low; None if it is not, or not known. An index lists the values of
-    all time: if there are more values than rows within the window, only the rows read are counted.
-    """
+    """The mean number of rows per value, if it is low; None if it is not, or not known."""
     assert tag.values is not None
-    each = rows.value / max(tag.values.value, 1)
-    if each < 1:
+    if _are_of_tag(rows, tag):
+        each = rows.value / max(tag.values.value, 1)
+    else:
         each = tag.reports.per_value if tag.reports else 0.0
     return each if 0 < each < REPEATS else None
+
+
+def _are_of_tag(rows: Count, tag: Tag) -> bool:
+    """Whether all rows have the tag, and are enough for its values: otherwise only the rows read show how often a value
+    is written. An index lists the values of all time.
+    """
+    assert tag.values is not None
+    return rows.value >= tag.values.value and not (tag.absent and tag.absent.value)
 
 
 def _coming(seen: Turnover) -> str:
@@ -332,7 +355,7 @@ def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
     tag = found.tag
     if found.kind.again != "sources":
         return found.kind.again == "readings" or not fleets.recurs(tag)
-    if _is_too_early(case, tag, found.kind):
+    if _is_too_early(case, measurement, tag, found.kind):
         return False
     if not fleets.is_churn(tag):
         return True
@@ -345,7 +368,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
     tag = found.tag
     assert tag.values is not None
-    newest = ended_on(case, tag)
+    newest, changes = ended_on(case, tag), made_fields(measurement, tag.key, to=found.kind.to)
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values)), *found.kind.evidence]
     if series:
@@ -363,8 +386,8 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         subject=subject_of(measurement, tag.key),
         impact=None if newest else _impact(case, measurement, found, avoidable),
         message=f"Tag {tag.key} has {found.reason}." + (f" {ended_words(case, newest)}" if newest else ""),
-        fix=found.kind.fix,
-        changes=made_fields(measurement, tag.key, to=found.kind.to),
+        fix=found.kind.fix if changes else identity_kept(measurement, tag.key),
+        changes=changes,
         observed=found.observed,
         per_day=gained_per_day(case, tag) if found.observed == tag.values.value else None,
         limit=found.limit,
