@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import avoidable_series
 from tsaudit.analysis.columns.roles import are_quantities
+from tsaudit.analysis.growth.thresholds import FILLING_DAYS, FLAT_DAYS
 from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.finding import SERVER
@@ -194,13 +195,32 @@ def of_tag(case: Case, measurement: Measurement, tag: Tag) -> Impact | None:
 
 def kept_days(case: Case, measurement: Measurement) -> float | None:
     """After how many days its rows are removed; None for never, or not known."""
+    kept = _retention_days(case, measurement)
+    return None if kept == math.inf else kept
+
+
+def filling_days(case: Case, measurements: Iterable[Measurement]) -> float:
+    """For how many days after the first audit data of these measurements may be filling up to its retention, until it
+    is known to have stopped: at most a month, and 0 without retention.
+    """
+    longest = 0.0
+    for measurement in measurements:
+        days = _retention_days(case, measurement)
+        if days is None:
+            return FILLING_DAYS
+        longest = max(longest, 0.0 if days == math.inf else days + FLAT_DAYS)
+    return min(longest, FILLING_DAYS)
+
+
+def _retention_days(case: Case, measurement: Measurement) -> float | None:
+    """After how many days its rows are removed: infinite for never, None if it is not known."""
     own = measurement.retention
     if own is None:
         of_database = next((d.retention for d in case.profile.databases if d.name == measurement.database), None)
         own = next((policy for policy in of_database or () if policy.default), None)
-    if own is None or own.duration_s == FOREVER:
+    if own is None:
         return None
-    return own.duration_s / 86_400
+    return math.inf if own.duration_s == FOREVER else own.duration_s / 86_400
 
 
 def database_series(case: Case, measurement: Measurement) -> int | None:

@@ -79,7 +79,8 @@ LIMIT = _rule("BBB001", AAA001=Reach.CONTRIBUTOR)
         # What is more severe makes its cause so.
         (_at("m", main_contributor="pod"), _at("m", CRITICAL, main_contributor="pod"), [CRITICAL]),
         (_at("", main_contributor="pod"), _at("m", main_contributor="pod"), [WARN]),
-        # A growth that costs nothing is no cause.
+        # A growth that costs nothing yet is the cause of what it brings near; one that is over is none.
+        (_at("m", INFO, main_contributor="pod", per_day=40), _at("", main_contributor="pod"), [WARN]),
         (_at("m", INFO, main_contributor="pod"), _at("", main_contributor="pod"), [INFO, WARN]),
         (_at("m", main_contributor="pod"), _at("", main_contributor="host"), [WARN, WARN]),
         (_at("m", main_contributor="pod"), _at("n", main_contributor="pod"), [WARN, WARN]),

@@ -13,11 +13,22 @@ from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, RuleResult, Severity
-from tsaudit.model.profile import Arrivals, Database, Dependency, Profile, SeriesSince, TagSets, ValuesOverTime
+from tsaudit.model.profile import (
+    FOREVER,
+    Arrivals,
+    Database,
+    Dependency,
+    Profile,
+    Retention,
+    SeriesSince,
+    TagSets,
+    ValuesOverTime,
+)
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
 from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
+from tsaudit.text.forecasts import PROVISIONAL
 
 INDEXED = engines_that(lambda engine: engine.indexes_tag_values)
 DOUBLING = tuple(1.08 ** (i - 40) for i in range(40))
@@ -54,6 +65,12 @@ def _profile(series: int, customers: int = 0, devices: int = 0, fields: int = 1)
     tags = (a_tag("customer_id", customers), a_tag("device_id", devices))
     measurement = a_measurement("iot", series, tags=tags, fields=tuple(a_field(f"f{i}") for i in range(fields)))
     return a_profile(measurement, engine="influxdb1")
+
+
+def _kept(profile: Profile, days: int | None) -> Profile:
+    """The profile with this retention; None: data is kept forever."""
+    policy = Retention("p", FOREVER if days is None else days * 86_400, 86_400, default=True)
+    return dataclasses.replace(profile, databases=(Database("main", retention=(policy,)),))
 
 
 def _timeline(profile: Profile, series: Sequence[float], **tags: Sequence[float]) -> Timeline:
@@ -283,6 +300,34 @@ def _course_told(*series: float) -> str:
     profile = _profile(int(series[-1]))
     (finding,) = _judged(profile, _timeline(profile, series[:-1])).findings
     return next(e.value for e in finding.evidence if e.label == "trend")
+
+
+@pytest.mark.parametrize(
+    ("kept", "days", "severity"),
+    [
+        (None, 12, Severity.WARNING),
+        # At 7 days, it would have stopped.
+        (7, 20, Severity.WARNING),
+        (90, 29, Severity.NOTE),
+        (90, 40, Severity.WARNING),
+    ],
+)
+def test_growth_since_the_first_audit_waits_only_while_data_may_fill_up(
+    kept: int | None, days: int, severity: Severity
+) -> None:
+    counts = [12_000 + 150.0 * n for n in range(days)]
+    profile = _kept(_profile(round(counts[-1] + 150)), kept)
+    (finding,) = _judged(profile, _timeline(profile, counts), limit=26_000).findings
+    assert finding.severity is severity
+    assert (PROVISIONAL in finding.message) == (days < 20 or severity is Severity.NOTE)
+
+
+def test_growth_that_stops_at_the_retention_costs_nothing() -> None:
+    for days in range(7, 30):
+        counts = [12_000 + 600.0 * min(n, 10) for n in range(days + 1)]
+        profile = _kept(_profile(round(counts[-1])), 10)
+        found = _judged(profile, _timeline(profile, counts[:-1]), limit=26_000).findings
+        assert [f for f in found if f.severity is not Severity.NOTE] == [], days
 
 
 def test_the_trend_is_its_pace_and_whether_it_changes() -> None:

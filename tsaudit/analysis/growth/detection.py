@@ -51,8 +51,7 @@ class Growth:
     """Level after the newest step, divided by the level before it; None unless the kind is `step`."""
     provisional: bool
     """Whether the verdict is likely but not reliable, because there are fewer than 21 days from first to last, or fewer
-    than 10 values, or because a growth from the start has neither lasted 31 days nor doubled: data may be filling up to
-    their retention.
+    than 10 values, or because data may be filling up.
     """
     shape: GrowthShape
     """Whether the amount added per day stays the same, increases, or decreases; `undecided` also if nothing grows."""
@@ -66,6 +65,10 @@ class Growth:
     """
     compounds: bool = False
     """Whether the same share is added every day, rather than the same amount; False unless growing."""
+    may_fill: bool = False
+    """Whether data may be filling up to its retention: the growth was there from the start, and has neither doubled the
+    count nor lasted longer than that takes.
+    """
     has_season: bool = False
     """Whether the counts have a weekly season, so that only counts of the same weekday can be compared."""
 
@@ -88,24 +91,33 @@ class Growth:
         return math.expm1(distance) / self.growth_per_day
 
 
-def detect(days: Sequence[date], values: Sequence[float], least: float = _ONE) -> Growth:
+def detect(
+    days: Sequence[date], values: Sequence[float], least: float = _ONE, filling_days: float = limits.FILLING_DAYS
+) -> Growth:
     """The verdict on the counts of these days, which may be in any order and have gaps; counts below `least` are
-    replaced by it.
+    replaced by it. `filling_days`: for how long data may fill up to its retention; 0 if there is none.
 
     The last 90 days decide. Older days are only used to find the onset of a growth that began before them.
     """
-    return _evaluated(prepared(days, values, limits.LONGEST_DAYS, least), _Older(days, values, least))[0]
+    older = _Older(days, values, least, filling_days)
+    return _evaluated(prepared(days, values, limits.LONGEST_DAYS, least), older)[0]
 
 
 def forecast(
-    days: Sequence[date], values: Sequence[float], limit: float, least: float = _ONE, unit: str = ""
+    days: Sequence[date],
+    values: Sequence[float],
+    limit: float,
+    least: float = _ONE,
+    unit: str = "",
+    filling_days: float = limits.FILLING_DAYS,
 ) -> Forecast | None:
     """When the count reaches `limit` (in `unit`), in days from the last of the days; None if it does not grow.
+    `filling_days` as in `detect`.
 
     A count at its limit has 0 days, growing or not. With weekly seasonality, the date is that of the busiest weekday.
     """
     history = prepared(days, values, limits.LONGEST_DAYS, least)
-    growth, noise, growing = _evaluated(history, _Older(days, values, least))
+    growth, noise, growing = _evaluated(history, _Older(days, values, least, filling_days))
 
     def forecast(middle: float, low: float, high: float) -> Forecast:
         days, soon, late = (_within_horizon(value) for value in (middle, low, high))
@@ -124,14 +136,15 @@ def forecast(
 
 @dataclass(frozen=True, slots=True)
 class _Older:
-    """The history as it was given, for looking up older days."""
+    """The history as it was given, for looking up older days, and for how long it may have been filling up."""
 
     days: Sequence[date]
     values: Sequence[float]
     least: float
+    filling_days: float
 
 
-def _reaches(history: Daily, days: int, points: int) -> bool:
+def _reaches(history: Daily, days: float, points: int) -> bool:
     """Whether the history is at least that long, with values on at least that many days: days without an audit also
     count toward its length.
     """
@@ -149,7 +162,7 @@ def _evaluated(history: Daily, older: _Older) -> tuple[Growth, float, int]:
     unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points, has_season=has_season)
     if not _reaches(history, limits.FEWEST_DAYS, limits.FEWEST_POINTS):
         return unknown, 0.0, 0
-    seen = GrowthEvidence(history.times, history.logs)
+    seen = GrowthEvidence(history.times, history.logs, older.filling_days)
     is_open = seen.is_open()
     noise = float(seen.noise[-1])
     if is_open[-1]:
@@ -172,18 +185,19 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None) 
     onset, before = _dated(history, begin)
     if (begin or 0) < limits.UNDATED_POINTS and len(older.days) > history.points:
         long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS, older.least)
-        is_open = GrowthEvidence(long.times, long.logs).is_open()
+        is_open = GrowthEvidence(long.times, long.logs, older.filling_days).is_open()
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open))
     flat = _flat_points(history, begin or 0)
     has_doubled = float(history.logs[-1] - history.logs[0]) > limits.DOUBLED
-    may_fill = onset is None and not has_doubled and not _reaches(history, limits.FILLING_DAYS, 0)
+    may_fill = onset is None and not has_doubled and not _reaches(history, older.filling_days, 0)
     return replace(
         unknown,
         kind="growth",
         onset=onset,
         before=before,
         provisional=unknown.provisional or may_fill,
+        may_fill=may_fill,
         growth_per_day=0.0 if flat else _rate(history, begin or 0),
         shape=_shape(history, begin or 0),
         flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,

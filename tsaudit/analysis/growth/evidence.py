@@ -25,6 +25,8 @@ class GrowthEvidence:
     times: Array
     """Days since the first day."""
     logs: Array
+    filling_days: float = limits.FILLING_DAYS
+    """For how many days after the first one data may be filling up to its retention; 0 if there is none."""
 
     def is_open(self) -> Flags:
         """Whether a growth is open on each day."""
@@ -39,7 +41,7 @@ class GrowthEvidence:
     @cached_property
     def opens(self) -> Flags:
         """Where the evidence is enough to open a growth."""
-        first_tooth = (self.times < limits.FIRST_TOOTH_DAYS) & (self._risen < limits.DOUBLED)
+        first_tooth = (self.times < limits.FIRST_TOOTH_DAYS) & (self._risen < limits.DOUBLED) & (self.filling_days > 0)
         opens = (self._sudden | self._certain) & (self._rise(limits.STILL_DAYS) > limits.STILL)
         return opens & ~first_tooth & ~self._refills & ~self._is_over
 

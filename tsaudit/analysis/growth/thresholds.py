@@ -27,11 +27,12 @@ MATURE_SPARSE_POINTS: Final = 8
 """For counts that are not daily, this many points over `MATURE_DAYS` also suffice."""
 FIRST_TOOTH_DAYS: Final = 17
 """A rise that begins with the first count and is no longer than this may be the start of a retention of one or two
-weeks, or a table filling up. It only counts as growth if the count has doubled.
+weeks, or a table filling up. It only counts as growth if the count has doubled, or if there is no retention.
 """
 FILLING_DAYS: Final = 31
 """A growth from the first count that has not doubled is provisional for this long: it may be the start of a retention
-of a month, and counts do not show the difference until then.
+of a month, and counts do not show the difference until then. If the retention is known, the wait is no longer than
+that.
 """
 DOUBLED: Final = 0.693
 

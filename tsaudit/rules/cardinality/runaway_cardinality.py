@@ -26,10 +26,6 @@ if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
 
 _CHANGING = {"speeding up": " and speeding up", "slowing": " and slowing down"}
-_FLEET: Final = 2
-"""A fleet does not grow to more than this many times its series on its own."""
-_FILLING_DAYS: Final = 31
-"""In this many days, data fills up to a retention of a month."""
 _STEP_DAYS: Final = 2
 """Number of days for which a step is reported as a problem: a rename or a rollout can only be undone for so long."""
 _MOST: Final = 0.5
@@ -58,11 +54,11 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     again, or the days that are left until the limit of high-series-cardinality is reached, where a server, a plan, or
     the configuration sets one. Growth of sources that stay, such as a fleet, counts only toward such a limit; elsewhere
     it is a note. So is growth by sources that take the place of others, such as pods, growth that has stopped for three
-    days, and a rise that has lasted since the first audit, for a month: data may be filling up to their
-    retention. A jump to `min_jump` times as many is reported on its second day, and costs something for two days; a
-    burst of one day is never reported, nor a count that is no higher than before. With less than seven days of history,
-    only an increase to ten times as many is reported, as provisional. The days of an earlier incident of this rule that
-    was resolved are left out of the history.
+    days, and a rise that has lasted since the first audit, for a month, or for as long as the retention if that is
+    shorter: data may be filling up, unless it has no retention. A jump to `min_jump` times as many is reported on its
+    second day, and costs something for two days; a burst of one day is never reported, nor a count that is no higher
+    than before. With less than seven days of history, only an increase to ten times as many is reported, as
+    provisional. The days of an earlier incident of this rule that was resolved are left out of the history.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
@@ -162,20 +158,26 @@ def _evaluate(
     if len(points) < 2:
         return None
     days, values = [p.day for p in points], [p.value for p in points]
-    evaluated = growth.detect(days, values)
+    filling = costs.filling_days(case, _inside(case, subject))
+    evaluated = growth.detect(days, values, filling_days=filling)
     # The history counts tag sets; a limit that also counts fields is reached correspondingly earlier.
     reached = limit.value / _fields_per_series(case, subject) if limit else None
     unit = ""
     if limit:
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
-    forecast = growth.forecast(days, values, reached, unit=unit) if reached else None
+    forecast = growth.forecast(days, values, reached, unit=unit, filling_days=filling) if reached else None
     course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
     return _finding(case, subject, limit, course, measurement) if _is_worth_a_word(case, course, measurement) else None
 
 
+def _inside(case: Case, subject: Subject) -> list[Measurement]:
+    """The measurement itself, or those of the database or the target."""
+    return [m for m in case.measurements if subject_of(m) == subject or subject in (Subject(m.database), Subject())]
+
+
 def _fields_per_series(case: Case, subject: Subject) -> float:
     """How many series, as counted by the limit, one tag set of the subject represents."""
-    inside = [m for m in case.measurements if subject_of(m) == subject or subject in (Subject(m.database), Subject())]
+    inside = _inside(case, subject)
     sizes = [(size, m.series.value) for m in inside if m.series is not None and (size := series_of(case, m))]
     return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 
@@ -218,10 +220,7 @@ def _impact(
     """The days until a limit is reached that somebody set, if they are few; otherwise the unnecessary series that a tag
     adds. `inside`: the measurement, or those of a whole to which the tag adds series.
     """
-    is_young = course.growth.onset is None and course.age < _FILLING_DAYS
-    if is_young and course.factor < _FLEET:
-        return None
-    if course.growth.flat_days > _STEP_DAYS:
+    if course.growth.may_fill or course.growth.flat_days > _STEP_DAYS:
         return None
     enforced = limit is not None and costs.is_enforced(case, limit, course.now.value)
     if limit is not None and enforced is not False:
