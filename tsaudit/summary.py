@@ -209,18 +209,13 @@ def _reason(finding: Finding) -> SummaryFigure | None:
         elif finding.per_day or finding.forecast:
             part = f"{percent(observed / limit.value)} of it reached"
     if finding.severity_reason:
-        note = f"limit {quantity(limit.value, limit.unit)}" if limit and _is_compared(finding) else ""
+        note = f"limit {quantity(limit.value, limit.unit)}" if limit and finding.impact is None else ""
         part = "" if finding.impact is not None else part
         why = f"Why {_with_article(finding.severity)}"
         return SummaryFigure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
     if limit is None:
         return None
     return SummaryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
-
-
-def _is_compared(finding: Finding) -> bool:
-    """Whether the severity depends on the limit; False if the limit only defines a pattern."""
-    return finding.impact is None or finding.impact.currency is Currency.LIMIT
 
 
 def _consequence(finding: Finding) -> SummaryFigure | None:

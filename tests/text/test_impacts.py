@@ -40,16 +40,16 @@ def test_what_has_ended_is_told_in_the_past(is_enforced: bool | None, expected: 
 @pytest.mark.parametrize(
     ("days_left", "reason", "consequence"),
     [
-        (None, "80% of the limit", "Anything beyond 100 series is rejected."),
-        (0.0, "80% of the limit, reached", "Anything beyond 100 series is rejected."),
+        (None, "80% of the limit of 100 series", "Anything beyond 100 series is rejected."),
+        (0.0, "80% of the limit of 100 series, reached", "Anything beyond 100 series is rejected."),
         (
             0.4,
-            "80% of the limit, reached in less than a day",
+            "80% of the limit of 100 series, reached in less than a day",
             "In less than a day, anything beyond 100 series is rejected.",
         ),
         (
             12.0,
-            "80% of the limit, reached in about 12 days",
+            "80% of the limit of 100 series, reached in about 12 days",
             "In about 12 days, anything beyond 100 series is rejected.",
         ),
     ],

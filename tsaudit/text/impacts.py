@@ -128,7 +128,8 @@ def _checked(impact: Impact) -> str:
 
 
 def _limit(impact: Impact) -> str:
-    parts = [f"{percent(impact.share)} of the limit"] if impact.share is not None else []
+    of = f" of {quantity(impact.whole, impact.unit)}" if impact.whole else ""
+    parts = [f"{percent(impact.share)} of the limit{of}"] if impact.share is not None else []
     if impact.days_left is not None:
         parts.append(f"reached in {_about(impact.days_left)}" if impact.days_left else "reached")
     return ", ".join(parts)
