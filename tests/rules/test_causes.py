@@ -11,7 +11,7 @@ import pytest
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import run_rule
 from tsaudit.model.change import Merged, MergeMeasurements
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.finding import Finding, Forecast, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Reach, Rule
@@ -70,6 +70,7 @@ def test_nothing_is_hidden_behind_what_is_less_severe(cause: Severity, consequen
 
 
 LIMIT = _rule("BBB001", AAA001=Reach.CONTRIBUTOR)
+_REACHED = Forecast(1_000, 120.0, 60.0, 200.0, 0.01, None, "steady", provisional=False, unit="series")
 
 
 @pytest.mark.parametrize(
@@ -80,7 +81,7 @@ LIMIT = _rule("BBB001", AAA001=Reach.CONTRIBUTOR)
         (_at("m", main_contributor="pod"), _at("m", CRITICAL, main_contributor="pod"), [CRITICAL]),
         (_at("", main_contributor="pod"), _at("m", main_contributor="pod"), [WARN]),
         # A growth that costs nothing yet is the cause of what it brings near; one that is over is none.
-        (_at("m", INFO, main_contributor="pod", per_day=40), _at("", main_contributor="pod"), [WARN]),
+        (_at("m", INFO, main_contributor="pod", forecast=_REACHED), _at("", main_contributor="pod"), [WARN]),
         (_at("m", INFO, main_contributor="pod"), _at("", main_contributor="pod"), [INFO, WARN]),
         (_at("m", main_contributor="pod"), _at("", main_contributor="host"), [WARN, WARN]),
         (_at("m", main_contributor="pod"), _at("n", main_contributor="pod"), [WARN, WARN]),
@@ -97,10 +98,12 @@ def test_what_has_the_same_contributor_is_one_finding(
         assert found["AAA001"].findings[0].severity_reason == "no room is left"
 
 
-def test_limit_that_a_growth_reaches_is_part_of_the_growth() -> None:
-    rule = rule_named("CAR001")
+@pytest.mark.parametrize(("code", "cause"), [("CAR001", "CAR004"), ("CAR004", "TAG002")])
+def test_what_one_tag_does_is_one_finding(code: str, cause: str) -> None:
+    """A limit that a growth reaches is part of the growth, which is part of the tag that grows."""
+    rule = rule_named(code)
     assert rule is not None
-    assert rule.follows_from["CAR004"] is Reach.CONTRIBUTOR
+    assert rule.follows_from[cause] is Reach.CONTRIBUTOR
 
 
 def test_chain_ends_at_the_finding_that_stands() -> None:

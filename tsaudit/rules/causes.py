@@ -94,7 +94,7 @@ def _has_same_contributor(cause: Finding, finding: Finding) -> bool:
     a, b = cause.subject, finding.subject
     pairs = ((a.database, b.database), (a.measurement, b.measurement))
     return (
-        (cause.severity is not Severity.NOTE or cause.per_day is not None)
+        (cause.severity is not Severity.NOTE or (cause.forecast is not None and cause.forecast.days is not None))
         and cause.main_contributor is not None
         and cause.main_contributor == finding.main_contributor
         and all("" in pair or pair[0] == pair[1] for pair in pairs)

@@ -16,7 +16,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.growth_cause import Cause, cause_inside, cause_of
 from tsaudit.rules.series_estimate import series_limit, series_of
 from tsaudit.text import many, number, percent, quantity
@@ -38,6 +38,7 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
     title="Series count is growing without bound",
     costs={Currency.LIMIT, Currency.SERIES},
     guidelines=("A4",),
+    follows_from={"TAG002": Reach.CONTRIBUTOR},
     requires={"series_listing", "tag_values"},
     uses={"database_series", "server_status"},
     kinds=SERIES_KINDS,
