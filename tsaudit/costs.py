@@ -212,6 +212,34 @@ def filling_days(case: Case, measurements: Iterable[Measurement]) -> float:
     return min(longest, FILLING_DAYS)
 
 
+def levels_at(case: Case, measurement: Measurement, tag: Tag, per_day: float) -> float:
+    """The number of values that a tag with this many new ones a day has once as many expire as are added; infinite if
+    the retention is not known, or the values stay.
+    """
+    kept = kept_days(case, measurement)
+    if kept is None or tag.values is None or not fleets.ends(tag, measurement.arrivals):
+        return math.inf
+    known = tag.over_time
+    since = case.profile.day - timedelta(days=kept)
+    expiring = [] if known is None or known.sampled_values is not None else known.series[1:]
+    return tag.values.value - sum(one.values or 0 for one in expiring if one.day >= since) + per_day * kept
+
+
+def series_level_at(case: Case, measurement: Measurement, tag: Tag | None) -> float:
+    """The number of series that a measurement will have once as many expire as are added, by the newest week; infinite
+    if the retention is not known, or the series stay. `tag`: whose new values are the cause, if one is.
+    """
+    kept, arrivals, day = kept_days(case, measurement), measurement.arrivals, case.profile.day
+    if kept is None or arrivals is None or arrivals.sampled_series is not None or measurement.series is None:
+        return math.inf
+    if not (fleets.leave(arrivals) if tag is None else fleets.ends(tag, arrivals)):
+        return math.inf
+    since, week = day - timedelta(days=kept), day - timedelta(days=_SLOPE_DAYS)
+    expiring = sum(one.series for one in arrivals.series if one.day >= max(since, arrivals.began + timedelta(days=1)))
+    per_day = sum(one.series for one in arrivals.arrived if one.day > week) / _SLOPE_DAYS
+    return measurement.series.value - expiring + per_day * kept
+
+
 def _retention_days(case: Case, measurement: Measurement) -> float | None:
     """After how many days its rows are removed: infinite for never, None if it is not known."""
     own = measurement.retention
@@ -385,14 +413,23 @@ def rate(case: Case, figure: str, at: Subject, now: float) -> float | None:
     return max((now - before) / ago, 0.0)
 
 
-def of_limit(case: Case, used: float, limit: Limit, *, per_day: float | None = 0.0, how: str = "") -> Impact:
-    """How near a limit is, at the present rate; None for one that is not known."""
+def of_limit(
+    case: Case,
+    used: float,
+    limit: Limit,
+    *,
+    per_day: float | None = 0.0,
+    levels_at: float = math.inf,
+    how: str = "",
+) -> Impact:
+    """How near a limit is, at the present rate; None for one that is not known. `levels_at`: where growth ends."""
+    is_reached = per_day and levels_at >= limit.value
     return toward_limit(
         used,
         limit.value,
         limit.unit,
         per_day=per_day,
-        days_left=max(limit.value - used, 0) / per_day if per_day else None,
+        days_left=max(limit.value - used, 0) / per_day if per_day and is_reached else None,
         is_enforced=is_enforced(case, limit, used),
         is_owners=is_owners(limit),
         how=how or limit.source,

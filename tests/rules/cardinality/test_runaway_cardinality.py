@@ -322,6 +322,22 @@ def test_growth_since_the_first_audit_waits_only_while_data_may_fill_up(
     assert (PROVISIONAL in finding.message) == (days < 20 or severity is Severity.NOTE)
 
 
+@pytest.mark.parametrize(("kept", "is_reached"), [(40, False), (60, True), (None, True)])
+def test_series_that_expire_are_not_forecast_beyond_what_the_retention_adds(kept: int | None, is_reached: bool) -> None:
+    """250 new ones a day, of which none left for 20 days after the retention was extended: 10,000 in 40 days."""
+    counts = [2_000.0] * 30 + [2_000.0 + 250 * n for n in range(1, 20)]
+    ago = [DAY - timedelta(days=n) for n in range(48, -1, -1)]
+    listed, came = (tuple(SeriesSince(day, 250) for day in days) for days in (ago[-28:], ago))
+    left = tuple(SeriesSince(day, 250) for day in ago[:29])
+    arrivals = Arrivals(DAY, DAY - timedelta(days=1), ago[0], 250, listed, arrived=came, left=left)
+    profile = _profile(7_000)
+    measurement = dataclasses.replace(profile.measurements[0], arrivals=arrivals)
+    profile = _kept(dataclasses.replace(profile, measurements=(measurement,)), kept)
+    (finding,) = _judged(profile, _timeline(profile, counts), limit=12_000).findings
+    assert (finding.forecast is not None) is is_reached
+    assert (finding.severity is Severity.WARNING) is is_reached
+
+
 def test_growth_that_stops_at_the_retention_costs_nothing() -> None:
     for days in range(7, 30):
         counts = [12_000 + 600.0 * min(n, 10) for n in range(days + 1)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import random
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import timedelta
 from typing import Any, Final
 
@@ -32,6 +32,7 @@ from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.impact import Currency
 from tsaudit.model.profile import (
     FOREVER,
+    Database,
     Dependency,
     How,
     Measurement,
@@ -48,6 +49,7 @@ from tsaudit.model.profile import (
     ValuesOverTime,
 )
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
 
 KINDS: Final[tuple[ValuesKind, ...]] = ("bounded", "churning", "unknown")
@@ -179,6 +181,10 @@ def test_finding_when_the_listings_show_no_end() -> None:
         assert run_rule(rule, a_profile(_watched(words, values_over_time(kind)))).outcome is Outcome.PASS
 
 
+_GOES_ON: Final = "not leveling off"
+_ENDED: Final = "has stopped"
+
+
 def _arrived(*days_ago: int, **changes: Any) -> ValuesOverTime:
     """New values on each of those days, the newest last."""
     days = [DAY - timedelta(days=n) for n in days_ago]
@@ -187,25 +193,27 @@ def _arrived(*days_ago: int, **changes: Any) -> ValuesOverTime:
 
 
 @pytest.mark.parametrize(
-    ("arrived", "ended"),
+    ("arrived", "says"),
     [
-        (_arrived(*range(27, -1, -1)), False),
-        (_arrived(*range(27, 1, -1)), False),
-        (_arrived(*range(27, 2, -1)), True),
+        (_arrived(*range(27, -1, -1)), _GOES_ON),
+        # One day without any is more than ever before, but does not show that they have ended.
+        (_arrived(*range(27, 1, -1)), "gained 310 a day until 2026-03-29 and none since"),
+        (_arrived(*range(27, 2, -1)), _ENDED),
         # A week's load brings new values on Sundays only.
-        (_arrived(26, 19, 12, 5), False),
-        (_arrived(27, 20), True),
+        (_arrived(26, 19, 12, 5), _GOES_ON),
+        (_arrived(27, 20), _ENDED),
         # Nobody writes them on weekends: two Mondays without are needed.
-        (_arrived(*(n for n in range(27, 4, -1) if n % 7 not in (1, 2))), False),
-        (_arrived(*(n for n in range(27, 6, -1) if n % 7 not in (1, 2))), True),
-        (_arrived(*range(27, 2, -1), sampled_values=500), False),
+        (_arrived(*(n for n in range(27, -1, -1) if n % 7 not in (1, 2))), _GOES_ON),
+        (_arrived(*(n for n in range(27, 4, -1) if n % 7 not in (1, 2))), "until 2026-03-26 and none since"),
+        (_arrived(*(n for n in range(27, 6, -1) if n % 7 not in (1, 2))), _ENDED),
+        (_arrived(*range(27, 2, -1), sampled_values=500), _GOES_ON),
     ],
 )
-def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, ended: bool) -> None:
+def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, says: str) -> None:
     (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], arrived), engine="influxdb1")).findings
-    assert (finding.impact is None) is ended
-    assert ("has stopped" in finding.message) is ended
-    assert ("not leveling off" in finding.message) is not ended
+    assert (finding.impact is None) is (says == _ENDED)
+    assert says in finding.message
+    assert ("has stopped" in finding.message) is (says == _ENDED)
 
 
 def test_listing_that_was_reused_shows_no_end_of_the_values() -> None:
@@ -234,6 +242,63 @@ def test_ids_by_their_look_are_a_guess_until_the_listings_tell() -> None:
         (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], known))).findings
         assert finding.message == f"Tag order_id has 1,001 values shaped like IDs (UUID){says}"
     assert run_rule(rule, a_profile(_watched(UUIDS[:64], values_over_time("bounded")))).outcome is Outcome.PASS
+
+
+def test_values_written_once_are_no_guess_once_there_are_two_listings() -> None:
+    """Nothing becomes less certain as more values come."""
+    for values in (900, 1_001):
+        known = values_over_time("unknown", 2, new_values=400)
+        measurement = _watched(UUIDS[:64], known, values)
+        once = Reports(1.0, 30.0, 0.0)
+        (tag,) = measurement.tags
+        measurement = dataclasses.replace(measurement, tags=(dataclasses.replace(tag, reports=once),))
+        (finding,) = run_rule(rule, a_profile(measurement)).findings
+        assert finding.message.endswith(", 400 of them new since the listing before, each written once or twice.")
+
+
+def _runners(values: Sequence[int], per_day: int, kept: int | None) -> RuleResult:
+    """A tag with these numbers of values on successive days, the newest today, of which so many are new."""
+    first = [per_day] * len(values)
+    series = tuple(SeriesSince(DAY - timedelta(days=n), count, count) for n, count in enumerate(first))[::-1]
+    known = values_over_time("unbounded", new_values=per_day, new_per_day=float(per_day))
+    known = dataclasses.replace(known, series=series, newest=DAY)
+    lasting = Reports(5.0, 30.0, 0.9)
+    tag = a_tag("runner", values[-1], UUIDS[:64], over_time=known, reports=lasting)
+    policy = Retention("p", FOREVER if kept is None else kept * 86_400, None, default=True)
+    profile = a_profile(
+        a_measurement("ci", values[-1], tags=(tag,), rows=a_count(1_000_000)),
+        engine="influxdb1",
+        databases=(Database("main", retention=(policy,)),),
+    )
+    points = tuple(Point(DAY - timedelta(days=len(values) - 1 - n), float(v)) for n, v in enumerate(values[:-1]))
+    history = Timeline(points={("tag_values", Subject("main", "ci", "runner")): points})
+    return run_rule(rule, profile, timeline=history)
+
+
+def test_values_level_off_where_as_many_expire_as_are_added() -> None:
+    """After the retention was extended to 60 days, 1,500 new ones a day add up to 90,000: below 100,000."""
+    growing = [9_000 + 1_500 * n for n in range(20)]
+    for kept, is_reached in ((60, False), (70, True), (None, True)):
+        (finding,) = _runners(growing, 1_500, kept).findings
+        left = finding.impact.days_left if finding.impact else None
+        assert (left is not None) is is_reached, kept
+
+
+def test_values_take_the_place_of_others_only_if_others_leave() -> None:
+    (same,) = _runners([9_000] * 20, 1_500, 6).findings
+    assert same.message.endswith(": 1,500 a day take the place of others, and each reports for a while.")
+    assert same.per_day is None
+    (more,) = _runners([9_000 + 1_500 * n for n in range(20)], 1_500, 60).findings
+    assert more.message.endswith(": 1,500 a day are added, and each reports for a while.")
+    assert more.per_day == 1_500
+
+
+def test_the_limit_shown_is_the_one_that_the_severity_is_about() -> None:
+    growing = [9_000 + 1_500 * n for n in range(20)]
+    (far,), (near,) = _runners(growing, 1_500, 60).findings, _runners(growing, 1_500, None).findings
+    assert far.limit is not None
+    assert near.limit is not None
+    assert (far.limit.value, near.limit.value) == (1_000, 100_000)
 
 
 def test_key_of_the_copy_when_it_is_greptimedb() -> None:

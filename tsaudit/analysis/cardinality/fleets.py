@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.analysis.columns.name_words import snake_case
 from tsaudit.analysis.shapes import shapes
-from tsaudit.model.profile import How, Measurement, Tag, TagChanges
+from tsaudit.model.profile import Arrivals, How, Measurement, Tag, TagChanges
 
 _DEVICES: Final = (
     "device|sensor|meter|machine|station|pump|motor|inverter|turbine|vehicle|truck|car|bus|train|vessel|robot|gateway|"
@@ -36,6 +36,8 @@ _RECURRING: Final = 0.8
 """Minimum share of the values that occur again later for the tag to recur: values of events do not, and some devices
 fail.
 """
+_LEFT: Final = 0.2
+"""Minimum number of series that have left, as a share of those that came: fewer are machines that broke."""
 _REPORTS: Final = 2
 _PARTS: Final = 3
 """Number of parts into which the rows of each source are divided; see `Turnover`."""
@@ -117,6 +119,24 @@ def is_churn(tag: Tag) -> bool:
     if (tag.turnover is None and tag.reports is None) or is_fleet(tag):
         return False
     return names_what_ends(tag) or (lasts(tag) and not names_call(tag) and not adds_up(tag))
+
+
+def ends(tag: Tag, arrivals: Arrivals | None) -> bool:
+    """Whether the tag's values stop being written while others come: by what they name, by the rows read, or by the
+    series that have left the listings (`arrivals`, of its measurement).
+    """
+    if is_fleet(tag):
+        return False
+    seen = tag.turnover
+    if names_what_ends(tag) or (seen is not None and seen.again < _RECURRING * seen.first):
+        return True
+    return arrivals is not None and leave(arrivals)
+
+
+def leave(arrivals: Arrivals) -> bool:
+    """Whether so many series have left the listings that others take their place."""
+    left, came = (sum(one.series for one in series) for series in (arrivals.left, arrivals.arrived))
+    return left > 0 and left >= _LEFT * came
 
 
 def lasts(tag: Tag) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -59,7 +59,8 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     shorter: data may be filling up, unless it has no retention. A jump to `min_jump` times as many is reported on its
     second day, and costs something for two days; a burst of one day is never reported, nor a count that is no higher
     than before. With less than seven days of history, only an increase to ten times as many is reported, as
-    provisional. The days of an earlier incident of this rule that was resolved are left out of the history.
+    provisional. The days of an earlier incident of this rule that was resolved are left out of the history. If
+    unbounded-tag warns of the tag that causes the growth, the growth is part of that finding.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
@@ -278,6 +279,7 @@ def _finding(
 ) -> Finding:
     if measurement:
         cause = cause_of(case, measurement, course.before, course.since)
+        course = _leveled(case, course, measurement, cause)
     else:
         cause = cause_inside(case, subject, course.before, course.now, course.since)
     inside = (measurement,) if measurement else cause.inside if cause else ()
@@ -309,6 +311,18 @@ def _finding(
         facts=("series_listing", "tag_values", "database_series"),
         source=measurement.series.source if measurement and measurement.series else None,
     )
+
+
+def _leveled(case: Case, course: _Course, measurement: Measurement, cause: Cause | None) -> _Course:
+    """The course without a forecast if the limit is above the number at which as many series expire as are added, as
+    long as not more and more are.
+    """
+    if course.growth.shape == "speeding up":
+        return course
+    tag = measurement.tag(cause.tag) if cause and cause.tag else None
+    level = costs.series_level_at(case, measurement, tag)
+    is_beyond = course.forecast is not None and course.now.value < course.forecast.limit > level
+    return replace(course, forecast=None) if is_beyond else course
 
 
 def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change, ...]:

@@ -90,9 +90,10 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     new values for much longer than ever before, whatever wrote them has been fixed. Sources that end while others take
     their place count only toward a limit that the server enforces: those that report for an hour or more, unless they
     name a request, an order, or an address; and pods, containers, and processes that end sooner, if their series are
-    kept for a quarter at most. And where a few hours of rows have fewer than two reports of each value, or have all
-    values again and again, sources look like IDs until the next audit. Rows that contain fewer than two reports of each
-    value show nothing about values of which there are more rows than were read.
+    kept for a quarter at most. They count only up to the number at which as many expire as are added. And where a few
+    hours of rows have fewer than two reports of each value, or have all values again and again, sources look like IDs
+    until the next audit. Rows that contain fewer than two reports of each value show nothing about values of which
+    there are more rows than were read.
 
     A tag in many measurements counts as what it adds in all of them. A tag without which nearly all rows would
     overwrite others is what identifies the sources: unless its values are written once or replaced, no plan removes it.
@@ -257,15 +258,19 @@ def _reason(
         new = number(known.new_per_day or 0)
         pace = f", gains {new} a day and is not leveling off"
         if kind.again == "sources" and fleets.is_churn(tag):
-            pace = f": {new} a day take the place of others, and each reports for a while"
+            net = _net_per_day(case, measurement, tag) or 0.0
+            coming = "take the place of others" if 2 * net < (known.new_per_day or 0) else "are added"
+            pace = f": {new} a day {coming}, and each reports for a while"
+        if (newest := _quiet_since(case, tag)) is not None:
+            pace = f", gained {new} a day until {written(newest)} and none since"
         return f"{said}{'' if ended_on(case, tag) else pace}", values, limit
     fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind.shape == "mac" and ends != "unbounded")
     if kind.fewest is not None:
         if values >= kind.fewest:
             return said, values, None
     elif kind.words and values > limit.value and not fleet:
-        guess = ", provisional until 7 daily audits" if ends == "unknown" else ""
-        return f"{said}{guess}", values, limit
+        guess = _since_the_listing(case, tag) or ", provisional until 7 daily audits"
+        return f"{said}{guess if ends == 'unknown' else ''}", values, limit
     some = values >= _WITH_ROWS * limit.value
     # Values that are used only a few times leave room for new ones, up to the last rows read.
     if some and rows and (each := _rows_of_each(rows, tag)) and not (fleet or fleets.levels_off(tag)):
@@ -275,9 +280,8 @@ def _reason(
         return f"{said}{where}{again}{early}", values, None
     # What is written once costs a series in each measurement, though the values may be the same in all of them.
     some = together.sum >= _WITH_ROWS * limit.value
-    if some and ends == "unknown" and known and _is_written_once(case, tag):
-        new = number(known.new_values or 0)
-        return f"{said}, {new} of them new since the listing before, each written once or twice", values, None
+    if some and ends == "unknown" and (coming := _since_the_listing(case, tag)):
+        return f"{said}{coming}", values, None
     is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and ends != "bounded"
     if is_coming and tag.turnover and values > _FEWEST_COMING:
         return f"{said}, and {_coming(tag.turnover)}", values, None
@@ -285,6 +289,13 @@ def _reason(
     if limit.value and values >= case.harm.limit_warning * limit.value:
         return f"{said}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
+
+
+def _since_the_listing(case: Case, tag: Tag) -> str:
+    """What the previous listing shows of values that are written once; empty if it shows nothing."""
+    if tag.over_time is None or not _is_written_once(case, tag):
+        return ""
+    return f", {number(tag.over_time.new_values or 0)} of them new since the listing before, each written once or twice"
 
 
 _TOMORROW: Final = "; whether they occur again will show with the next audit"
@@ -332,7 +343,9 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
             series = costs.of_numbers_as_text(tag.key, tag.sample, tag.values.value) if as_text else None
         elif series is None:
             series = costs.of_tag(case, measurement, tag)
-    toward = costs.of_limit(case, tag.values.value, limit, per_day=_values_a_day(case, measurement, tag))
+    per_day = _values_a_day(case, measurement, tag)
+    level = costs.levels_at(case, measurement, tag, per_day or 0.0)
+    toward = costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)
     near = costs.is_near(case, toward, case.harm.limit_warning)
     return toward if near and toward.is_enforced is not False else series
 
@@ -340,12 +353,27 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
 def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
     """Number of values that the tag gains per day; 0 if it is leveling off or has ended; None if it is not known."""
     assert tag.values is not None
-    if gained := gained_per_day(case, tag):
-        return gained
+    if gained_per_day(case, tag) is not None:
+        return _net_per_day(case, measurement, tag)
     if (tag.over_time and tag.over_time.kind != "unknown") or fleets.is_fleet(tag):
         return 0.0
     growth = costs.growth_of(case, measurement, (tag,))
     return None if growth is None else tag.values.value * growth
+
+
+_NEWEST_DAYS: Final = 3
+"""Number of days that show whether as many values leave as are added."""
+
+
+def _net_per_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
+    """`gained_per_day` without the values that only replace others, by the newest listings; None if that is None."""
+    gained, known = gained_per_day(case, tag), tag.over_time
+    points = case.timeline.of("tag_values", subject_of(measurement, tag.key))
+    recent = [p for p in points if 0 < (case.profile.day - p.day).days <= _NEWEST_DAYS]
+    if gained is None or known is None or tag.values is None or not recent or known.sampled_values is not None:
+        return gained
+    came = sum(one.values or 0 for one in known.series if one.day > recent[0].day)
+    return gained * min(max(tag.values.value - recent[0].value, 0) / came, 1.0) if came else gained
 
 
 def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
@@ -369,6 +397,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     tag = found.tag
     assert tag.values is not None
     newest, changes = ended_on(case, tag), made_fields(measurement, tag.key, to=found.kind.to)
+    impact = None if newest else _impact(case, measurement, found, avoidable)
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values)), *found.kind.evidence]
     if series:
@@ -384,13 +413,14 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     return Finding(
         subject=subject_of(measurement, tag.key),
-        impact=None if newest else _impact(case, measurement, found, avoidable),
+        impact=impact,
         message=f"Tag {tag.key} has {found.reason}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix=found.kind.fix if changes else identity_kept(measurement, tag.key),
         changes=changes,
         observed=found.observed,
-        per_day=gained_per_day(case, tag) if found.observed == tag.values.value else None,
-        limit=found.limit,
+        per_day=(_net_per_day(case, measurement, tag) or None) if found.observed == tag.values.value else None,
+        # Only one limit is shown: the one that the share and the date are about.
+        limit=values_limit(case, measurement) if impact and impact.currency is Currency.LIMIT else found.limit,
         unit="values",
         main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
@@ -412,6 +442,28 @@ def ended_on(case: Case, tag: Tag) -> date | None:
 
     None also if the listings are a sample, which can miss new values, or span less than a week.
     """
+    pause = _pause(case, tag)
+    if pause is None:
+        return None
+    newest, quiet, longest = pause
+    return newest if quiet >= max(timedelta(_QUIET_DAYS), _LONGER * longest) else None
+
+
+def _quiet_since(case: Case, tag: Tag) -> date | None:
+    """The day of a tag's newest values if it has gained none for longer than ever before; None otherwise, and if that
+    is not known.
+    """
+    pause = _pause(case, tag)
+    if pause is None:
+        return None
+    newest, quiet, longest = pause
+    return newest if longest and quiet >= longest else None
+
+
+def _pause(case: Case, tag: Tag) -> tuple[date, timedelta, timedelta] | None:
+    """The day of a tag's newest values, how long the listings show none since, and the longest time between new values
+    before it; None if that is not known.
+    """
     known = tag.over_time
     if known is None or known.kind == "unknown" or known.newest is None or known.sampled_values is not None:
         return None
@@ -419,8 +471,7 @@ def ended_on(case: Case, tag: Tag) -> date | None:
     listed_on = min(tag.values.source.as_of.date(), case.profile.day) if tag.values else case.profile.day
     arrivals = sorted({one.day for one in known.series} | {known.newest})
     longest = max((later - earlier for earlier, later in pairwise(arrivals)), default=timedelta())
-    quiet = listed_on - known.newest
-    return known.newest if quiet >= max(timedelta(_QUIET_DAYS), _LONGER * longest) else None
+    return known.newest, listed_on - known.newest, longest
 
 
 def gained_per_day(case: Case, tag: Tag) -> float | None:
