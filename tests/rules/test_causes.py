@@ -144,6 +144,27 @@ def test_severities_and_what_has_a_history_are_not_mixed() -> None:
     assert len(_judged((_result("AAA001", *growing),), (_rule("AAA001"),))["AAA001"].findings) == 9
 
 
+@pytest.mark.parametrize(
+    ("places", "says"),
+    [
+        ([f"dev{i}" for i in range(9)], "dev0 is new. The same holds for 8 more measurements: dev1, dev2"),
+        ([f"dev{i}.rack" for i in range(9)], "rack is new. The same holds for 8 more measurements: dev1, dev2"),
+        ([f"dev0.port{i}" for i in range(9)], "port0 is new. The same holds for 8 more columns: port1, port2"),
+    ],
+)
+def test_what_happens_in_many_places_on_one_day_is_one_finding(places: list[str], says: str) -> None:
+    """Whatever their columns are now: those that were removed have none."""
+
+    def changed(what: str, at: str, day: int) -> Finding:
+        return _at(at, INFO, message=f"{at.split('.')[-1]} {what}.", since=date(2026, 3, day))
+
+    others = [changed("was removed", "old", 8), *(changed("is new", f"{places[0]}_{day}", day) for day in range(1, 4))]
+    found = [*(changed("is new", at, 8) for at in places), *others]
+    (one, *rest) = _judged((_result("AAA001", *found),), (_rule("AAA001"),))["AAA001"].findings
+    assert one.message.startswith(says)
+    assert len(rest) == len(others)
+
+
 def test_measurements_are_alike_if_they_have_the_same_columns() -> None:
     same = [a_measurement(f"dev{i}", fields=(a_field("t"), a_field("h"))) for i in range(6)]
     others = [a_measurement(f"topic{i}", fields=(a_field(f"f{i}"),)) for i in range(6)]

@@ -178,16 +178,20 @@ def _schema(measurement: Measurement) -> frozenset[str]:
 def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[str]]) -> object | None:
     """What findings in different measurements, or databases, have in common to be one; None if it stays alone.
 
-    What has a history of its own is never one with others: each may grow and end on a day of its own.
+    What has a history of its own is never one with others: each may grow and end on a day of its own. What happened on
+    the same day is, if the same is said about it.
     """
     subject = finding.subject
-    if finding.since is not None or finding.forecast is not None or not (subject.database or subject.measurement):
+    if finding.baseline is not None or finding.forecast is not None or not (subject.database or subject.measurement):
         return None
+    if finding.since is not None:
+        alike = (finding.severity, finding.since, replace(subject, **{kind: ""}), _said(finding, kind))
+        return alike if getattr(subject, kind) else None
     if kind == "database":
         return (finding.severity, subject.measurement, subject.column)
     if kind == "column":
         # A message with figures of its own is about one column.
-        own = _said(finding)
+        own = _said(finding, kind)
         said = own if any(map(str.isdigit, own)) else ""
         return (finding.severity, subject.database, subject.measurement, said) if subject.column else None
     if subject.column:
@@ -196,9 +200,10 @@ def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[s
     return (finding.severity, subject.database, schema) if schema else None
 
 
-def _said(finding: Finding) -> str:
-    """The message without the name of the column."""
-    return re.sub(rf"(?<!\w){re.escape(finding.subject.column)}(?!\w)", "...", finding.message)
+def _said(finding: Finding, kind: str) -> str:
+    """The message without the name of the column, measurement, or database."""
+    name = re.escape(getattr(finding.subject, kind))
+    return re.sub(rf"(?<!\w){name}(?!\w)", "...", finding.message)
 
 
 def _as_one(group: Sequence[Finding], kind: str) -> Iterator[Finding]:
@@ -210,7 +215,7 @@ def _as_one(group: Sequence[Finding], kind: str) -> Iterator[Finding]:
     names = [str(getattr(finding.subject, kind)) for finding in (first, *others)]
     affected = [f.affected_series for f in group if f.affected_series is not None]
     changes = tuple(change for finding in (first, *others) for change in finding.changes)
-    differ = kind == "column" and len({_said(finding) for finding in group}) > 1
+    differ = kind == "column" and len({_said(finding, kind) for finding in group}) > 1
     also = "Similar findings are about" if differ else "The same holds for"
     each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
     yield replace(

@@ -29,9 +29,10 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     """What is new, was removed, or changed its type or role since the previous snapshot.
 
     A change is news, and so a note. What it costs is series: a new tag after which its measurement has half as many
-    more than the day before, and at least 1,000 more, costs those. Names created for each period (`users_2026_03`) are
-    not reported when they come and go. Nothing counts as removed or new if one of the two audits could not see it: a
-    denied or timed-out query, a measurement over the budget, or a pattern that excluded it.
+    more than the day before, and at least 1,000 more, costs those. The same change in more than three places is one
+    finding. Names created for each period (`users_2026_03`) are not reported when they come and go. Nothing counts as
+    removed or new if one of the two audits could not see it: a denied or timed-out query, a measurement over the
+    budget, or a pattern that excluded it.
 
     A change that an earlier audit asked for is good news: somebody carried it out. The finding names the rules that
     asked. So is the end of a tag that an earlier audit wanted out of the index, and the tag that is new in its place,
