@@ -101,7 +101,7 @@ def _amount(impact: Impact, value: float) -> str:
     figure = _figure(impact, value)
     match impact.currency:
         case Currency.BYTES:
-            return f"{figure} of avoidable storage"
+            return f"{figure} of avoidable {impact.unit or 'storage'}"
         case Currency.MONEY:
             return f"{figure} a month that could be saved"
         case Currency.SERIES:

@@ -79,7 +79,10 @@ def test_a_thousand_shards_of_a_day() -> None:
         "autogen keeps data forever in shards of 1 day: 1,000 shards, of which 7 days each would leave 143, and save "
         "about 424 MB of memory."
     )
-    assert finding.fix.startswith("Set a shard duration of 7 days.")
+    assert finding.fix.startswith(
+        'Set a shard duration of 7 days: `ALTER RETENTION POLICY "autogen" ON "main" SHARD DURATION 168h`.'
+    )
+    assert finding.severity_reason.startswith("424 MB of avoidable memory, ")
     # A year more is 365 shards more.
     assert finding.consequence.startswith("It grows to 578 MB")
     assert _severities(1_000, engine="influxdb2") == WARNING
@@ -120,7 +123,7 @@ def test_shards_longer_than_the_retention_keep_bytes_beyond_it() -> None:
         "autogen keeps data for 1 day in shards of 7 days, so it keeps points for up to 8 days: about 7.73 GB of "
         "10 GB are older than they should be."
     )
-    assert finding.fix.startswith("Set a shard duration of 1 hour.")
+    assert finding.fix.startswith("Set a shard duration of 1 hour: ")
     assert _severities(2, 7 * DAY, kept_s=DAY, data_bytes=100 * MB) == NOTE
 
 

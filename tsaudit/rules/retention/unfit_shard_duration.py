@@ -100,9 +100,9 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
             continue
         spared = one.shards * (1 - one.policy.partition_s / one.recommended_s)
         if spared >= 1:
-            yield from _too_short(one)
+            yield from _too_short(case, one)
         elif one.policy.duration_s != FOREVER and one.policy.partition_s > one.policy.duration_s:
-            yield from _too_long(one)
+            yield from _too_long(case, one)
     yield from _too_many_files(case, kept, price)
 
 
@@ -155,7 +155,7 @@ def _kept(case: Case, database: Database, price: _Price) -> _Kept | None:
     return _Kept(database, policy, storage.shards, storage.shard_series, price, is_written)
 
 
-def _too_short(one: _Kept) -> Iterator[Finding]:
+def _too_short(case: Case, one: _Kept) -> Iterator[Finding]:
     """The memory used by shards that would not exist with the vendor's duration."""
     assert one.policy.partition_s is not None
     part = one.policy.partition_s / one.recommended_s
@@ -170,10 +170,11 @@ def _too_short(one: _Kept) -> Iterator[Finding]:
         now=saved,
         per_day=saved / one.shards * one.per_day,
         kept_days=one.kept_days,
-        unit="of memory",
+        unit="memory",
         how=how,
     )
     yield _finding(
+        case,
         one,
         impact,
         f"{_begin(one)}: {many(one.shards, 'shard')}, of which {duration(one.recommended_s)} each would leave "
@@ -181,7 +182,7 @@ def _too_short(one: _Kept) -> Iterator[Finding]:
     )
 
 
-def _too_long(one: _Kept) -> Iterator[Finding]:
+def _too_long(case: Case, one: _Kept) -> Iterator[Finding]:
     """The bytes that are kept beyond the retention. A shard is deleted when its newest point expires, so on average
     half of a shard is kept longer than necessary.
     """
@@ -194,6 +195,7 @@ def _too_long(one: _Kept) -> Iterator[Finding]:
     saved = held * (one.policy.partition_s - one.recommended_s) / 2 / now
     impact = Impact(Currency.BYTES, now=saved, whole=held, how="half of a shard is kept beyond the retention")
     yield _finding(
+        case,
         one,
         impact,
         f"{_begin(one)}, so it keeps points for up to {duration(one.policy.duration_s + one.policy.partition_s)}: "
@@ -206,13 +208,23 @@ def _begin(one: _Kept) -> str:
     return f"{one.policy.policy} keeps data {kept} in shards of {duration(one.policy.partition_s or 0)}"
 
 
-def _finding(one: _Kept, impact: Impact, message: str) -> Finding:
+_STATEMENTS: Final = {
+    "influxdb1": "ALTER RETENTION POLICY {policy} ON {database} SHARD DURATION {hours}h",
+    "influxdb2": "influx bucket update --id ID --shard-group-duration {hours}h",
+}
+"""How to set a shard duration, by engine."""
+
+
+def _finding(case: Case, one: _Kept, impact: Impact, message: str) -> Finding:
+    policy, database = (case.engine.quoted(name) for name in (one.policy.policy, one.database.server_name))
+    hours = one.recommended_s // 3_600
+    statement = _STATEMENTS[case.engine.name].format(policy=policy, database=database, hours=hours)
     return Finding(
         subject=Subject(one.database.name),
         impact=impact,
         message=f"{message}.",
-        fix=f"Set a shard duration of {duration(one.recommended_s)}. It holds for new shards; the others stay until "
-        "they expire.",
+        fix=f"Set a shard duration of {duration(one.recommended_s)}: `{statement}`. It holds for new shards; the "
+        "others stay until they expire.",
         observed=one.shards,
         unit="shards",
         evidence=(
