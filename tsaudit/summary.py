@@ -233,7 +233,8 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
         if forecast.days <= 0:
             return SummaryFigure("Time left", "none", "the limit is reached")
         left = forecasts.about(forecast).removeprefix("in ")
-        return SummaryFigure("Time left", left, forecasts.interval(forecast) or "at the present rate")
+        between = "; ".join(filter(None, (forecasts.interval(forecast), forecasts.at_rate(forecast))))
+        return SummaryFigure("Time left", left, between or "at the present rate")
     impact = finding.impact
     if impact is not None and impact.currency is Currency.MECHANISM and impact.days_left is not None:
         return None  # The reason of the severity says when it ends.

@@ -34,6 +34,17 @@ def test_a_limit_beyond_the_time_for_which_intervals_hold_has_a_date_and_no_inte
     assert "80%" in limit_reached(replace(far, days=60.0))
 
 
+def test_a_limit_that_is_expected_later_than_at_the_present_rate_has_both() -> None:
+    slow = replace(FORECAST, days_at_rate=4.2, from_day=date(2026, 3, 20))
+    assert limit_reached(slow) == (
+        "the limit of 10,000 series is reached in about 9 days (80% range 7 to 13), 4 days at this rate"
+    )
+    assert limit_reached(replace(slow, days=90.0)) == (
+        "the limit of 10,000 series is reached around 2026-06-18, in about 4 days at this rate"
+    )
+    assert limit_reached(replace(slow, days_at_rate=8.0)) == limit_reached(FORECAST)
+
+
 @pytest.mark.parametrize(
     ("low", "high", "text"),
     [

@@ -96,6 +96,8 @@ INTERVAL_DAYS = 60.0
 """Forecasts up to this many days have useful 80% intervals: on real counts, they held 70 to 90% of the outcomes, but
 over 90 days only 60%.
 """
+_LATER: Final = 1.5
+"""A forecast this many times later than at the present rate expects that the growth slows down."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,15 @@ class Forecast:
     """Unit of `limit`, as in `Limit`."""
     from_day: date | None = None
     """The audited day, from which the days count; None in results up to version 0.1."""
+    days_at_rate: float | None = None
+    """Days at the present rate: fewer than `days` if such growth usually slows down before. None: not within the
+    horizon, or not known.
+    """
+
+    @property
+    def slows_down(self) -> bool:
+        """Whether the limit is expected much later than at the present rate."""
+        return bool(self.days and self.days_at_rate and self.days > _LATER * self.days_at_rate)
 
     @property
     def has_interval(self) -> bool:

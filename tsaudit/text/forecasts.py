@@ -17,17 +17,21 @@ PROVISIONAL: Final = "provisional: too little history"
 def limit_reached(forecast: Forecast) -> str:
     """`at this rate the limit of 100,000 series is reached in about 9 days (80% range 7 to 13)`.
 
-    Beyond the time for which the intervals are reliable: `at the present rate the limit of 100,000 series is reached
-    around 2026-07-04`. Empty if the limit is beyond the horizon.
+    If growth is expected to slow down: `the limit of 100,000 series is reached in about 9 days (80% range 4 to 13), 5
+    days at this rate`. Beyond the time for which the intervals are reliable: `at the present rate the limit of 100,000
+    series is reached around 2026-07-04`. Empty if the limit is beyond the horizon.
     """
     goal = f"the limit of {quantity(forecast.limit, forecast.unit)}"
     if forecast.days is None:
         return ""
+    if forecast.days <= 0:
+        return f"{goal} is reached"
     if not forecast.has_interval and forecast.from_day is not None:
-        return (
-            f"at the present rate {goal} is reached around {day(forecast.from_day + timedelta(round(forecast.days)))}"
-        )
-    return f"at this rate {goal} is reached {time_left(forecast)}" if forecast.days > 0 else f"{goal} is reached"
+        when, rate = f"around {day(forecast.from_day + timedelta(round(forecast.days)))}", "at the present rate "
+        sooner = f", in about {at_rate(forecast)}" if forecast.slows_down else ""
+    else:
+        when, rate, sooner = time_left(forecast), "at this rate ", ""
+    return f"{'' if forecast.slows_down else rate}{goal} is reached {when}{sooner}"
 
 
 def time_left(forecast: Forecast) -> str:
@@ -36,8 +40,15 @@ def time_left(forecast: Forecast) -> str:
     """
     if forecast.days is None or forecast.days <= 0:
         return ""
-    between = interval(forecast)
-    return about(forecast) + (f" ({between})" if between else "")
+    between, sooner = interval(forecast), f", {at_rate(forecast)}" if at_rate(forecast) else ""
+    return about(forecast) + (f" ({between})" if between else "") + sooner
+
+
+def at_rate(forecast: Forecast) -> str:
+    """The time until the limit at the present rate: `5 days at this rate`; empty if that is about the forecast."""
+    if not forecast.slows_down or forecast.days_at_rate is None:
+        return ""
+    return f"{many(max(1, round(forecast.days_at_rate)), 'day')} at this rate"
 
 
 def about(forecast: Forecast) -> str:

@@ -599,3 +599,20 @@ def test_growth_that_slows_down_but_does_not_stop_is_dated() -> None:
             assert found is not None
             assert found.days is not None, (count, ahead)
             assert ahead / 2 <= found.days <= 2 * ahead, (count, ahead)
+
+
+def test_the_rate_of_a_growth_that_comes_to_its_end_is_that_of_its_end() -> None:
+    """A rollout of 4,000 devices, which halves its pace every three days, does not reach 12,000."""
+    counts = [6_000.0] * 30 + [float(round(6_000 + 4_000 * (1 - 0.5 ** (n / 3)))) for n in range(1, 17)]
+    for count in range(38, 46):
+        growth = detect(days(count), counts[:count])
+        added = counts[count - 1] - counts[count - 4]
+        assert growth.growth_per_day * counts[count - 1] <= 1.01 * max(added / 3, 30), count
+
+
+def test_a_forecast_has_the_days_at_the_rate_that_is_reported() -> None:
+    counts = [1_000.0] * 20 + [float(round(1_000 + 40 * 1.35**n)) for n in range(12)]
+    growth, ahead = detect(days(32), counts), forecast(days(32), counts, 9_000)
+    assert ahead is not None
+    assert ahead.days_at_rate == pytest.approx(growth.days_until(math.log(9_000 / counts[-1])), rel=0.05)
+    assert ahead.slows_down == (ahead.days is not None and ahead.days > 1.5 * ahead.days_at_rate)

@@ -119,19 +119,20 @@ def forecast(
     history = prepared(days, values, limits.LONGEST_DAYS, least)
     growth, noise, growing = _evaluated(history, _Older(days, values, least, filling_days))
 
-    def forecast(middle: float, low: float, high: float) -> Forecast:
-        days, soon, late = (_within_horizon(value) for value in (middle, low, high))
+    def forecast(middle: float, low: float, high: float, at_rate: float) -> Forecast:
+        days, soon, late, steady = (_within_horizon(value) for value in (middle, low, high, at_rate))
         pace, onset, shape = growth.growth_per_day, growth.onset, growth.shape
         provisional, newest = growth.provisional, history.day(history.times[-1])
-        return Forecast(limit, days, soon, late, pace, onset, shape, provisional, unit, from_day=newest)
+        return Forecast(limit, days, soon, late, pace, onset, shape, provisional, unit, newest, steady)
 
     if history.points and history.last >= limit:
-        return forecast(0.0, 0.0, 0.0)
+        return forecast(0.0, 0.0, 0.0, 0.0)
     if growth.kind != "growth":
         return None
     distance = max(math.log(limit / history.season_peak) - float(history.tamed[-1]), limits.LEAST_DISTANCE)
-    found = outlook(history.times, history.tamed, noise, distance, growing, growth.days_until(distance))
-    return forecast(found.middle, found.low, found.high)
+    at_rate = growth.days_until(distance)
+    found = outlook(history.times, history.tamed, noise, distance, growing, at_rate)
+    return forecast(found.middle, found.low, found.high, at_rate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,7 +252,13 @@ def _rate(history: Daily, begin: int) -> float:
         best = min(linear, exponential, key=lambda line: line.misfit)
         if best.misfit < limits.RATE_MISFIT * math.sqrt(wanted):
             break
-    return max(best.slope if best is linear else math.expm1(exponential.slope), limits.STILL)
+    rate = best.slope if best is linear else math.expm1(exponential.slope)
+    if _shape(history, begin) == "slowing":
+        # A line is steeper than the end of a growth that adds less every day.
+        newest = slice(-limits.SHRINKING - 1, None)
+        changes = np.diff(np.exp(history.tamed[newest] - history.tamed[-1])) / np.diff(history.times[newest])
+        rate = min(rate, float(changes[1:].mean())) if (np.diff(changes) < 0).all() else rate
+    return max(rate, limits.STILL)
 
 
 def _laws(times: Array, logs: Array) -> tuple[Line, Line]:

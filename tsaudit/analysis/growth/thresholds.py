@@ -208,6 +208,10 @@ RATE_MISFIT: Final = 0.029
 """Largest deviation from the line, as a share of its rise and divided by the root of the number of points, so that the
 slope is certain to within 10%.
 """
+SHRINKING: Final = 4
+"""If this many changes at the end of a growth that slows down are each smaller than the one before, the rate is the
+mean of all but the first. This seldom happens by chance.
+"""
 LAW_WINDOW: Final = 60
 """Number of points that decide whether a growth compounds."""
 FLAT_DAYS: Final = 3
