@@ -12,8 +12,9 @@ from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_t
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.profile import Gap, Measurement, PointSample, Reason, SampledPoint
+from tsaudit.model.profile import Gap, Measurement, PointSample, Profile, Reason, SampledPoint
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules.layout.separated_fields import separated_fields as rule
 
 PATIENTS = ("ann", "bob", "cem")
@@ -141,3 +142,20 @@ def test_finding_is_a_note_however_many_series() -> None:
     """The sources are honest ones, and nobody measured what a query across two measurements costs."""
     (finding,) = _found(*(_measurement(name, series=90_000) for name in ("humidity", "pressure", "wind")))
     assert (finding.severity, finding.impact) == ("note", None)
+
+
+def test_part_of_a_group_is_none_until_it_lasts() -> None:
+    """Points of its own hide that a measurement still has those of the others, on a different day for each."""
+    names = ("humidity", "noise", "pressure", "wind")
+
+    def day(*hidden: str) -> Profile:
+        return a_profile(*(_measurement(n, shared=10 if n in hidden else 40) for n in names), engine="influxdb1")
+
+    def found(before: Profile, now: Profile) -> list[str]:
+        return [f.message.partition(" contain")[0] for f in run_rule(rule, now, timeline=Timeline(before)).findings]
+
+    assert found(day(), day()) == ["humidity, noise, pressure, and wind"]
+    assert found(day(), day("humidity")) == []
+    assert found(day("humidity"), day("humidity", "wind")) == []
+    assert found(day("humidity"), day("humidity")) == ["noise, pressure, and wind"]
+    assert found(day("humidity"), day()) == ["humidity, noise, pressure, and wind"]

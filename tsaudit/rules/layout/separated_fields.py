@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.significance import A_LIST
@@ -36,7 +36,8 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     """Measurements with one or two fields whose points have the same tags and the same timestamps.
 
     They share at least 90% of their points, at five or more timestamps, according to a sample of points (the same few
-    of each). Measurements with more fields, and names that differ only in data, are left out.
+    of each). Measurements with more fields, and names that differ only in data, are left out. A group that is only a
+    part of that of the day before is reported once it lasts.
 
     The finding is a note: the sources are honest ones, and what a query across two measurements costs nobody measured.
 
@@ -63,21 +64,38 @@ def separated_fields(case: Case) -> Iterator[Finding]:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     - Multi-measure records: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
-    from tsaudit.analysis.rows import coincidence
-
+    previous = case.timeline.previous
     for database in case.profile.databases:
         few = _of_few_fields(case, database.name)
-        found = coincidence.groups(
-            {name: _signature(m.point_sample) for name, m in few.items() if m.point_sample is not None},
-            min_share=_SHARED,
-            min_instants=A_LIST,
-        )
+        found = _groups(few)
+        if previous is not None:
+            earlier = _groups(
+                {m.name: m for m in previous.measurements if m.database == database.name and m.name in few}
+            )
+            found = _lasting(found, earlier)
         unread = [name for name, m in few.items() if m.point_sample is None and _failed(case, m)]
         for group in found:
             # A group is identified by its first member. If that member was perhaps not read, do not report the group as
             # a new one.
             if not any(name < group.members[0] for name in unread):
                 yield _finding(case, group, [few[name] for name in group.members])
+
+
+def _groups(few: Mapping[str, Measurement]) -> Sequence[ColumnGroup]:
+    from tsaudit.analysis.rows import coincidence
+
+    return coincidence.groups(
+        {name: _signature(m.point_sample) for name, m in few.items() if m.point_sample is not None},
+        min_share=_SHARED,
+        min_instants=A_LIST,
+    )
+
+
+def _lasting(groups: Sequence[ColumnGroup], earlier: Sequence[ColumnGroup]) -> list[ColumnGroup]:
+    """The groups without those that are only a part of an earlier one: the points of the others are there as well, but
+    beside so many of their own that the sample does not show it.
+    """
+    return [one for one in groups if not any({*one.members} < {*before.members} for before in earlier)]
 
 
 def _failed(case: Case, measurement: Measurement) -> bool:
