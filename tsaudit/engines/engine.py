@@ -300,6 +300,8 @@ class Engine:
     """How `series_bytes` was determined, with its source; empty without a price."""
     failures: Mapping[str, Failure] = {}
     """What may fail, by the first word of the names in the fact `server_status`."""
+    shard_duration_statement: str = ""
+    """What sets the shard duration of `{policy}` in `{database}` to `{hours}`; empty without shards."""
     has_shards: bool = False
     """Whether it stores a database in files by time range, each of which takes memory: the fact `database_bytes` counts
     them.

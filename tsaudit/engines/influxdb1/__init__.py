@@ -40,6 +40,7 @@ class Influxdb1(InfluxEngine):
     """InfluxDB 1.x."""
 
     name = "influxdb1"
+    shard_duration_statement = "ALTER RETENTION POLICY {policy} ON {database} SHARD DURATION {hours}h"
     example_url = "http://localhost:8086"
     words = Words(
         measurement="measurement",

@@ -24,6 +24,7 @@ class Influxdb2(InfluxEngine):
     """InfluxDB 2.x and InfluxDB Cloud (TSM)."""
 
     name = "influxdb2"
+    shard_duration_statement = "influx bucket update --id ID --shard-group-duration {hours}h"
     example_url = "http://localhost:8086?org=acme"
     words = Words(
         database="bucket",

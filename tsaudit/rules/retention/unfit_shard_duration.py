@@ -208,17 +208,10 @@ def _begin(one: _Kept) -> str:
     return f"{one.policy.policy} keeps data {kept} in shards of {duration(one.policy.partition_s or 0)}"
 
 
-_STATEMENTS: Final = {
-    "influxdb1": "ALTER RETENTION POLICY {policy} ON {database} SHARD DURATION {hours}h",
-    "influxdb2": "influx bucket update --id ID --shard-group-duration {hours}h",
-}
-"""How to set a shard duration, by engine."""
-
-
 def _finding(case: Case, one: _Kept, impact: Impact, message: str) -> Finding:
     policy, database = (case.engine.quoted(name) for name in (one.policy.policy, one.database.server_name))
     hours = one.recommended_s // 3_600
-    statement = _STATEMENTS[case.engine.name].format(policy=policy, database=database, hours=hours)
+    statement = case.engine.shard_duration_statement.format(policy=policy, database=database, hours=hours)
     return Finding(
         subject=Subject(one.database.name),
         impact=impact,
