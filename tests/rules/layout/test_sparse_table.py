@@ -150,14 +150,34 @@ def test_a_column_that_is_not_filled_anymore(tmp_path: Path, values: str, severi
         assert "in none of the" in found[0].message
 
 
-def test_what_is_filled_later_is_a_note(tmp_path: Path) -> None:
-    invoice = "CASE WHEN i > 9 * 1440 THEN i // 1000 END"
+@pytest.mark.parametrize(
+    ("moved_h", "severities"),
+    [
+        (None, [Severity.NOTE]),  # No audit came before.
+        (0, [Severity.WARNING]),
+        (24, []),  # Two days later than the order, each invoice comes.
+    ],
+)
+def test_what_may_be_filled_later_is_only_certain_with_the_next_audit(
+    tmp_path: Path, moved_h: int | None, severities: list[Severity]
+) -> None:
+    invoice = "CASE WHEN i > 2 * 1440 THEN i / 1000 END"
     statement = _meters(invoice).replace("'m' || i % 5 AS meter", "md5(i::TEXT) AS buyer").replace("power", "amount")
     profile = collected(file_with("duckdb", tmp_path / "orders.duckdb", statement))
     (measurement,) = profile.measurements
-    kept = dataclasses.replace(measurement, kind=TableKind.EVENTS, tags=())
-    findings = run_rule(rule, dataclasses.replace(profile, measurements=(kept,))).findings
-    assert [(one.subject.column, one.severity) for one in findings] == [("flow", Severity.NOTE)]
+    now = dataclasses.replace(measurement, kind=TableKind.EVENTS, tags=())
+    timeline = Timeline()
+    if moved_h is not None:
+        fields = [
+            dataclasses.replace(f, end=dataclasses.replace(f.end, time=f.end.time - timedelta(hours=moved_h)))
+            if f.end
+            else f
+            for f in now.fields
+        ]
+        then = dataclasses.replace(now, fields=tuple(fields))
+        timeline = Timeline(previous=dataclasses.replace(profile, measurements=(then,), day=DAY - timedelta(days=1)))
+    findings = run_rule(rule, dataclasses.replace(profile, measurements=(now,)), timeline=timeline).findings
+    assert [one.severity for one in findings if one.subject.column == "flow"] == severities
 
 
 def test_few_columns_are_looked_up(tmp_path: Path) -> None:

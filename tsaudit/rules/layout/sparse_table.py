@@ -56,7 +56,8 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
     takes a bit or less on most engines, and a byte on SQLite. A column that most rows had, and of which the rows of the
     last day or more have none, is reported with the time of its last value. If nearly all rows had it, and it contains
-    what was measured, queries get wrong answers; other columns may be filled later, such as the invoice of an order.
+    what was measured, queries get wrong answers. Rows other than measurements may be changed later, as an order that
+    gets its invoice: the first audit reports them as a note, and if the next one sees a later end, nothing is reported.
     GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of spans.
 
     ## Why it matters
@@ -94,10 +95,11 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}
     for key in typed_values(nulls):
         del nulls[key]
-    stopped = [field for field in chosen if _is_over(field)]
-    for field in stopped:
-        yield _of_end(measurement, field)
+    for field in filter(_is_over, chosen):
         nulls.pop(field.key, None)
+        before = _before(case, measurement, field)
+        if before is None or before.end is None or field.end is None or before.end.time == field.end.time:
+            yield _of_end(measurement, field, is_seen=before is not None)
     if nulls and measurement.rows_known >= ENOUGH:
         yield from _evaluate_nulls(case, measurement, nulls)
 
@@ -108,13 +110,19 @@ def _is_over(field: Field) -> bool:
     return is_old and field.end is not None and field.end.filled_before > _MOSTLY
 
 
-def _of_end(measurement: Measurement, field: Field) -> Finding:
+def _before(case: Case, measurement: Measurement, field: Field) -> Field | None:
+    """The field in the previous snapshot; None if it was not in it."""
+    before = case.before(measurement)
+    return next((one for one in before.fields if one.key == field.key), None) if before else None
+
+
+def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding:
+    """`is_seen`: whether the previous audit saw the same end, or rows that have the field up to then."""
     assert field.end is not None
     end, day = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
     before = "all" if end.filled_before == 1 else percent(end.filled_before)
-    # What is written once and changed later, such as an order, may be filled after days, for example its invoice.
     is_measured = measurement.has_series or any(is_number(t) and not is_integer(t) for t in field.types)
-    is_sure = is_measured and end.filled_before >= NEARLY_ALL
+    is_sure = is_measured and end.filled_before >= NEARLY_ALL and (measurement.has_series or is_seen)
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=Impact(Currency.ANSWERS, how="rows read before and after") if is_sure else None,
