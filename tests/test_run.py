@@ -331,7 +331,7 @@ def test_emptied_database_closes_nothing_and_reads_as_nothing_dropped(
 
     assert empty.error is not None
     assert "there is nothing to audit: no table in " in empty.error
-    assert f"on {DAY} 1 measurement was audited" in empty.error
+    assert f"on {DAY} 1 table was audited" in empty.error
     assert empty.verdict is Verdict.UNKNOWN
     assert _moved(empty.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
     path.unlink()

@@ -48,7 +48,7 @@ GROWING = a_finding(
     limit=Limit("x.max_series", 60_000, "series", "our default", "target"),
     forecast=Forecast(60_000, 7.8, 5.0, 16.0, 0.09, DAY - timedelta(11), "linear", False, "series", DAY),
     impact=Impact(Currency.LIMIT, 36_096.0, 60_000.0, days_left=7.8),
-    severity_reason="60% of the limit, reached in about 8 days",
+    severity_reason="60% of the limit of 60,000 series, reached in about 8 days",
     consequence="In about 8 days, it exceeds the limit of 60,000 series that was set here.",
     changes=(MakeField(TABLE, "request_id"),),
 )
@@ -84,7 +84,7 @@ def test_block_begins_with_the_summary_and_ends_with_where_the_rest_is() -> None
     assert text(with_plan(GROWING, other)) == [
         f"demo  critical  duckdb 1.0  {DAY}  3 series  1 critical, 1 warning",
         "  main/http_requests: Series grew from 768 to 36,096 since 2026-03-20, all from new values of request_id",
-        "    Why critical        60% of the limit, reached in about 8 days (limit 60,000 series)",
+        "    Why critical        60% of the limit of 60,000 series, reached in about 8 days",
         "    If nothing is done  In about 8 days, it exceeds the limit of 60,000 series that was set here.",
         "    Now                 36,096 series (in http_requests, 768 before, 3,072 more a day)",
         "    Time left           about 8 days (80% range 5 to 16)",

@@ -460,7 +460,7 @@ def reports(column: ReadColumn, times: ReadColumn) -> Reports | None:
     hours = (at[is_last] - at[is_first]) / (3600 * _US_PER_SECOND)
     lasting = (instants >= _LASTING_INSTANTS) & (hours >= _LASTING_H)
     read = float(at.max() - at.min()) / (3600 * _US_PER_SECOND)
-    return Reports(float(instants.mean()), read, float(lasting.mean()))
+    return Reports(float(instants.mean()), read, float(lasting.mean()), len(at) / len(instants))
 
 
 def busiest(column: ReadColumn, source: Source) -> Busiest | None:

@@ -7,10 +7,11 @@ from typing import Final
 
 import pytest
 
-from tests.builders import PASSING, RECURRING, a_tag, a_turnover, values_over_time
+from tests.builders import PASSING, RECURRING, a_count, a_measurement, a_tag, a_turnover, values_over_time
 from tsaudit.analysis.cardinality.fleets import (
     is_churn,
     is_fleet,
+    is_written_once,
     keeps_coming,
     names_call,
     names_device,
@@ -64,6 +65,13 @@ def test_listings_count_more_than_rows_and_rows_more_than_names(
     # What was read once could not be seen again.
     once = replace(tag, reports=Reports(1.9, 48.0, 0.0))
     assert is_fleet(once) is (fleet or (seen is PASSING and known is None))
+
+
+@pytest.mark.parametrize(("rows", "read", "once"), [(2_000, 1.0, True), (8_000, 4.0, True), (8_000, 1.0, False)])
+def test_a_report_may_be_several_rows(rows: int, read: float, once: bool) -> None:
+    """One for each measure name. Rows that were not read may contain the same values again."""
+    tag = a_tag("message", 2_000, reports=Reports(1.0, 48.0, 0.0, read))
+    assert is_written_once(a_measurement("t", tags=(tag,), rows=a_count(rows)), tag) is once
 
 
 GROWING: Final = a_turnover(1_000, 1_000, 60, hours=5.0)

@@ -212,7 +212,8 @@ def is_written_once(measurement: Measurement, tag: Tag) -> bool:
     read = tag.reports
     if read is None or read.per_value >= _REPORTS:
         return False
-    return (rows_per_value(measurement, tag) or 0.0) < _REPORTS * read.per_value
+    # A report may be several rows, such as one for each measure name.
+    return (rows_per_value(measurement, tag) or 0.0) < _REPORTS * max(read.per_value, read.rows_per_value)
 
 
 def is_known_to_end(measurement: Measurement, tag: Tag) -> bool:

@@ -142,6 +142,8 @@ class Reports:
     """Hours from the first row read to the last."""
     lasting_ratio: float
     """Share of the values with rows at three instants or more that span an hour or more, 0 to 1."""
+    rows_per_value: float = 0.0
+    """Mean number of rows of a value, at least as many as instants; 0 if it is not known."""
 
 
 @dataclass(frozen=True, slots=True)
