@@ -117,11 +117,22 @@ def test_rise_of_numbers(numbers: list[object], hours: float, expected: float | 
         ([6.0, 11.0, None, 6.5], ["6", "11", None, "6.5"], True),
         ([6.0, 11.0, None, 6.5], ["6", "11", "11", "6.5"], False),
         ([6.0, 11.0, 7.0, 6.5], ["6", "11", None, "6.5"], False),
+        ([6.0, 11.0, 0.0, 6.0], ["6", "11", None, "6"], True),
+        (["up", "", "down"], ["up", None, "down"], True),
         ([0.0, 1.0, 1.0], ["1", "0", "1"], False),
         (["up", "down", "up"], ["up", "down", "up"], True),
         ([6.0, None], [None, "6"], False),
     ],
-    ids=["numbers", "only the tag", "only the field", "other rows", "texts", "no row with both"],
+    ids=[
+        "numbers",
+        "only the tag",
+        "only the field",
+        "0 for no tag",
+        "no text for no tag",
+        "other rows",
+        "texts",
+        "no row with both",
+    ],
 )
 def test_tag_with_the_values_of_a_field(field: list[object], tag: list[object], found: bool) -> None:
     tags = {"other": _column(["x"] * len(tag)), "tag": _column(tag, pa.string())}

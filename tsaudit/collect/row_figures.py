@@ -215,20 +215,24 @@ def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn])
 
 def same_tag(key: str, field: ReadColumn, tags: Mapping[str, ReadColumn]) -> str:
     """The tag that has the same value as the field, as text or as a number, in every row read; empty if there is none.
-    Where one of them is absent, both are. The tag with the same name comes first.
+    A tag without a value is absent, so the field is then absent, too, or empty, or 0. The tag with the same name comes
+    first.
     """
     own = [key] if key in tags else []
-    alike = [name for name, tag in tags.items() if name != key and len(tag.distinct) == len(field.distinct)]
+    # The field may also be empty.
+    alike = [name for name, tag in tags.items() if name != key and 0 <= len(field.distinct) - len(tag.distinct) <= 1]
     return next((name for name in own + alike if _is_same(field, tags[name])), "")
 
 
 def _is_same(field: ReadColumn, tag: ReadColumn) -> bool:
-    known = field.known
-    if not known.any() or not np.array_equal(known, tag.known):
+    if not (field.known & tag.known).any():
         return False
-    pairs = np.unique(np.stack([field.codes[known], tag.codes[known]]), axis=1)
-    (of_field, of_tag) = ([_plain(text) for text in column.texts.to_pylist()] for column in (field, tag))
-    return all(of_field[a] == of_tag[b] for a, b in pairs.T.tolist())
+    pairs = np.unique(np.stack([field.codes, tag.codes]), axis=1)
+    (of_field, of_tag) = ([*map(_plain, column.texts.to_pylist()), None] for column in (field, tag))
+    return all(of_field[a] == of_tag[b] or (of_tag[b] is None and of_field[a] in _EMPTY) for a, b in pairs.T.tolist())
+
+
+_EMPTY: Final = ("", 0.0)
 
 
 def _plain(text: str) -> str | float:

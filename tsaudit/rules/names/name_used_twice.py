@@ -31,7 +31,8 @@ def name_used_twice(case: Case) -> Iterator[Finding]:
 
     Queries go wrong while both are written: if the newest rows read have both, at most a day apart. Otherwise the
     finding is a note: the other one may be that of old shards, which expire. It is also a note if both have the same
-    value in each row read, such as `36` and `36.0`: then it does not matter which one a query means.
+    value in each row read, such as `36` and `36.0`, or the tag is absent and the field empty or 0: then it does not
+    matter which one a query means.
 
     ## Why it matters
 
