@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hypothesis import given, settings
@@ -56,3 +57,10 @@ def test_squeezed_keeps_both_ends() -> None:
     assert untrusted.squeezed("measurement_00019", 17) == "measurement_00019"
     assert untrusted.squeezed("measurement_00019", 11) == "measu…00019"
     assert all(len(untrusted.squeezed("x" * 99, longest)) == longest for longest in range(2, 99))
+
+
+def test_threads_that_render_at_the_same_time_share_no_state() -> None:
+    """The search for links keeps the text that it is in: two audits in parallel lost their reports by it."""
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(untrusted._parser).result().linkify is not untrusted._parser().linkify
+    assert untrusted._parser() is untrusted._parser()

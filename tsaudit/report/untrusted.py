@@ -7,8 +7,8 @@ other packages are not trusted, so their texts cannot add markup of their own.
 
 from __future__ import annotations
 
-import functools
 import re
+import threading
 from collections.abc import Iterator, MutableMapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
@@ -109,8 +109,20 @@ def _spelt_out(match: re.Match[str]) -> str:
     return f"⟨U+{ord(match[0]):04X}⟩"
 
 
-@functools.cache
+_of_thread: Final = threading.local()
+
+
 def _parser() -> MarkdownIt:
+    """The parser of this thread: it keeps the state of the text in which it looks for links, and reports are written by
+    several threads.
+    """
+    if not hasattr(_of_thread, "parser"):
+        _of_thread.parser = _new_parser()
+    parser: MarkdownIt = _of_thread.parser
+    return parser
+
+
+def _new_parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"html": False, "linkify": True, "xhtmlOut": False})
