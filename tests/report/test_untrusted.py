@@ -64,3 +64,9 @@ def test_threads_that_render_at_the_same_time_share_no_state() -> None:
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(untrusted._parser).result().linkify is not untrusted._parser().linkify
     assert untrusted._parser() is untrusted._parser()
+
+
+def test_dates_and_shares_are_not_broken() -> None:
+    assert untrusted.unbroken("> 99.9% since 2026-03-01, a < b") == (
+        '<span class="day">&gt; 99.9%</span> since <span class="day">2026-03-01</span>, a &lt; b'
+    )

@@ -29,7 +29,8 @@ _INVISIBLE: Final = (
 )
 _IN_BLOCKS: Final = re.compile(f"[{_INVISIBLE}]")
 _IN_LINES: Final = re.compile(f"[\t\n{_INVISIBLE}]")
-_DAY: Final = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])")
+_DAY: Final = re.compile(r"(?<![\w-])\d{4}-\d\d-\d\d(?![\w-])|&[lg]t; [\d.]+%")
+"""What is not broken between lines: a date, and a share such as `> 99.9%`, as escaped."""
 _CODE: Final = re.compile(r"`([^`\n]+)`")
 _WEB: Final = re.compile(r"https?://", re.IGNORECASE)
 _HEADING: Final = "h2"
@@ -76,7 +77,9 @@ def prose(text: str) -> Markup:
 
 
 def unbroken(text: str) -> Markup:
-    """The text as escaped HTML without line breaks inside dates: browsers may break lines at their hyphens."""
+    """The text as escaped HTML without line breaks inside dates, which browsers may break at their hyphens, and inside
+    shares such as `> 99.9%`.
+    """
     return Markup(_DAY.sub(r'<span class="day">\g<0></span>', str(escape(text))))  # noqa: S704 -- escaped just before
 
 

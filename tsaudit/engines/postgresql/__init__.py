@@ -69,9 +69,9 @@ class Postgresql(SqlEngine):
             "near-limit.ids",
             None,
             f"{_DOCS}/sql-createsequence.html",
-            fix="Make the column a bigint, and those that refer to it, and its sequence, too (ALTER SEQUENCE ... AS "
-            "bigint). ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in "
-            "steps, and let it take over the name.",
+            fix="Make the column, those that refer to it, and its sequence a bigint: `ALTER SEQUENCE name AS bigint`. "
+            "ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in steps, and "
+            "let it take over the name.",
         ),
         # The server refuses writing transactions three million before transaction IDs would repeat.
         ServerLimit(
