@@ -80,7 +80,14 @@ def test_numbers_and_lists_of_them_stay_text(other: str) -> None:
     assert "weights stays text" in finding.fix
 
 
-@pytest.mark.parametrize("other", ["-", "n/a", "1,250", "12:30"])
+def test_numbers_and_the_states_of_other_sources_stay_text() -> None:
+    finding = _finding(_text(*(f"{n * 0.37:.2f}" for n in range(2, 90)), "raised", "lowered", "unknown"))
+    assert finding.changes == ()
+    assert "; others are texts, such as " in finding.message
+    assert "a number has no room for texts" in finding.fix
+
+
+@pytest.mark.parametrize("other", ["-", "n/a", "unknown", "1,250", "12:30"])
 def test_exceptions_that_are_no_lists_are_left_out(other: str) -> None:
     (change,) = _finding(_text(*(f"{n * 0.37:.2f}" for n in range(2, 90)), other, key="weights")).changes
     assert isinstance(change, ChangeType)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from tsaudit import costs
@@ -61,8 +62,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     fractions, and the finding says to what it rounds. Not reported are numbers in a unique index, floats of SQLite,
     where only values have a type, text with leading zeros, fields named like codes or devices, whole numbers of one
     length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
-    `off`. Where some values are lists of numbers, such as the times of several attempts, the text has to stay, and the
-    numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is reported
+    `off`. Where some values are lists of numbers, such as the times of several attempts, or several words, such as the
+    states of other sources, the text has to stay, and the numbers belong in a column beside it. A text field with
+    numbers for some attributes and texts for others is reported
     if a tag names the attribute, and each source has several. Where texts are times in several formats, such as
     `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most are
     reported: from 20 of them on, ranges of times and sorts give wrong answers. In a table whose contents are not known,
@@ -101,10 +103,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
             if is_unclear and kind != "float":
                 continue
             if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
-                lists = _lists(field) if kind in ("integer", "float") else ()
-                yield (
-                    _with_lists(measurement, field, kind, lists) if lists else _finding(case, measurement, field, kind)
-                )
+                others = _others(field) if kind in ("integer", "float") else None
+                yield _beside(measurement, field, kind, others) if others else _finding(case, measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             elif case.engine.enforces_types and _is_whole(field) and not is_in_key:
@@ -220,23 +220,50 @@ _ONE: Final = r"(?:-?\d+(?:\.\d+)?|-)"
 _LIST: Final = re.compile(rf"(?!\d{{1,3}}(?:,\d{{3}})+$){_ONE}(?:(?:\s*[,;|]\s*|\s+[:/]?\s*){_ONE})+")
 
 
-def _lists(field: Field) -> tuple[str, ...]:
-    """Some values that are lists of numbers, such as one for each attempt."""
-    return tuple(v for v in field.sample if _LIST.fullmatch(v.strip()) and any(map(str.isdigit, v)))[:3]
+_WORD: Final = re.compile(r"[^\W\d_]{3,}(?:[ _-][^\W\d_]+)*")
+_NO_VALUE: Final = frozenset(
+    (
+        *("error", "inf", "infinity", "invalid", "missing", "nan", "nil", "none", "null", "unavailable", "undefined"),
+        "unknown",
+    )
+)
+"""Words that writers use in place of a number."""
 
 
-def _with_lists(measurement: Measurement, field: Field, kind: str, lists: tuple[str, ...]) -> Finding:
-    """A type of numbers would lose the lists."""
+@dataclass(frozen=True, slots=True)
+class _Others:
+    """Values that a type of numbers would lose."""
+
+    what: str
+    some: tuple[str, ...]
+
+
+def _others(field: Field) -> _Others | None:
+    """Lists of numbers, such as one for each attempt, or several words, such as the states of a door beside the
+    temperatures of a room; None if there are none.
+    """
+    if lists := [v for v in field.sample if _LIST.fullmatch(v.strip()) and any(map(str.isdigit, v))]:
+        return _Others("lists of numbers", tuple(lists[:3]))
+    words = [v for v in field.sample if _WORD.fullmatch(v.strip()) and v.strip().lower() not in _NO_VALUE]
+    return _Others("texts", tuple(words[:3])) if len(words) > 1 else None
+
+
+def _beside(measurement: Measurement, field: Field, kind: str, others: _Others) -> Finding:
+    """A type of numbers would lose the other values."""
+    are_texts = others.what == "texts"
+    # Nothing keeps a secret from being among them.
+    shown = [redact_unless_name(value) for value in others.some] if are_texts else others.some
+    such_as = "" if are_texts else ", such as the sum or the last number of each list,"
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=_impact(measurement, field, kind),
         message=f"Field {field.key} is stored as {' and '.join(field.types)}, and {_of_values(field, kind)} are "
-        f"{_WORDS[kind]}; others are lists of numbers, such as {lists[0]}.",
-        fix=f"Write what is computed with, such as the sum or the last number of each list, to a new column such as "
-        f"{field.key}_number. {field.key} stays text: a number has no room for a list.",
+        f"{_WORDS[kind]}; others are {others.what}, such as {shown[0]}.",
+        fix=f"Write what is computed with{such_as} to a new column such as {field.key}_number. {field.key} stays text: "
+        f"a number has no room for {others.what}.",
         main_contributor=field.key,
-        samples=(lists[0], *(v for v in field.sample if v not in lists))[:3],
-        evidence=(Evidence("lists of numbers", listed(lists)),),
+        samples=(others.some[0], *(v for v in field.sample if v not in others.some))[:3],
+        evidence=(Evidence(others.what, listed(shown)),),
         facts=("field_types", "field_values"),
         source=field.distinct.source if field.distinct else None,
     )
