@@ -7,18 +7,18 @@
 -- link: https://www.postgresql.org/docs/current/functions-aggregate.html
 {% macro of_form(wanted, column, others=false) %}
 CASE
-    WHEN 2 * count(*) FILTER (WHERE CAST({{ column }} AS TEXT) ~ '^\d{4}-[01]\d-[0-3]\d') >= count({{ column }})
-      THEN {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if others }}CAST({{ column }} AS TEXT) ~ '^\d{4}-[01]\d-[0-3]\d'{% if others %} AND CAST({{ column }} AS TEXT) ~ '^\d'{% endif %})
-    ELSE {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if not others }}CAST({{ column }} AS TEXT) ~ '^\d{4}-[01]\d-[0-3]\d')
+    WHEN 2 * count(*) FILTER (WHERE CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d{4}-[01]\d-[0-3]\d') >= count({{ column }})
+      THEN {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if others }}CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d{4}-[01]\d-[0-3]\d'{% if others %} AND CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d'{% endif %})
+    ELSE {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if not others }}CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d{4}-[01]\d-[0-3]\d')
   END
 {%- endmacro %}
 SELECT
   count(*) AS rows
   {%- for column in columns %},
   {% if column in texts %}
-  {{ of_form("count", column | name) }} AS values_{{ loop.index }},
-  {{ of_form("min", column | name) }} AS first_{{ loop.index }},
-  {{ of_form("max", column | name) }} AS last_{{ loop.index }}
+  {{ of_form("count", "nullif(" ~ (column | name) ~ ", '')") }} AS values_{{ loop.index }},
+  {{ of_form("min", "nullif(" ~ (column | name) ~ ", '')") }} AS first_{{ loop.index }},
+  {{ of_form("max", "nullif(" ~ (column | name) ~ ", '')") }} AS last_{{ loop.index }}
   {%- else %}
   count({{ column | name }}) AS values_{{ loop.index }},
   min({{ column | name }}) AS first_{{ loop.index }},
@@ -27,8 +27,8 @@ SELECT
   {%- endfor %}
   {%- for column in columns %},
   {% if column in texts %}
-  {{ of_form("count", column | name, true) }} AS others_{{ loop.index }},
-  {{ of_form("min", column | name, true) }} AS other_{{ loop.index }}
+  {{ of_form("count", "nullif(" ~ (column | name) ~ ", '')", true) }} AS others_{{ loop.index }},
+  {{ of_form("min", "nullif(" ~ (column | name) ~ ", '')", true) }} AS other_{{ loop.index }}
   {%- else %}
   0 AS others_{{ loop.index }},
   NULL AS other_{{ loop.index }}

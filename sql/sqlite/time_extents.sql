@@ -16,9 +16,9 @@ iif(2 * count(*) FILTER (WHERE {{ is_date }}) >= count({{ column }}),
 SELECT
   count(*) AS rows
   {%- for column in columns %},
-  {{ usual("count", column | name) }} AS values_{{ loop.index }},
-  {{ usual("min", column | name) }} AS first_{{ loop.index }},
-  {{ usual("max", column | name) }} AS last_{{ loop.index }}
+  {{ usual("count", "nullif(" ~ (column | name) ~ ", '')") }} AS values_{{ loop.index }},
+  {{ usual("min", "nullif(" ~ (column | name) ~ ", '')") }} AS first_{{ loop.index }},
+  {{ usual("max", "nullif(" ~ (column | name) ~ ", '')") }} AS last_{{ loop.index }}
   {%- endfor %}
   {%- for column in columns %},
   {{ usual("count", "nullif(" ~ (column | name) ~ ", '')", "NOT ") }} AS others_{{ loop.index }},

@@ -312,7 +312,7 @@ def _cannot_read(profile: Profile) -> None:
     for detail, names in list(named.items())[: roles.MOST_TABLES]:
         _line("", "unknown", f"cannot read {listed(names, _MOST_PLACES)}: {detail}")
     if more := sum(map(len, list(named.values())[roles.MOST_TABLES :])):
-        _line("", "unknown", f"nor {many(more, 'more table')}")
+        _line("", "unknown", f"and {many(more, 'more table')} cannot be read")
 
 
 def _tables(tables: Sequence[Measurement], others: int) -> None:

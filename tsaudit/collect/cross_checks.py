@@ -245,14 +245,15 @@ _FEWEST_ASKED_FOR: Final = 100
 
 
 def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
-    """Measurements that have series, compared with those that have fields: no point is written without a field, and no
-    index lists a field that no series has.
+    """Measurements that have series, compared with those that have fields: no point is written without a field. In a
+    database without any series, no field is listed; in others, some servers list those of deleted measurements.
     """
     if "columns" in profile.facts or "series_listing" not in profile.facts:
         return
     unknown = _places(profile, "field_types")
+    filled = {m.database for m in profile.measurements if m.series is None or m.series.value}
     for m in profile.measurements:
-        if m.series is None or _is_among(m, unknown):
+        if m.series is None or _is_among(m, unknown) or (not m.series.value and m.database in filled):
             continue
         query = m.series.source.query.replace("series_listing", "field_types")
         fields = ComparedFigure("field", "", len(m.fields), "field_types", query)
@@ -333,7 +334,7 @@ PAIRS: Final = (
         0.0,
         0,
         frozenset({"series_listing", "field_types"}),
-        "none: a series exists because of a field, and an index lists a field because of a series",
+        "none: a series exists because of a field; a database without series lists no field",
     ),
     Pair(
         _since_yesterday,

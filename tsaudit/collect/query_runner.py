@@ -403,6 +403,13 @@ class QueryRunner:
         answer = self.first_answered(fact, [given], lambda _: consume, measurement=measurement, first_only=first_only)
         return answer.statement if answer else None
 
+    def tried(self, fact: str, consume: Callable[[pa.RecordBatch], None], given: Given) -> bool:
+        """Whether the whole response was passed to `consume`, within less time than others have. No gap is left: this
+        is for what only adds to a fact that is known. Otherwise, discard what was consumed.
+        """
+        timeout = self.target.budget.statement_timeout_s * _CHEAPER
+        return isinstance(self._attempt(fact, consume, given, given.subject[1], timeout, first_only=False), str)
+
     def first_answered(
         self,
         fact: str,

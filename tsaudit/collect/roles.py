@@ -75,9 +75,10 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
         reason = runner.why(("time_extents",), draft.database, draft.name)
         names = ", ".join(c.name for c in candidates)
         runner.gap("columns", reason, f"which of {names} is the time is not known", draft.database, draft.name)
-    elif before is not None and time is None and not draft.unreadable:
-        detail = f"the time column of the previous audit was {before}; no column has times in most rows today, so less "
-        runner.gap("columns", Reason.INCONSISTENT, detail + "is known of the table", draft.database, draft.name)
+    elif time is None and before in extents and extents[before].rows and not draft.unreadable:
+        detail = f"the time column of the previous audit was {before}; no column has times in most rows today, so the "
+        detail += "rows could not be limited to the window"
+        runner.gap("columns", Reason.INCONSISTENT, detail, draft.database, draft.name)
     other_times = tuple(
         found for name in sorted(extents) if (found := _other_times(runner, draft, name, extents[name]))
     )
@@ -271,13 +272,17 @@ def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
     return Window(start, newest + min(_MARGIN, _END - newest))
 
 
-def times_of(runner: QueryRunner, given: OfRowSample) -> list[object] | None:
-    """The values of the only column of some rows; None if a gap was left."""
+def times_of(runner: QueryRunner, given: OfRowSample, *, leave_gap: bool = True) -> list[object] | None:
+    """The values of the only column of some rows; None if they could not be read, which leaves a gap unless the fact is
+    known without them.
+    """
     values: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
         values.extend(batch.column(0).to_pylist())
 
+    if not leave_gap:
+        return values if runner.tried("row_sample", consume, given) else None
     return None if runner.query("row_sample", consume, given) is None else values
 
 

@@ -227,9 +227,14 @@ def same_tag(key: str, field: ReadColumn, tags: Mapping[str, ReadColumn]) -> str
 def _is_same(field: ReadColumn, tag: ReadColumn) -> bool:
     if not (field.known & tag.known).any():
         return False
-    pairs = np.unique(np.stack([field.codes, tag.codes]), axis=1)
+    # -1, the last one, for none.
     (of_field, of_tag) = ([*map(_plain, column.texts.to_pylist()), None] for column in (field, tag))
-    return all(of_field[a] == of_tag[b] or (of_tag[b] is None and of_field[a] in _EMPTY) for a, b in pairs.T.tolist())
+    width = len(of_tag)
+    pairs = np.unique(field.codes.astype(np.int64) % len(of_field) * width + tag.codes % width)
+    return all(
+        of_field[a] == of_tag[b] or (of_tag[b] is None and of_field[a] in _EMPTY)
+        for a, b in (divmod(pair, width) for pair in pairs.tolist())
+    )
 
 
 _EMPTY: Final = ("", 0.0)

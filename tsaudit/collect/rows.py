@@ -307,9 +307,7 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
         rows_apart=_apart(draft, times, times_us, source),
     )
     if runner.engine.infers_roles:
-        unread = set(_not_read(draft, known.fields, times_us.filled))
-        fields = (_looked_back(runner, draft, field) if field.key in unread else field for field in known.fields)
-        known = replace(known, fields=tuple(fields))
+        known = replace(known, fields=_looked_back(runner, draft, known.fields))
     return replace(draft, measurement=known)
 
 
@@ -317,29 +315,50 @@ _MOST_LOOKED_BACK: Final = 8
 """Columns of one table for each of which two more queries are sent."""
 
 
-def _not_read(draft: Draft, fields: Sequence[Field], rows: int) -> list[str]:
-    """Columns that some rows of the window have, but none of those read, fullest first; none of a table that is too big
-    to read.
+_CHEAP_ROWS: Final = 100_000
+"""A table with so many rows is read from beginning to end in little time, without an index on the time."""
+
+
+def _looked_back(runner: QueryRunner, draft: Draft, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+    """The fields, those that none of the rows read has with what older rows have; until a statement fails."""
+    unread, found = _not_read(draft, fields), dict[str, Field]()
+    for field in unread:
+        known = _before_rows_read(runner, draft, field)
+        if known is None:
+            break
+        found[field.key] = known
+    return tuple(found.get(field.key, field) for field in fields)
+
+
+def _not_read(draft: Draft, fields: Sequence[Field]) -> list[Field]:
+    """The fields that some rows of the window have, but none of those read, fullest first; none if it would take a scan
+    of a big table to look further back.
     """
-    known = [field for field in fields if field.idle_hours is None and field.null_ratio is not None]
-    some = [(field.null_ratio.value, field.key) for field in known if field.null_ratio and field.null_ratio.value < 1]
-    return [key for _, key in sorted(some)[:_MOST_LOOKED_BACK]] if rows >= ENOUGH and not draft.partial_scan else []
+    indexes, time = draft.measurement.indexes or (), draft.time.name if draft.time else ""
+    is_cheap = draft.measurement.rows_known <= _CHEAP_ROWS or any(i.columns[:1] == (time,) for i in indexes)
+    if not is_cheap or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
+        return []
+    some = [f for f in fields if f.idle_hours is None and f.null_ratio is not None and f.null_ratio.value < 1]
+    return sorted(some, key=lambda f: (f.null_ratio.value if f.null_ratio else 1.0, f.key))[:_MOST_LOOKED_BACK]
 
 
-def _looked_back(runner: QueryRunner, draft: Draft, field: Field) -> Field:
-    """The field, with what older rows have: some of the window have it, but none of those read."""
+def _before_rows_read(runner: QueryRunner, draft: Draft, field: Field) -> Field | None:
+    """The field, with what older rows have; None if a statement failed."""
     assert draft.time is not None
     assert draft.sample is not None
     _, times_us = draft.read_times()
     window, time = draft.measurement.own_window or runner.window, draft.time
     filled = replace(sampled(draft, window, [time.name], 1), filled=field.key)
-    last = newest_of(draft, times_of(runner, filled) or [])
+    times = times_of(runner, filled, leave_gap=False)
+    if times is None:
+        return None
+    last = newest_of(draft, times)
     if last is None:
         return field
-    until = Window(window.start, min(last + timedelta(microseconds=1), window.end))
-    before = times_of(runner, sampled(draft, until, [field.key], ROWS_BEFORE))
-    if not before:
-        return field
+    until = Window(window.start, min(last + timedelta(milliseconds=1), window.end))
+    before = times_of(runner, sampled(draft, until, [field.key], ROWS_BEFORE), leave_gap=False)
+    if before is None:
+        return None
     last_us = (last - EARLIEST) // timedelta(microseconds=1)
     newest = int(pc.max(times_us.values).as_py())
     return replace(

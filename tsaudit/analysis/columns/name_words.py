@@ -10,7 +10,7 @@ from typing import Final
 
 EVENT: Final = frozenset(
     (
-        *("time", "timestamp", "ts", "t", "datetime", "clock", "epoch", "unixtime", "recorded", "measured"),
+        *("time", "timestamp", "ts", "datetime", "clock", "epoch", "unixtime", "recorded", "measured"),
         *("observed", "logged", "occurred", "happened", "sampled", "event"),
     )
 )
@@ -35,7 +35,7 @@ OTHER: Final = frozenset(
 """Words for other times in the life of an entity, often null or in the future."""
 HINT: Final = EVENT | WRITTEN | CHANGED | OTHER | {"ms", "us", "ns", "sec", "seconds", "millis", "micros", "nanos"}
 _LOADED: Final = frozenset(
-    ["load", "loaded", "ingested", "imported", "extracted", "synced", "replicated", "batched", "etl", "dwh"]
+    ["loaded", "ingested", "imported", "extracted", "synced", "replicated", "batched", "etl", "dwh"]
 )
 _STAMPS: Final = frozenset(["at", "on", "ts", "timestamp", "date", "datetime", "epoch", "stamp", "id", "batch", "run"])
 """Not `time`: a `load_time` is how long something took."""
@@ -59,6 +59,8 @@ def snake_case(name: str) -> str:
 def words_of(name: str) -> frozenset[str]:
     """The words in a name, in lower case; `time` is a word of `eventtime` but not of `uptime`."""
     found = {word.lower() for word in _WORDS.findall(name)}
+    if name.lower() == "t":
+        return frozenset({"t", "time"})
     if _SPAN.search(name):
         return frozenset(found - {"time"})
     # `eventtime`, `sysclock`
@@ -69,7 +71,10 @@ def words_of(name: str) -> frozenset[str]:
 def is_load_stamp(name: str) -> bool:
     """Whether a column says when, or by which run, a row was loaded from elsewhere: another load, another value."""
     words = words_of(name)
-    return name.lower().startswith(_LOADERS) or bool(words & _LOADED and words & _STAMPS)
+    is_loaded = words & _LOADED and words & _STAMPS
+    # A load may also be what a machine carries, so that `load_id` and `load_on` are about that.
+    is_load = "load" in words and words & {"at", "ts", "timestamp", "datetime", "stamp", "batch", "run"}
+    return name.lower().startswith(_LOADERS) or bool(is_loaded or is_load)
 
 
 MONEY: Final = frozenset(
