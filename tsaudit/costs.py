@@ -203,13 +203,10 @@ def filling_days(case: Case, measurements: Iterable[Measurement]) -> float:
     """For how many days after the first audit data of these measurements may be filling up to its retention, until it
     is known to have stopped: at most a month, and 0 without retention.
     """
-    longest = 0.0
-    for measurement in measurements:
-        days = _retention_days(case, measurement)
-        if days is None:
-            return FILLING_DAYS
-        longest = max(longest, 0.0 if days == math.inf else days + FLAT_DAYS)
-    return min(longest, FILLING_DAYS)
+    kept = [_retention_days(case, measurement) for measurement in measurements]
+    if not kept or None in kept:
+        return FILLING_DAYS
+    return min(max(0.0 if days in (None, math.inf) else days + FLAT_DAYS for days in kept), FILLING_DAYS)
 
 
 def levels_at(case: Case, measurement: Measurement, tag: Tag, per_day: float) -> float:
@@ -236,7 +233,8 @@ def series_level_at(case: Case, measurement: Measurement, tag: Tag | None) -> fl
         return math.inf
     since, week = day - timedelta(days=kept), day - timedelta(days=_SLOPE_DAYS)
     expiring = sum(one.series for one in arrivals.series if one.day >= max(since, arrivals.began + timedelta(days=1)))
-    per_day = sum(one.series for one in arrivals.arrived if one.day > week) / _SLOPE_DAYS
+    seen_days = min(_SLOPE_DAYS, max((day - arrivals.began).days, 1))
+    per_day = sum(one.series for one in arrivals.arrived if one.day > week) / seen_days
     return measurement.series.value - expiring + per_day * kept
 
 

@@ -55,7 +55,7 @@ loaded twice, a column that is no longer filled, partitions that have ended, a q
 3 of the 5 databases that should be quiet were; of its three mistakes, two were fixed afterwards, and the third is a
 warning about 120 MB of indexes a year that a program brings along. In the second, 4 of 5 were quiet, and most of these
 faults had no rule, or one that asked for more than the database shows. They do now; that is not measured on databases
-never seen. [Courses of 38 days](growth.md#courses-never-seen) were tried with the third.
+never seen. [Histories of 38 days](growth.md#growth-histories-never-seen) were tried with the third.
 
 ## Regression
 

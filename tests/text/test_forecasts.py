@@ -40,7 +40,7 @@ def test_a_limit_that_is_expected_later_than_at_the_present_rate_has_both() -> N
         "the limit of 10,000 series is reached in about 9 days (80% range 7 to 13), 4 days at this rate"
     )
     assert limit_reached(replace(slow, days=90.0)) == (
-        "the limit of 10,000 series is reached around 2026-06-18, in about 4 days at this rate"
+        "the limit of 10,000 series is reached around 2026-06-18; at the present rate, in 4 days"
     )
     assert limit_reached(replace(slow, days_at_rate=8.0)) == limit_reached(FORECAST)
 

@@ -90,6 +90,8 @@ class MainTag:
     series: float
     """Number of series that the tag causes; a lower bound if only a sample was examined."""
     changes: tuple[MakeField, ...]
+    fix: str
+    """What to do instead of changes; empty if there are any."""
 
     @property
     def where(self) -> str:
@@ -119,11 +121,14 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
     likely = [tag for tag, series in sums.items() if series >= _LIKELY * max(sums.values())]
     tag = max(likely, key=lambda key: (_likely_cause(key, [m for _, m, _ in by_tag[key]]), sums[key], key))
     parts = sorted(by_tag[tag], key=lambda part: (-part[0], part[1].database, part[1].name))
+    changes = tuple(change for _, m, one in parts for change in made_fields(m, tag, *one.together_with))
+    _, largest, first = parts[0]
     return MainTag(
         tag,
         tuple(measurement for _, measurement, _ in parts),
         sum(series for series, _, _ in parts),
-        tuple(change for _, m, one in parts for change in made_fields(m, tag, *one.together_with)),
+        changes,
+        "" if changes else identity_kept(largest, tag, *first.together_with),
     )
 
 

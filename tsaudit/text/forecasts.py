@@ -28,7 +28,7 @@ def limit_reached(forecast: Forecast) -> str:
         return f"{goal} is reached"
     if not forecast.has_interval and forecast.from_day is not None:
         when, rate = f"around {day(forecast.from_day + timedelta(round(forecast.days)))}", "at the present rate "
-        sooner = f", in about {at_rate(forecast)}" if forecast.slows_down else ""
+        sooner = f"; at the present rate, in {_days_at_rate(forecast)}" if forecast.slows_down else ""
     else:
         when, rate, sooner = time_left(forecast), "at this rate ", ""
     return f"{'' if forecast.slows_down else rate}{goal} is reached {when}{sooner}"
@@ -46,9 +46,13 @@ def time_left(forecast: Forecast) -> str:
 
 def at_rate(forecast: Forecast) -> str:
     """The time until the limit at the present rate: `5 days at this rate`; empty if that is about the forecast."""
+    return f"{days} at this rate" if (days := _days_at_rate(forecast)) else ""
+
+
+def _days_at_rate(forecast: Forecast) -> str:
     if not forecast.slows_down or forecast.days_at_rate is None:
         return ""
-    return f"{many(max(1, round(forecast.days_at_rate)), 'day')} at this rate"
+    return many(max(1, round(forecast.days_at_rate)), "day")
 
 
 def about(forecast: Forecast) -> str:

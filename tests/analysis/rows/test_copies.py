@@ -58,3 +58,23 @@ def test_no_rows() -> None:
     empty = np.array([], np.int64)
     assert copied_rows([empty], empty, 0).copies == 0
     assert copied_rows([empty], None, 0).copies == 0
+
+
+def test_what_is_usual_at_one_instant_is_no_batch_that_came_twice() -> None:
+    """Sales of a day, most of them of the same few products: blocks of equal rows, but not equally many of each."""
+    rng = np.random.default_rng(3)
+    days = np.repeat(np.arange(10), 1_000)
+    products = np.minimum(rng.zipf(1.6, len(days)), 50) - 1
+    found = copied_rows([products, rng.integers(0, 2, len(days))], days, len(days))
+    assert found.in_bulk == 0
+
+
+def test_copies_at_both_ends_are_not_in_between() -> None:
+    """Two hours, of which the first and the last quarter came twice."""
+    once = np.arange(7_200)
+    again = np.concatenate([once[:1_800], once[-900:]])
+    times = np.concatenate([once, again])
+    found = copied_rows([times % 977], times, len(times))
+    assert found.bulk is not None
+    first, last = (int(times[row]) for row in found.bulk)
+    assert 0 <= first < last < 1_800

@@ -151,17 +151,18 @@ def test_a_column_that_is_not_filled_anymore(tmp_path: Path, values: str, severi
 
 
 @pytest.mark.parametrize(
-    ("moved_h", "severities"),
+    ("ended_days", "moved_h", "severities"),
     [
-        (None, [Severity.NOTE]),  # No audit came before.
-        (0, [Severity.WARNING]),
-        (24, []),  # Two days later than the order, each invoice comes.
+        (9, None, [Severity.NOTE]),  # No audit came before.
+        (9, 0, [Severity.WARNING]),
+        (2, 0, [Severity.NOTE]),  # They may be written once a week.
+        (2, 24, []),  # Two days later than the order, each invoice comes.
     ],
 )
 def test_what_may_be_filled_later_is_only_certain_with_the_next_audit(
-    tmp_path: Path, moved_h: int | None, severities: list[Severity]
+    tmp_path: Path, ended_days: int, moved_h: int | None, severities: list[Severity]
 ) -> None:
-    invoice = "CASE WHEN i > 2 * 1440 THEN i / 1000 END"
+    invoice = f"CASE WHEN i > {ended_days} * 1440 THEN i / 1000 END"
     statement = _meters(invoice).replace("'m' || i % 5 AS meter", "md5(i::TEXT) AS buyer").replace("power", "amount")
     profile = collected(file_with("duckdb", tmp_path / "orders.duckdb", statement))
     (measurement,) = profile.measurements

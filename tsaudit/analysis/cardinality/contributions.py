@@ -52,7 +52,7 @@ def rows_kept_apart(measurement: Measurement, *tags: str) -> int:
     """How many of the rows compared would overwrite another one without these tags, if that is nearly all of them and
     one of the tags names sources, as far as is known: then nothing else identifies them. 0 otherwise.
     """
-    apart, together = measurement.rows_apart, _with_twins(measurement, tags)
+    apart, together = measurement.rows_apart, with_twins(measurement, tags)
     if apart is None or all(
         fleets.is_known_to_end(measurement, tag) for tag in measurement.tags if tag.key in together
     ):
@@ -71,10 +71,10 @@ def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[Mak
     if rows_kept_apart(measurement, *tags):
         return ()
     at = Subject(measurement.database, measurement.name)
-    return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in _with_twins(measurement, tags))
+    return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in with_twins(measurement, tags))
 
 
-def _with_twins(measurement: Measurement, tags: Iterable[str]) -> tuple[str, ...]:
+def with_twins(measurement: Measurement, tags: Iterable[str]) -> tuple[str, ...]:
     """The tags, and those that are interchangeable with any of them."""
     said = {(d.determinant, d.dependent) for d in measurement.tag_sets.dependencies} if measurement.tag_sets else set()
     twins = (d for tag in tags for d, dependent in sorted(said) if dependent == tag and (tag, d) in said)

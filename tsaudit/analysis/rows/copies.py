@@ -22,9 +22,11 @@ class CopiedRows:
     copies: int
     """Number of rows that equal an earlier one; 0 if that many are equal by chance."""
     in_bulk: int
-    """Number of copies in blocks of `ENOUGH` rows, in the order of time, of which nearly all have a copy."""
+    """Number of copies in the longest run of blocks of `ENOUGH` rows, in the order of time, of which nearly all have a
+    copy, and equally many.
+    """
     bulk: tuple[int, int] | None
-    """The first and the last row of these blocks, in the order of time; None if there are none, or no times."""
+    """The first and the last row of that period, in the order of time; None if there is none, or no times."""
 
 
 def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int) -> CopiedRows:
@@ -45,12 +47,22 @@ def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int) -> Cop
     has_copy, is_copy = alike[whole[order]] > 1, ~changes(whole[order])
     blocks = rows // ENOUGH
     shares = has_copy[: blocks * ENOUGH].reshape(blocks, ENOUGH).mean(axis=1)
-    found = np.flatnonzero(shares >= NEARLY_ALL)
-    if not len(found):
+    found = _longest_run(np.flatnonzero(shares >= NEARLY_ALL))
+    # What is usual at an instant fills blocks, too, but not equally often.
+    in_found = alike[whole[order]][: blocks * ENOUGH].reshape(blocks, ENOUGH)[found]
+    if not len(found) or not _is_even(in_found.ravel()):
         return CopiedRows(copies, 0, None)
     in_bulk = int(is_copy[: blocks * ENOUGH].reshape(blocks, ENOUGH)[found].sum())
     ends = int(order[found[0] * ENOUGH]), int(order[found[-1] * ENOUGH + ENOUGH - 1])
     return CopiedRows(copies, in_bulk, ends)
+
+
+def _longest_run(blocks: Codes) -> Codes:
+    """The longest run of successive numbers."""
+    if not len(blocks):
+        return blocks
+    runs = np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1)
+    return max(runs, key=len)
 
 
 def _pairs(alike: Codes) -> float:

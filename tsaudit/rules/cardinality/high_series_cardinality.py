@@ -15,9 +15,7 @@ from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.rules.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
-    MainTag,
     counts_fields,
-    identity_kept,
     main_tag,
     series_error,
     series_evidence,
@@ -192,7 +190,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
         subject=scope.subject,
         impact=_impact(case, scope, series, limit),
         message=f"{_message(case, scope, series, limit)}{words}.",
-        fix=_fix(cause),
+        fix=cause.fix if cause else _UNKNOWN,
         changes=cause.changes if cause else (),
         observed=series,
         limit=limit,
@@ -208,13 +206,6 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
         facts=("series_listing", "database_series"),
         source=largest.series.source if largest and largest.series else None,
     )
-
-
-def _fix(cause: MainTag | None) -> str:
-    """What to do beyond the changes."""
-    if cause is None:
-        return _UNKNOWN
-    return "" if cause.changes else identity_kept(cause.inside[0], cause.tag)
 
 
 def _impact(case: Case, scope: _Scope, series: int, limit: Limit) -> Impact | None:

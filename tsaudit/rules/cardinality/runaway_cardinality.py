@@ -160,10 +160,11 @@ def _evaluate(
     if len(points) < 2:
         return None
     days, values = [p.day for p in points], [p.value for p in points]
-    filling = costs.filling_days(case, _inside(case, subject))
+    inside = [measurement] if measurement else _inside(case, subject.database)
+    filling = costs.filling_days(case, inside)
     evaluated = growth.detect(days, values, filling_days=filling)
     # The history counts tag sets; a limit that also counts fields is reached correspondingly earlier.
-    reached = limit.value / _fields_per_series(case, subject) if limit else None
+    reached = limit.value / _fields_per_series(case, inside) if limit else None
     unit = ""
     if limit:
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
@@ -172,14 +173,13 @@ def _evaluate(
     return _finding(case, subject, limit, course, measurement) if _is_worth_a_word(case, course, measurement) else None
 
 
-def _inside(case: Case, subject: Subject) -> list[Measurement]:
-    """The measurement itself, or those of the database or the target."""
-    return [m for m in case.measurements if subject_of(m) == subject or subject in (Subject(m.database), Subject())]
+def _inside(case: Case, database: str) -> list[Measurement]:
+    """The measurements of the database, with its other retention policies; all of the target if it is empty."""
+    return [m for m in case.measurements if not database or case.profile.is_within(m.database, database)]
 
 
-def _fields_per_series(case: Case, subject: Subject) -> float:
-    """How many series, as counted by the limit, one tag set of the subject represents."""
-    inside = _inside(case, subject)
+def _fields_per_series(case: Case, inside: Sequence[Measurement]) -> float:
+    """How many series, as counted by the limit, one tag set of these measurements represents."""
     sizes = [(size, m.series.value) for m in inside if m.series is not None and (size := series_of(case, m))]
     return sum(size for size, _ in sizes) / sum(sets for _, sets in sizes) if sizes else 1.0
 

@@ -135,7 +135,10 @@ def _other_times(measurement: Measurement, found: OtherTimes) -> Finding:
         unit="values",
         main_contributor=column,
         samples=(found.other, found.usual),
-        evidence=(Evidence("in another form", found.other), Evidence("form of most", found.usual)),
+        evidence=(
+            Evidence("in another form", redact_unless_name(found.other)),
+            Evidence("form of most", redact_unless_name(found.usual)),
+        ),
         facts=("time_extents",),
         source=found.source,
     )
@@ -303,13 +306,15 @@ def _impact(measurement: Measurement, field: Field, kind: str) -> Impact | None:
     return costs.of_numbers_as_text(field.key, field.sample, distinct)
 
 
-_DIGITS_OF_MONEY: Final = re.compile(r"[^.]*(?:\.\d{,4})?")
+_MAY_BE_MEASURED: Final = frozenset({"total", "quantity", "qty", "balance", "credit"})
+"""Words for amounts of money that also stand in names of what is measured, such as a total of energy."""
+_DIGITS_OF_MONEY: Final = re.compile(r"-?\d+(?:\.\d{,4})?")
 
 
 def _is_money(case: Case, field: Field) -> bool:
     """Whether its values are amounts of money, and the engine has a type that adds them up to the cent."""
-    fits = all(_DIGITS_OF_MONEY.fullmatch(value) for value in field.sample)
-    return "decimal" in case.engine.sql_types and bool(words_of(field.key) & MONEY) and fits
+    fits = all(_DIGITS_OF_MONEY.fullmatch(value.strip()) for value in field.sample)
+    return "decimal" in case.engine.sql_types and bool(words_of(field.key) & (MONEY - _MAY_BE_MEASURED)) and fits
 
 
 def _finding(case: Case, measurement: Measurement, field: Field, kind: str) -> Finding:

@@ -24,6 +24,8 @@ missing.
 """
 _OVER_H: Final = 24
 """From so many hours without a value on, a column is over: what runs once a day would have filled it."""
+_WEEK_H: Final = 7 * 24
+"""What is filled later by a job that runs once a week is filled by then."""
 _MOSTLY: Final = 0.5
 _FEWEST_FIELDS: Final = 3
 """Minimum number of fields: with fewer, there is little to split."""
@@ -57,8 +59,9 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     takes a bit or less on most engines, and a byte on SQLite. A column that most rows had, and of which the rows of the
     last day or more have none, is reported with the time of its last value. If nearly all rows had it, and it contains
     what was measured, queries get wrong answers. Rows other than measurements may be changed later, as an order that
-    gets its invoice: the first audit reports them as a note, and if the next one sees a later end, nothing is reported.
-    GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of spans.
+    gets its invoice: what ended before the first audit is a note for a week, and if the next audit sees a later end,
+    nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are the
+    attributes of spans.
 
     ## Why it matters
 
@@ -99,7 +102,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         nulls.pop(field.key, None)
         before = _before(case, measurement, field)
         if before is None or before.end is None or field.end is None or before.end.time == field.end.time:
-            yield _of_end(measurement, field, is_seen=before is not None)
+            yield _of_end(measurement, field, is_seen=_is_seen(field, before))
     if nulls and measurement.rows_known >= ENOUGH:
         yield from _evaluate_nulls(case, measurement, nulls)
 
@@ -116,8 +119,17 @@ def _before(case: Case, measurement: Measurement, field: Field) -> Field | None:
     return next((one for one in before.fields if one.key == field.key), None) if before else None
 
 
+def _is_seen(field: Field, before: Field | None) -> bool:
+    """Whether the previous audit saw the same end, a week ago or longer, or rows that have the field up to then."""
+    if before is None or field.idle_hours is None:
+        return False
+    if before.end is not None:
+        return field.idle_hours >= _WEEK_H
+    return before.idle_hours is not None and before.idle_hours < _OVER_H
+
+
 def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding:
-    """`is_seen`: whether the previous audit saw the same end, or rows that have the field up to then."""
+    """`is_seen`: whether the previous audit confirms that no later job fills it."""
     assert field.end is not None
     end, day = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
     before = "all" if end.filled_before == 1 else percent(end.filled_before)

@@ -101,7 +101,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
         kept, is_reported = _kept(case, status, database), database.name in losses
         if kept and kept.overwritten > _REPEATED * kept.accepted and (kept.measurement or not is_reported):
             yield _overwritten(database, kept)
-        elif kept and kept.rows and kept.accepted >= (2 - _DOUBLED) * kept.rows:
+        elif kept and kept.rows and kept.rows > 0 and kept.accepted >= (2 - _DOUBLED) * kept.rows:
             yield _of_one_row(database, kept, kept.rows)
 
 
@@ -166,8 +166,8 @@ def _of_one_row(database: Database, kept: KeptPoints, rows: int) -> Finding:
     return Finding(
         subject=Subject(database.name, kept.measurement),
         message=f"{many(kept.accepted, 'accepted point')} are {many(rows, 'row')}, {each} for each: either the fields "
-        "of a row are written as points of their own, or several writers write the same tags and times, and the last "
-        "one of them is left.",
+        "of a row are written as points of their own, or points are sent again, or several writers write the same tags "
+        "and times, and the last one of them is left.",
         headline=f"{many(kept.accepted, 'accepted point')} are {many(rows, 'row')}",
         fix="Have the writer send a copy to a file, such as with Telegraf's outputs.file. If each line has one field, "
         "write the fields of a time in one line: that takes fewer bytes. If lines with the same tags and time have the "

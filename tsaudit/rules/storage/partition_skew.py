@@ -24,6 +24,8 @@ _NEXT: Final = 3
 """Number of partitions that the plan creates, or more where the last one ended long ago."""
 _QUIET_DAYS: Final = 7
 """If there was no row for this many days, no further partition is needed."""
+_LOADS: Final = timedelta(days=2)
+"""For so long after its end, the rows of a day may be about to be loaded, by a program that makes their partition."""
 _GAPS: Final = 0.1
 """If more than this share of the ranges is followed by a gap, partitions are made as they are needed."""
 _ONE_MACHINE: Final = 10_000_000_000
@@ -49,9 +51,11 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     What fails is a mechanism that the database declares, and costs more than a note:
 
     - The last range of time has ended, there is no default partition, and rows came until it did: since then, they are
-      rejected. That is critical, however long the ranges are. Rows came until the end if the newest one is at most a
-      day, and a quarter of a range, older than the end, and none has come for at least as long since. If more than a
-      tenth of the ranges, and more than one, are followed by a gap, the program creates them as needed.
+      rejected. That is critical, however long the ranges are, once it ended two days ago or the previous audit saw the
+      same end, and a warning before, because a program that loads rows once a day may create partitions, too. Rows came
+      until the end if the newest one is at most a day, and a quarter of a range, older than the end, and none has come
+      for at least as long since. If more than a tenth of the ranges, and more than one, are followed by a gap, the
+      program creates them as needed.
     - It ends within 14 days, or has ended, and rows still come. Without a default partition, it is critical from
       `critical_days` before the end if partitions are created ahead of time: then the last one has not begun yet.
       Otherwise, the program may create the next one with its first row. If the previous audit saw an earlier end,
@@ -153,16 +157,22 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     first, end = found
     left = (end - now) / timedelta(days=1)
     is_rejecting = rest is None and _is_rejecting(measurement, cut, now)
+    before = _end_before(case, measurement)
+    if is_rejecting and first is not None and before is not None and before < end and now - end <= 2 * (end - first):
+        return  # Somebody made it since the previous audit, and the next one may be made with the next load.
+    is_sure = is_rejecting and (now - end > _LOADS or before == end)
     # A program may create a partition with its first row, but not if it creates partitions ahead of time.
     is_ahead = first is not None and first > now
     if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or _may_end(case, measurement, cut, now)):
         return
     ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
-    is_certain = is_rejecting or (is_ahead and first is not None and not _is_short(end - first))
+    is_certain = is_sure or (is_ahead and first is not None and not _is_short(end - first))
     if rest is not None:
         words = f"{ended}, and later rows go to the default partition {rest.name}"
-    elif is_rejecting:
+    elif is_sure:
         words = f"{ended}, and since then rows are rejected: nothing takes them"
+    elif is_rejecting:
+        words = f"{ended}, and nothing takes later rows, unless the program that loads them makes partitions, too"
     else:
         unless = "" if is_ahead else ", unless the program that writes them creates partitions as it needs them"
         words = f"{ended}, and nothing takes later rows{unless}"
@@ -180,10 +190,8 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
 
 def _may_end(case: Case, measurement: Measurement, cut: Partitioning, now: datetime) -> bool:
     """Whether rows still come, and nothing shows, or makes it likely, that the next partition will be there in time."""
-    found, last = _last_range(cut), measurement.last_time
-    before = case.before(measurement)
-    earlier = _last_range(before.partitioning) if before and before.partitioning else None
-    if found is None or (earlier is not None and earlier[1] < found[1]):
+    found, last, before = _last_range(cut), measurement.last_time, _end_before(case, measurement)
+    if found is None or (before is not None and before < found[1]):
         return False
     if last is not None and now - last > timedelta(days=_QUIET_DAYS):
         return False
@@ -194,6 +202,13 @@ def _may_end(case: Case, measurement: Measurement, cut: Partitioning, now: datet
         return False
     previous, length = case.timeline.previous, end - first
     return previous is not None and case.profile.day - previous.day >= length and end - now < 2 * length
+
+
+def _end_before(case: Case, measurement: Measurement) -> datetime | None:
+    """The end of the last range in the previous snapshot; None if it is not known."""
+    before = case.before(measurement)
+    found = _last_range(before.partitioning) if before and before.partitioning else None
+    return found[1] if found else None
 
 
 def _is_short(length: timedelta) -> bool:

@@ -11,7 +11,7 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag, with_twins
 from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
@@ -150,10 +150,10 @@ def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
     for tag, one in found.items():
         if one.tag.reports is None or one.tag.reports.per_value < _REPORTS:
             continue
-        for change in made_fields(measurement, tag)[1:]:
-            other = found.get(change.tag)
-            if other is not None and change.tag not in twins and tag not in twins:
-                twins.add(change.tag if (one.kind.fewest is not None) >= (other.kind.fewest is not None) else tag)
+        for twin in with_twins(measurement, [tag])[1:]:
+            other = found.get(twin)
+            if other is not None and twin not in twins and tag not in twins:
+                twins.add(twin if (one.kind.fewest is not None) >= (other.kind.fewest is not None) else tag)
     return twins
 
 
@@ -344,7 +344,8 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
         elif series is None:
             series = costs.of_tag(case, measurement, tag)
     per_day = _values_a_day(case, measurement, tag)
-    level = costs.levels_at(case, measurement, tag, per_day or 0.0)
+    # Those that replace others come, too: others expire in their place.
+    level = costs.levels_at(case, measurement, tag, gained_per_day(case, tag) or per_day or 0.0)
     toward = costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)
     near = costs.is_near(case, toward, case.harm.limit_warning)
     return toward if near and toward.is_enforced is not False else series
