@@ -40,8 +40,9 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
     """Test the setup, and show what is missing.
 
     Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
-    audit's permissions do not let it measure, and which rules will be unknown; for SQL databases also how the audit
-    reads each table, with the setting that changes it. Nothing is audited, and nothing is sent without --notify.
+    audit's permissions do not let it measure, and which rules will be unknown; if there are any, the target is
+    `partly` ok. For SQL databases it also shows how the audit reads each table, with the setting that changes it.
+    Nothing is audited, and nothing is sent without --notify.
 
     --roles prints the column roles that tsaudit had to guess as a piece of tsaudit.yaml, to correct and paste. A
     finding that rests on guessed roles is never more than a note.

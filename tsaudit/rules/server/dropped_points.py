@@ -58,7 +58,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     the same shard, only what was lost since counts, and nothing if series were deleted. It is never critical, and a
     note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents
     write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these are not
-    counted as lost, and a note says how many there are for each row, as they may also come of several writers. The
+    counted as lost, and a note says how many there are for each row, because several writers may cause this, too. The
     newest shard of at most 50 MB is counted, on InfluxDB 1 and for administrators, who alone see when a shard begins.
 
     ## Why it matters

@@ -75,7 +75,7 @@ def dead_rows(case: Case) -> Iterator[Finding]:
 
     Let autovacuum run, and end what holds it up. Make the indexes again, which a vacuum does not shrink. Where rows are
     deleted by their age, partition the table by time and drop partitions: that leaves no dead rows at all. It makes no
-    sense for a queue, where less than a hundredth of the rows live.
+    sense for a queue, where fewer than 1% of the rows are live.
 
     ## References
 
