@@ -132,7 +132,7 @@ MAX_SERIES: Final = 12_000
 def of_limit(day: int) -> Expected:
     """Critical once two weeks are left, and a day earlier or later where the rate is not yet certain."""
     if day >= EVENT + 9:
-        return Expected(frozenset({"CAR004"}), "critical")
+        return Expected(frozenset({"TAG002 session"}), "critical")
     return Expected(severity="critical") if day >= EVENT + 6 else of_leak("session")(day)
 
 

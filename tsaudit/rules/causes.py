@@ -144,9 +144,15 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     more = len(under) - len(shown)
     shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
     worst = max((finding, *(other for _, other in under)), key=lambda one: one.severity.rank)
-    finding = replace(
-        finding, severity=worst.severity, severity_reason=worst.severity_reason, consequence=worst.consequence
-    )
+    if worst is not finding:
+        finding = replace(
+            finding,
+            severity=worst.severity,
+            severity_reason=worst.severity_reason,
+            consequence=worst.consequence,
+            impact=worst.impact,
+            forecast=worst.forecast or finding.forecast,
+        )
     changes = finding.changes
     if all(isinstance(change, Diagnose) for change in changes):
         # Changes of the others would otherwise be about what this one changes anyway. Those of notes stay theirs.
