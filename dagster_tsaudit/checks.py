@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 COVERAGE: Final = "coverage"
 CHECK_NAMES: Final = (*families(), COVERAGE)
 
-_ABOUT_TAGS: Final = frozenset({Family.CARDINALITY, Family.TAGS, Family.LAYOUT})
 _SERIES_LIMIT: Final = "high-series-cardinality.max_series"
 
 Metadata = dict[str, dg.MetadataValue]
@@ -105,10 +104,7 @@ def description_of(family: str, found: AuditedTarget) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # The gaps of other families are in the check `coverage`, and in the checks of those families.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    said = summary.of_result(*own, found.run.muted)
-    if family not in _ABOUT_TAGS and not said.figures:
-        said = dataclasses.replace(said, first_step="")  # Which roles were guessed matters to none of its rules.
-    text = said.in_markdown()
+    text = summary.of_result(*own, found.run.muted).in_markdown()
     reasons = [prose(reason) for reason in _reasons(rules)]
     return "\n\n".join([text, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
 

@@ -136,6 +136,7 @@ def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() ->
             0,
             "No finding in what was measured, but 1 rule could not be evaluated; 1 rule could",
         ),
+        ([Outcome.OPEN], 0, "1 rule could not be evaluated, and no other rule applies"),
         ([Outcome.NOT_APPLICABLE], 0, "No rule applies to this target, so nothing could be evaluated"),
         ([Outcome.PASS], 1, "Nothing new: 1 finding muted, 2 rules evaluated"),
     ],
@@ -159,6 +160,9 @@ def test_guessed_roles_are_to_be_confirmed_where_nothing_is_wrong() -> None:
         f"`tsaudit check {result.target} --roles`."
     )
     assert not summary.of_result(result, a_profile(a_measurement(tags=(declared,)))).first_step
+    # To rules about anything but tags, it does not matter.
+    names = a_result(a_rule_result(outcome=Outcome.PASS, code="NAM001", family="names"))
+    assert not summary.of_result(names, profile).first_step
     # What is wrong comes first.
     wrong = a_result(a_rule_result(a_finding(TABLE, fix="Do a.")))
     assert summary.of_result(wrong, profile).first_step == "Do a."

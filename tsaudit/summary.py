@@ -10,7 +10,7 @@ import shlex
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import date
-from typing import Any
+from typing import Any, Final
 
 from tsaudit.model.finding import (
     RULELESS_CODES,
@@ -111,6 +111,10 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     )
 
 
+_ABOUT_TAGS: Final = frozenset({"cardinality", "tags", "layout"})
+"""Families of rules to which it matters whether a role was guessed."""
+
+
 def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> Summary:
     """The summary of the worst finding; if there is none, what was evaluated.
 
@@ -122,7 +126,8 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
             muted_count += 1
         elif finding.severity is not Severity.NOTE:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)
-    guessed = "" if muted_count else _to_confirm(result.target, profile)
+    is_about_tags = any(rule.family in _ABOUT_TAGS for rule in result.results)
+    guessed = _to_confirm(result.target, profile) if is_about_tags and not muted_count else ""
     return Summary(_nothing_wrong(result, profile, muted_count), first_step=guessed)
 
 
