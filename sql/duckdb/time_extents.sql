@@ -6,10 +6,13 @@
 -- versions: 1.0 and later
 -- link: https://duckdb.org/docs/stable/sql/functions/aggregates
 {% macro of_form(wanted, column, others=false) %}
+{% set is_date = "regexp_matches(" ~ column ~ ", '^\\d{4}-[01]\\d-[0-3]\\d')" %}
+{% set has_digit = "regexp_matches(" ~ column ~ ", '^\\d')" %}
 CASE
-    WHEN 2 * count(*) FILTER (WHERE regexp_matches({{ column }}, '^\d{4}-[01]\d-[0-3]\d')) >= count({{ column }})
-      THEN {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if others }}regexp_matches({{ column }}, '^\d{4}-[01]\d-[0-3]\d'){% if others %} AND regexp_matches({{ column }}, '^\d'){% endif %})
-    ELSE {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if not others }}regexp_matches({{ column }}, '^\d{4}-[01]\d-[0-3]\d'))
+    WHEN 2 * count(*) FILTER (WHERE {{ is_date }}) >= count({{ column }})
+      THEN {{ wanted }}({{ column }})
+        FILTER (WHERE {% if others %}NOT {{ is_date }} AND {{ has_digit }}{% else %}{{ is_date }}{% endif %})
+    ELSE {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if not others }}{{ is_date }})
   END
 {%- endmacro %}
 SELECT

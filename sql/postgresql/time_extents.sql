@@ -6,10 +6,14 @@
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/functions-aggregate.html
 {% macro of_form(wanted, column, others=false) %}
+{% set text = "CAST(" ~ column ~ ' AS TEXT) COLLATE "C"' %}
+{% set is_date = text ~ " ~ '^\\d{4}-[01]\\d-[0-3]\\d'" %}
+{% set has_digit = text ~ " ~ '^\\d'" %}
 CASE
-    WHEN 2 * count(*) FILTER (WHERE CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d{4}-[01]\d-[0-3]\d') >= count({{ column }})
-      THEN {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if others }}CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d{4}-[01]\d-[0-3]\d'{% if others %} AND CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d'{% endif %})
-    ELSE {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if not others }}CAST({{ column }} AS TEXT) COLLATE "C" ~ '^\d{4}-[01]\d-[0-3]\d')
+    WHEN 2 * count(*) FILTER (WHERE {{ is_date }}) >= count({{ column }})
+      THEN {{ wanted }}({{ column }})
+        FILTER (WHERE {% if others %}NOT {{ is_date }} AND {{ has_digit }}{% else %}{{ is_date }}{% endif %})
+    ELSE {{ wanted }}({{ column }}) FILTER (WHERE {{ "NOT " if not others }}{{ is_date }})
   END
 {%- endmacro %}
 SELECT

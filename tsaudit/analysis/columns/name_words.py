@@ -42,7 +42,7 @@ _STAMPS: Final = frozenset(["at", "on", "ts", "timestamp", "date", "datetime", "
 _LOADERS: Final = ("_sdc_", "_airbyte_", "_dlt_", "_fivetran_", "_stitch_", "_hevo_")
 """How the names of columns begin that programs add which load rows from elsewhere."""
 _SPAN: Final = re.compile(r"(?i)(run|life|up|down|over|response|request|wait|idle|elapsed|total|cpu)_?time$")
-_ENDS_LIKE_TIME: Final = re.compile(r"(?i)(time|stamp|clock)$")
+_ENDS_LIKE_TIME: Final = re.compile(r"(?i)(^t|time|stamp|clock)$")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _BETWEEN: Final = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
@@ -59,8 +59,6 @@ def snake_case(name: str) -> str:
 def words_of(name: str) -> frozenset[str]:
     """The words in a name, in lower case; `time` is a word of `eventtime` but not of `uptime`."""
     found = {word.lower() for word in _WORDS.findall(name)}
-    if name.lower() == "t":
-        return frozenset({"t", "time"})
     if _SPAN.search(name):
         return frozenset(found - {"time"})
     # `eventtime`, `sysclock`
