@@ -12,6 +12,7 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import run_rule
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.finding import Finding, Forecast, Outcome, RuleResult, Severity, Verdict
+from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Reach, Rule
@@ -91,11 +92,13 @@ _REACHED = Forecast(1_000, 120.0, 60.0, 200.0, 0.01, None, "steady", provisional
 def test_what_has_the_same_contributor_is_one_finding(
     growth: Finding, limit: Finding, severities: list[Severity]
 ) -> None:
-    limit = replace(limit, severity_reason="no room is left")
+    near = Impact(Currency.LIMIT, now=900, whole=1_000, days_left=9.0)
+    limit = replace(limit, severity_reason="no room is left", impact=near, forecast=_REACHED)
     found = _judged((_result("AAA001", growth), _result("BBB001", limit)), (_rule("AAA001"), LIMIT))
     assert [f.severity for result in found.values() for f in result.findings] == severities
     if severities == [CRITICAL]:
-        assert found["AAA001"].findings[0].severity_reason == "no room is left"
+        (one,) = found["AAA001"].findings
+        assert (one.severity_reason, one.impact, one.forecast) == ("no room is left", near, _REACHED)
 
 
 @pytest.mark.parametrize(("code", "cause"), [("CAR001", "CAR004"), ("CAR004", "TAG002")])

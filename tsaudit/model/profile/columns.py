@@ -411,8 +411,8 @@ class Field:
     is none.
     """
     same_tag: str = ""
-    """A tag that has the same value in every row read, and is absent where the field is, preferably the one with the
-    same name; empty if there is none.
+    """A tag that has the same value in every row read, and is only absent where the field is, too, or is empty or 0;
+    preferably the one with the same name. Empty if there is none.
     """
     numbers_by: NumbersBy | None = None
     """The tag that separates texts with numbers from others; None if no tag does, or if the field does not contain

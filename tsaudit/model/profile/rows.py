@@ -191,9 +191,9 @@ class Copies:
     copies: int
     """Number of rows that equal an earlier one; 0 if that many are equal by chance."""
     in_bulk: int
-    """Number of these in periods in which nearly all rows have a copy."""
+    """Number of these in the longest period in which nearly all rows have a copy, and equally many."""
     first: datetime | None
-    """Begin of the first of these periods; None if there is none. `last` is the end of the last one."""
+    """Begin of that period; None if there is none. `last` is its end."""
     last: datetime | None
     left_out: tuple[str, ...]
     """Columns that were not compared: those that the database fills, and those that say when a row was loaded."""

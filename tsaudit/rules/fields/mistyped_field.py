@@ -64,11 +64,11 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
     `off`. Where some values are lists of numbers, such as the times of several attempts, or several words, such as the
     states of other sources, the text has to stay, and the numbers belong in a column beside it. A text field with
-    numbers for some attributes and texts for others is reported
-    if a tag names the attribute, and each source has several. Where texts are times in several formats, such as
-    `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most are
-    reported: from 20 of them on, ranges of times and sorts give wrong answers. In a table whose contents are not known,
-    only numbers with a fraction are reported, because whole numbers may be IDs or codes.
+    numbers for some attributes and texts for others is reported if a tag names the attribute, and each source has
+    several. Where texts are times in several formats, such as `2026-03-20` and `03/20/2026`, or an engine accepts
+    numbers beside texts, the values in another form than most are reported: from 20 of them on, ranges of times and
+    sorts give wrong answers. In a table whose contents are not known, only numbers with a fraction are reported,
+    because whole numbers may be IDs or codes.
 
     ## Why it matters
 
