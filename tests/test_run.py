@@ -96,6 +96,30 @@ def test_second_audit_of_a_day_changes_nothing_when_the_database_has_not(tmp_pat
     assert run.notify(settings, store, lambda _line: None).not_sent == 0
 
 
+def test_history_of_one_engine_is_not_continued_with_another(tmp_path: Path, store: Store) -> None:
+    before = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
+    run.audit_target(before, settings_for(tmp_path, before), store, day=DAY)
+    after = write(Dataset([a_table("other")]), "sqlite", tmp_path / "b.db")
+
+    done = run.audit_target(after, settings_for(tmp_path, after), store, day=NEXT_DAY)
+
+    assert done.verdict is Verdict.UNKNOWN
+    assert done.error is not None
+    assert "history of test is about duckdb" in done.error
+    assert "target name of its own" in done.error
+    assert ChangeKind.RESOLVED not in {change.kind for change in done.changes}
+
+
+def test_past_day_before_all_rows_is_unknown(tmp_path: Path, store: Store) -> None:
+    target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
+
+    done = run.audit_target(target, settings_for(tmp_path, target), store, day=DAY - timedelta(days=400))
+
+    assert done.verdict is Verdict.UNKNOWN
+    assert done.error is not None
+    assert "no table has a row of that day or before it" in done.error
+
+
 def test_audit_compacts_the_history_when_it_is_due(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -319,6 +319,13 @@ def _collect(
         )
         return of_its_day(found)
 
+    if previous is not None and previous.engine != target.engine:
+        line = (
+            f"the history of {target.name} is about {previous.engine} (last on {previous.day}), and the configuration "
+            f"says {target.engine}: give this database a target name of its own"
+        )
+        say(line)
+        return None, line
     say(f"connecting to {target.engine}")
     try:
         profile = with_connection(target, measure)

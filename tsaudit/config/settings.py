@@ -254,7 +254,9 @@ class Target(Model):
     """One database server, account, or file to audit."""
 
     name: str = Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$", max_length=100, examples=["metrics"])
-    """A short name that does not change: history, incidents, and Dagster assets use it as their key."""
+    """A short name that does not change: history, incidents, and Dagster assets use it as their key. If another
+    engine takes its place, the audit fails until the target has another name.
+    """
     engine: EngineName
     """The kind of database."""
     url: Secret
