@@ -1,7 +1,7 @@
 -- fact: server_status
 -- columns: kind, name, database, value
 -- cost: settings, counters, and one row for each database of the server
--- grant: CONNECT on the database
+-- grant: CONNECT on the database; pg_read_all_stats, too, for transactions that others left open
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND
 SELECT
@@ -55,6 +55,32 @@ UNION ALL
 SELECT 'failure', format('slot %s', s.slot_name), '', 1
 FROM pg_replication_slots AS s
 WHERE NOT s.active AND s.wal_status <> 'reserved'
+UNION ALL
+-- Enabled, and no worker runs for it: it fails whenever it is started.
+SELECT 'failure', format('subscription %s', s.subname), '', 1
+FROM pg_subscription AS s
+JOIN pg_stat_subscription AS w ON w.subid = s.oid
+WHERE s.subenabled AND w.pid IS NULL
+UNION ALL
+-- While one is open, no vacuum frees a row that was deleted after it began. None needs a day.
+SELECT 'failure', format('transaction of %s in process %s', a.usename, a.pid), '', 1
+FROM pg_stat_activity AS a
+WHERE a.xact_start < now() - INTERVAL '1 day' AND a.state LIKE 'idle in transaction%'
+UNION ALL
+SELECT 'failure', format('prepared transaction %s', p.gid), '', 1
+FROM pg_prepared_xacts AS p
+WHERE p.prepared < now() - INTERVAL '1 day'
+UNION ALL
+SELECT 'failure', format('checksums of %s', coalesce(d.datname, 'all databases')), '', d.checksum_failures
+FROM pg_stat_database AS d
+WHERE d.checksum_failures > 0
+{% if server >= 15 %}
+UNION ALL
+-- The operating system sorts texts differently than when the database was made.
+SELECT 'failure', format('collation of %s', d.datname), '', 1
+FROM pg_database AS d
+WHERE d.datallowconn AND d.datcollversion <> pg_database_collation_actual_version(d.oid)
+{% endif %}
 {% if timescaledb %}
 UNION ALL
 SELECT

@@ -110,12 +110,61 @@ def test_a_server_in_distress(distressed: Postgresql) -> None:
     found = {(f.subject.measurement, f.message.split(",")[0].rstrip(".")): f.severity for f in findings}
     assert found == {
         ("", "1"): Severity.WARNING,
-        ("", "Archiving of the write-ahead log fails"): Severity.WARNING,
-        ("", "Nobody reads the replication slot standby"): Severity.WARNING,
+        ("archiving", "Archiving of the write-ahead log fails"): Severity.WARNING,
+        ("slot standby", "Nobody reads the replication slot standby"): Severity.WARNING,
         ("cpu", "602 locks for a statement on all 300 partitions"): Severity.CRITICAL,
     }
     # It uses what is left of its shared memory first: here as much again. The audit itself has met that end.
     assert {(gap.measurement, gap.detail) for gap in profile.gaps} == {("cpu", "out of shared memory")}
+
+
+def _aged(view: str, column: str) -> str:
+    """A statement after which the view of the server shows the times of the column two days ago."""
+    return (
+        f"DO $$ BEGIN EXECUTE format('CREATE OR REPLACE VIEW pg_catalog.{view} AS %s', regexp_replace("
+        f"pg_get_viewdef('pg_catalog.{view}'::regclass), '(\\w+\\.{column})\\M', "
+        f"'\\1 - interval ''2 days'' AS {column}')); END $$"
+    )
+
+
+@pytest.fixture
+def neglected() -> Iterator[Postgresql]:
+    """A server that allows prepared transactions, and runs no worker for a subscription."""
+    yield from run_postgresql(settings="-c max_prepared_transactions=2 -c max_logical_replication_workers=0")
+
+
+@pytest.mark.waits
+def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgresql) -> None:
+    server = neglected
+    schema = server.new_schema("CREATE TABLE cpu (ts TIMESTAMPTZ, v FLOAT)", "INSERT INTO cpu VALUES (now(), 1)")
+    server.execute("GRANT pg_read_all_stats TO tsaudit")
+    server.execute("CREATE SUBSCRIPTION copy CONNECTION 'dbname=none' PUBLICATION p WITH (connect=false)")
+    server.execute("CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'")
+    with server.connect() as forgotten, server.connect() as connection:
+        forgotten.execute(b"BEGIN")
+        forgotten.execute(b"SELECT 1")
+        for statement in ("BEGIN", "CREATE TABLE x ()", "PREPARE TRANSACTION 'order 7'"):
+            connection.execute(statement.encode())
+        assert run_rule(rule, _audited(server, schema)).findings == (), "nothing is old, or another version"
+        for statement in (
+            "ALTER SUBSCRIPTION copy ENABLE",
+            "SET allow_system_table_mods = on",
+            _aged("pg_prepared_xacts", "prepared"),
+            _aged("pg_stat_activity", "xact_start"),
+            "UPDATE pg_database SET datcollversion = '1' WHERE datname = 'sorted'",
+        ):
+            connection.execute(statement.encode())
+        findings = run_rule(rule, _audited(server, schema)).findings
+        process = forgotten.info.backend_pid
+    assert {f.subject.measurement: f.message.split(",")[0] for f in findings} == {
+        "subscription copy": "The subscription copy is enabled",
+        f"transaction of tester in process {process}": f"A transaction of tester in process {process} has been idle "
+        "for a day",
+        "prepared transaction order 7": "The prepared transaction order 7 has been open for a day",
+        "collation of sorted": "The collation of sorted has another version in the operating system than the one its "
+        "indexes were built with",
+    }
+    assert {f.severity for f in findings} == {Severity.WARNING}
 
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -46,6 +46,7 @@ class Postgresql(SqlEngine):
     counts_writes = True
     parameters = {
         "timescaledb": "the schema of the TimescaleDB extension; empty without it",
+        "server": "the major version of the server, such as 15",
         "inherited": "whether other tables inherit from the table, which has rows of its own",
         "part": "of `scan_estimate`, what is to be planned: `inside` the window, `every` row, or the `newest`",
     }
@@ -97,6 +98,31 @@ class Postgresql(SqlEngine):
             "Nobody reads the replication {name}, and the server keeps more log for it than max_wal_size",
             "Connect its reader again, or drop it: SELECT pg_drop_replication_slot('...'). Until then the log fills "
             "the disk, unless max_slot_wal_keep_size is set.",
+        ),
+        "subscription": Failure(
+            "The {name} is enabled, and no worker runs for it, so that nothing arrives from its publisher",
+            "Find the reason in the server's log: a row that is there already, a missing table or column, or the "
+            "connection. Until it runs, the publisher keeps its log for it.",
+        ),
+        "transaction": Failure(
+            "A {name} has been idle for a day, so that no vacuum frees what was deleted since it began",
+            "Let its program end its transactions, and end this one: SELECT pg_terminate_backend(...). "
+            "idle_in_transaction_session_timeout ends such sessions by itself.",
+        ),
+        "prepared": Failure(
+            "The {name} has been open for a day, so that no vacuum frees what was deleted since, and its locks stay",
+            "Ask its transaction manager, and end it in its database: COMMIT PREPARED or ROLLBACK PREPARED.",
+        ),
+        "checksums": Failure(
+            "Pages failed the {name}: what was stored in them is damaged",
+            "Find the tables in the server's log, look after the disk, and restore them from a backup. The counter "
+            "starts again with pg_stat_reset().",
+        ),
+        "collation": Failure(
+            "The {name} has another version in the operating system than the one its indexes were built with, so that "
+            "indexes on texts may miss rows and admit duplicates",
+            "In that database, REINDEX DATABASE, at least the indexes on texts; then ALTER DATABASE ... REFRESH "
+            "COLLATION VERSION.",
         ),
         "job": Failure(
             "The last run of {name} failed",

@@ -198,7 +198,9 @@ class PostgresqlConnection:
 
     def _statement(self, fact: str, given: Given, **parameters: str) -> str:
         inherited = given.subject in self._inherited
-        about = {**given.variables(), "timescaledb": self._timescaledb, "inherited": inherited, **parameters}
+        server = self._raw.info.server_version // 10_000
+        about = {**given.variables(), "timescaledb": self._timescaledb, "server": server, "inherited": inherited}
+        about |= parameters
         return queries.render(_ENGINE, fact, **about)
 
     def _look_up(self, statement: str) -> set[tuple[str, ...]]:

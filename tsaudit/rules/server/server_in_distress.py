@@ -36,8 +36,10 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
       wait, and a restart.
     - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
       expired documents; archiving of the write-ahead log; a replication slot that nobody reads, for which more log than
-      `max_wal_size` is kept; a job of TimescaleDB whose last run failed; a region of GreptimeDB whose leader has been
-      down for a minute, which rejects writes now.
+      `max_wal_size` is kept; a subscription whose worker does not run; a transaction that somebody left open or
+      prepared for a day; checksums of pages; the order of texts, if the operating system has changed it; a job of
+      TimescaleDB whose last run failed; a region of GreptimeDB whose leader has been down for a minute, which rejects
+      writes now.
 
     ## Why it matters
 
@@ -73,7 +75,8 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
     kind = case.engine.failures.get(failure.name.split(" ", 1)[0], _UNKNOWN_FAILURE)
     often = f", {many(failure.value, 'time')} so far" if failure.value > 1 else ""
     return Finding(
-        subject=Subject(failure.database),
+        # Each mechanism has an incident of its own: whoever mutes one wants to hear about the next.
+        subject=Subject(failure.database, failure.name),
         message=f"{kind.words.format(name=failure.name)}{often}.",
         impact=Impact(
             Currency.MECHANISM,
