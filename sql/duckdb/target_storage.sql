@@ -1,5 +1,5 @@
 -- fact: target_storage
--- columns: data_bytes, index_bytes
+-- columns: data_bytes, index_bytes, free_bytes
 -- cost: catalog only
 -- grant: read access to the file
 -- versions: 1.0 and later
@@ -8,6 +8,7 @@
 -- bytes of a table could be added up from the segments of its columns, at a cost that grows with the table.
 SELECT
   total_blocks * block_size AS data_bytes,
-  CAST(NULL AS BIGINT) AS index_bytes
+  CAST(NULL AS BIGINT) AS index_bytes,
+  free_blocks * block_size AS free_bytes
 FROM pragma_database_size()
 WHERE database_name = current_database()

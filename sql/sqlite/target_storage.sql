@@ -1,5 +1,5 @@
 -- fact: target_storage
--- columns: data_bytes, index_bytes
+-- columns: data_bytes, index_bytes, free_bytes
 -- cost: none; the number of pages stands in the file's header
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
@@ -8,5 +8,6 @@
 -- table `dbstat` would tell; it reads all pages for it.
 SELECT
   page_count * page_size AS data_bytes,
-  NULL AS index_bytes
-FROM pragma_page_count(), pragma_page_size()
+  NULL AS index_bytes,
+  freelist_count * page_size AS free_bytes
+FROM pragma_page_count(), pragma_page_size(), pragma_freelist_count()

@@ -90,7 +90,12 @@ _SLACK: Final = timedelta(days=1)
 """Times may have any time zone, and dates have no time."""
 _NAMELESS: Final = frozenset({("indexes", "column"), ("declared_schema", "measurement"), ("declared_schema", "column")})
 """Those of them that may be null, by fact: an index on an expression, and the row that says that there is a schema."""
-_PARTS: Final = (("overwritten", "accepted"), ("closed_by_change", "closed"), ("disk_used_bytes", "disk_bytes"))
+_PARTS: Final = (
+    ("overwritten", "accepted"),
+    ("closed_by_change", "closed"),
+    ("disk_used_bytes", "disk_bytes"),
+    ("free_bytes", "data_bytes"),
+)
 """A column that is part of another one."""
 
 

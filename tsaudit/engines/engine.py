@@ -300,6 +300,8 @@ class Engine:
     """How `series_bytes` was determined, with its source; empty without a price."""
     failures: Mapping[str, Failure] = {}
     """What may fail, by the first word of the names in the fact `server_status`."""
+    shrinking: str = ""
+    """How a file gives back the space that is free in it; empty if the database is no file."""
     shard_duration_statement: str = ""
     """What sets the shard duration of `{policy}` in `{database}` to `{hours}`; empty without shards."""
     has_shards: bool = False

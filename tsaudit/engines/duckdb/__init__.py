@@ -24,6 +24,10 @@ class Duckdb(FileEngine):
     has_one_database = True
     words = Words(database="schema")
     file_magic = (8, b"DUCK")
+    shrinking = (
+        "Copy the rows to a new file, ATTACH 'new.duckdb' AS new; COPY FROM DATABASE ... TO new; and put it in the "
+        "old one's place. If that much will be written again soon, leave it: new rows use the free blocks first."
+    )
     measurement_bytes = 266_000
     index_bytes = 262_000
     measurement_price = "a block of 256 KiB on disk for each table with rows, and each index or key: measured on DuckDB"

@@ -24,6 +24,10 @@ class Sqlite(FileEngine):
     measurement_price = "4.2 kB of disk for each table and each index: measured on SQLite 3.40"
     limits = (ServerLimit("near-limit.columns", 2_000, "https://www.sqlite.org/limits.html#max_column"),)
     enforces_types = False
+    shrinking = (
+        "Run VACUUM while nothing writes; it needs as much free disk as the rows take. If that much will be written "
+        "again soon, leave it: new rows use the free pages first."
+    )
     repeats_texts = True
     packs_integers = True
     index_entry_bytes = 16.8

@@ -21,8 +21,9 @@ OF_DATABASES: Final = (
         "target_storage",
         Scope.TARGET,
         CostLevel.METADATA,
-        ("data_bytes", "index_bytes"),
-        "bytes of all databases of the target, if they are one file; index_bytes None if it is part of data_bytes",
+        ("data_bytes", "index_bytes", "free_bytes"),
+        "bytes of all databases of the target, if they are one file; index_bytes None if it is part of data_bytes; "
+        "free_bytes, the part of data_bytes that holds nothing",
     ),
     Fact(
         "server_status",

@@ -19,6 +19,8 @@ class Storage:
 
     data_bytes: int | None
     index_bytes: int | None
+    free_bytes: int | None = None
+    """The part of `data_bytes` that holds nothing and is kept for new rows."""
 
 
 @dataclass(frozen=True, slots=True)
