@@ -51,8 +51,26 @@ FROM pg_stat_archiver AS a
 WHERE a.last_failed_time > coalesce(a.last_archived_time, '-infinity')
   AND current_setting('archive_mode') <> 'off'
 UNION ALL
--- A slot that nobody reads, for which more of the log is kept than the server would by itself.
-SELECT 'failure', format('slot %s', s.slot_name), '', 1
+-- A slot that nobody reads, for which more of the log is kept than the server would by itself, and the bytes of that.
+SELECT
+  'failure',
+  format(
+    CASE
+      WHEN s.wal_status = 'lost' THEN 'lost slot %s'
+      WHEN current_setting('max_slot_wal_keep_size') <> '-1' THEN 'limited slot %s'
+      ELSE 'slot %s'
+    END,
+    s.slot_name
+  ),
+  '',
+  -- One that has lost its log has no position any more.
+  coalesce(
+    pg_wal_lsn_diff(
+      CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_lsn() END,
+      s.restart_lsn
+    ),
+    0
+  )
 FROM pg_replication_slots AS s
 WHERE NOT s.active AND s.wal_status <> 'reserved'
 UNION ALL

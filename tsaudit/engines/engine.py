@@ -76,8 +76,13 @@ class Failure:
     """The meaning of a failing mechanism of the server."""
 
     words: str
-    """What happens, as a sentence without its period; `{name}` is the mechanism's name in `server_status`."""
+    """What happens, as a sentence without its period; `{name}` is the mechanism's name in `server_status`, `{own}` the
+    part of it after the first word, and `{size}` its value, if that is a number of bytes and not of failures.
+    """
     fix: str
+    """What to do; `{own}` as above."""
+    consequence: str = ""
+    """What happens if nothing is done; empty if it stays as it is."""
     rejects_writes: bool = False
     """Whether the server rejects writes as long as the mechanism fails."""
 

@@ -74,6 +74,8 @@ class Impact:
     """Unit of `now` and `whole` if the currency does not define it: for a limit, `series` or `columns`."""
     tags: tuple[str, ...] = ()
     """For series: the tags that cause them together, which may be more than the finding is about."""
+    consequence: str = ""
+    """For a mechanism: what happens if nothing is done; empty if it stays as it is."""
     how: str = ""
     """How the amount was measured and priced, with the source of the price."""
 

@@ -45,7 +45,7 @@ def consequence(impact: Impact, days: float) -> str:
         case Currency.LIMIT:
             return _beyond_the_limit(impact)
         case Currency.MECHANISM:
-            return _without_it(impact)
+            return impact.consequence or _without_it(impact)
         case Currency.ANSWERS:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
         case Currency.READS:

@@ -40,18 +40,25 @@ def test_what_fails_is_a_warning() -> None:
     failures = (
         ServerCounter("archiving", "", 12),
         ServerCounter("job 1000 (policy_retention of cpu)", "main", 1),
-        ServerCounter("slot cdc", "", 0),
+        ServerCounter("slot cdc", "", 3_600_000_000),
+        ServerCounter("limited slot search", "", 900_000_000),
+        ServerCounter("lost slot copy", "", 0),
         ServerCounter("backup", "", 2),
     )
     findings = run_rule(rule, _profile(failures=failures)).findings
     assert {f.message for f in findings} == {
         "Archiving of the write-ahead log fails, 12 times so far.",
         "The last run of job 1000 (policy_retention of cpu) failed.",
-        "Nobody reads the replication slot cdc, and the server keeps more log for it than max_wal_size.",
+        "Nobody reads the replication slot cdc, and the server keeps 3.6 GB of log for it.",
+        "Nobody reads the replication slot search, and the server keeps 900 MB of log for it.",
+        "The replication slot copy lacks log that its reader still needs.",
         # Of an engine that says no more of it.
         "backup fails, 2 times so far.",
     }
     assert {f.severity for f in findings} == {Severity.WARNING}
+    of_slot = next(f for f in findings if f.subject.measurement == "slot cdc")
+    assert "pg_drop_replication_slot('cdc')" in of_slot.fix
+    assert of_slot.consequence == "The log fills the disk, and then the server stops, with all its databases."
 
 
 def test_silence_when_the_server_says_nothing() -> None:

@@ -91,13 +91,24 @@ class Postgresql(SqlEngine):
     failures = {
         "archiving": Failure(
             "Archiving of the write-ahead log fails",
-            "Find the reason in the server's log, and repair archive_command. Until then the log fills the disk, and a "
-            "backup cannot be restored to a time after the last archived file.",
+            "Find the reason in the server's log, and repair archive_command. A backup cannot be restored to a time "
+            "after the last archived file.",
+            "The log fills the disk, and then the server stops.",
         ),
         "slot": Failure(
-            "Nobody reads the replication {name}, and the server keeps more log for it than max_wal_size",
-            "Connect its reader again, or drop it: SELECT pg_drop_replication_slot('...'). Until then the log fills "
-            "the disk, unless max_slot_wal_keep_size is set.",
+            "Nobody reads the replication slot {own}, and the server keeps {size} of log for it",
+            "Connect its reader again, or drop the slot: SELECT pg_drop_replication_slot('{own}'). "
+            "max_slot_wal_keep_size limits what any slot may keep.",
+            "The log fills the disk, and then the server stops, with all its databases.",
+        ),
+        "limited": Failure(
+            "Nobody reads the replication {own}, and the server keeps {size} of log for it",
+            "Connect its reader again, or drop the slot.",
+            "From max_slot_wal_keep_size on, the log is removed, and its reader has to copy everything again.",
+        ),
+        "lost": Failure(
+            "The replication {own} lacks log that its reader still needs",
+            "Drop it, and let its reader copy everything again, with a new slot.",
         ),
         "subscription": Failure(
             "The {name} is enabled, and no worker runs for it, so that nothing arrives from its publisher",

@@ -37,8 +37,8 @@ OF_DATABASES: Final = (
         "`subscriptions_failed`, `server_errors`, `compactions_failed`, `flushes_failed`, `writes_rejected`, "
         "`writes_delayed`, `queries_out_of_memory`), with the number of what it has open, for the settings of the same "
         "name (`open_files`, `connections`), or with the age of its oldest transaction (`transaction_age`), `failure` "
-        "with what fails at present and how often it has failed, and one row of the kind `started` with the time of "
-        "the start in seconds since 1970",
+        "with what fails at present and how often it has failed, or the bytes that it keeps, and one row of the kind "
+        "`started` with the time of the start in seconds since 1970",
     ),
     Fact(
         "server_counters",

@@ -42,7 +42,7 @@ class ServerStatus:
     """
     counters: tuple[ServerCounter, ...] = ()
     failures: tuple[ServerCounter, ...] = ()
-    """Counters of what fails at present, with the number of failures."""
+    """What fails at present, with the number of failures, or the bytes that are kept for it."""
     started: datetime | None = None
     """When the counters began; None: not known."""
 

@@ -12,7 +12,7 @@ from tsaudit.model.profile import ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule
 from tsaudit.text import day as written
-from tsaudit.text import instant, listed, many, number
+from tsaudit.text import instant, listed, many, number, size
 
 _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server's log.")
 """Used for failures that the engine does not describe."""
@@ -73,20 +73,23 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
 
 def _failing(case: Case, failure: ServerCounter) -> Finding:
     kind = case.engine.failures.get(failure.name.split(" ", 1)[0], _UNKNOWN_FAILURE)
-    often = f", {many(failure.value, 'time')} so far" if failure.value > 1 else ""
+    is_size = "{size}" in kind.words
+    often = f", {many(failure.value, 'time')} so far" if failure.value > 1 and not is_size else ""
+    names = {"name": failure.name, "own": failure.name.partition(" ")[2], "size": size(failure.value)}
     return Finding(
         # Each mechanism has an incident of its own: whoever mutes one wants to hear about the next.
         subject=Subject(failure.database, failure.name),
-        message=f"{kind.words.format(name=failure.name)}{often}.",
+        message=f"{kind.words.format(**names)}{often}.",
         impact=Impact(
             Currency.MECHANISM,
             days_left=0 if kind.rejects_writes else None,
             is_enforced=True if kind.rejects_writes else None,
+            consequence=kind.consequence,
             how="the server's own state",
         ),
-        fix=kind.fix,
+        fix=kind.fix.format(**names),
         observed=failure.value,
-        unit="failures",
+        unit="bytes" if is_size else "failures",
         facts=("server_status",),
     )
 
