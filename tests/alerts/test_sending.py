@@ -206,7 +206,8 @@ def test_nobody_listening_gives_one_line_and_loses_nothing(many: History, slack:
     report = many.send()
     assert (report.sent, report.waiting) == (0, 6)
     (line,) = report.errors
-    assert line.startswith("no response from Slack at 127.0.0.1:9: [Errno 111] Connection refused; check the network")
+    refused = "connection refused: nothing listens on that port; check the network"
+    assert line.startswith(f"no response from Slack at 127.0.0.1:9: {refused}")
     assert {state for _, state in states(many.store)} == {"queued"}
     many.settings = good
     assert many.send().sent == 6

@@ -37,6 +37,13 @@ def words(error: BaseException) -> str:
     return " ".join(text.split())[:200] or type(last).__name__
 
 
+def is_late(error: BaseException) -> bool:
+    """Whether the time for connecting, or for the response, was up."""
+    return isinstance(error, ReadTimeoutError | OutOfTimeError) or (
+        isinstance(error, ConnectTimeoutError) and not isinstance(error, NewConnectionError)
+    )
+
+
 def is_page(headers: object, body: bytes) -> bool:
     """Whether the body of a response is a web page."""
     kind = str(getattr(headers, "get", lambda *_: "")("Content-Type", "")).lower()

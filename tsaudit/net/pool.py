@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import urllib3
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -37,6 +37,14 @@ class TooBigAnswerError(UnfitAnswerError):
     """The response has more bytes than are read."""
 
 
+class RedirectedError(UnfitAnswerError):
+    """The response is a redirect to `place`."""
+
+    def __init__(self, line: str, status: int, place: str) -> None:
+        super().__init__(line)
+        self.status, self.place = status, place
+
+
 class BoundedPool(urllib3.PoolManager):
     """A pool for one thread at a time, except for `abort`. Make requests and read their responses inside `until`.
 
@@ -56,6 +64,11 @@ class BoundedPool(urllib3.PoolManager):
         limit = bounded(seconds, self.abort)
         with self._sockets.limited_by(limit), limit:
             yield
+
+    @property
+    def has_connected(self) -> bool:
+        """Whether a connection was ready for a request, which may then have arrived."""
+        return self._sockets.has_connected
 
     def abort(self) -> None:
         """Shut all sockets down, from any thread; a thread that waits for one gets an error."""
@@ -77,7 +90,7 @@ class BoundedPool(urllib3.PoolManager):
         response = super().urlopen(method, url, redirect=False, **settings | unread)
         if place := response.get_redirect_location():
             response.close()
-            raise UnfitAnswerError(_redirected(url, str(place)))
+            raise RedirectedError(_redirected(url, str(place)), response.status, str(place))
         encoding = response.headers.get("Content-Encoding", "identity").strip().lower() or "identity"
         if only_beginning or not 200 <= response.status < 300:
             return self.beginning(response, keep=encoding == "identity")
@@ -107,6 +120,15 @@ class BoundedPool(urllib3.PoolManager):
 
 class BoundedProxy(BoundedPool, urllib3.ProxyManager):
     """The same pool through a proxy, whose address is the first argument."""
+
+
+def through(proxy: str, **settings: Any) -> BoundedPool:
+    """The pool through a proxy, whose address may contain a login, and may lack `http://`."""
+    address = proxy if "://" in proxy else f"http://{proxy}"
+    parts = urlsplit(address)
+    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
+    headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
+    return BoundedProxy(address, proxy_headers=headers, **settings)
 
 
 _OF_THE_BODY: Final = frozenset({"content-length", "transfer-encoding", "content-encoding"})
@@ -157,6 +179,7 @@ class _Sockets:
         self._open: list[tuple[weakref.ref[HTTPConnection], socket.socket]] = []
         self._limits: list[bounded] = []
         self._lock = threading.Lock()
+        self.has_connected = False
 
     def connected(self, connection: HTTPConnection, connect: Callable[[], socket.socket]) -> socket.socket:
         """A new socket, for which a second handle is kept."""
@@ -203,9 +226,17 @@ def _classes(sockets: _Sockets) -> dict[str, type[HTTPConnectionPool]]:
         def _new_conn(self) -> socket.socket:
             return sockets.connected(self, super()._new_conn)
 
+        def connect(self) -> None:
+            super().connect()
+            sockets.has_connected = True
+
     class Secure(HTTPSConnection):
         def _new_conn(self) -> socket.socket:
             return sockets.connected(self, super()._new_conn)
+
+        def connect(self) -> None:
+            super().connect()
+            sockets.has_connected = True
 
     class PlainPool(HTTPConnectionPool):
         ConnectionCls = Plain

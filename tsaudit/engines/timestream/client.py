@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Final
-from urllib.parse import unquote, urlsplit
+from urllib.parse import urlsplit
 
 import boto3
 import botocore.exceptions
@@ -47,7 +47,7 @@ from urllib3.exceptions import HTTPError, ReadTimeoutError
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.model.profile import Reason
 from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, BoundedProxy, UnfitAnswerError, whole
+from tsaudit.net.pool import BoundedPool, UnfitAnswerError, through, whole
 from tsaudit.net.watchdog import OutOfTimeError, within
 
 _MOST_BYTES: Final = 8 << 20
@@ -110,7 +110,7 @@ class Sender:
         proxies: Mapping[str, str] = get_environ_proxies(url)
         proxy = proxies.get(urlsplit(url).scheme) or proxies.get("all") or ""
         if proxy not in self._pools:
-            self._pools[proxy] = _through(proxy, self._trust) if proxy else BoundedPool(**self._trust)
+            self._pools[proxy] = through(proxy, **self._trust) if proxy else BoundedPool(**self._trust)
         return self._pools[proxy]
 
 
@@ -132,14 +132,6 @@ def attach(client: Any) -> None:
 def _send(request: Any, **_: Any) -> AWSResponse | None:
     turn = _turn.get()
     return turn[0].send(request, turn[1]) if turn else None
-
-
-def _through(proxy: str, trust: Mapping[str, str]) -> BoundedPool:
-    address = proxy if "://" in proxy else f"http://{proxy}"
-    parts = urlsplit(address)
-    login = f"{unquote(parts.username)}:{unquote(parts.password or '')}" if parts.username else None
-    headers = urllib3.make_headers(proxy_basic_auth=login) if login else None
-    return BoundedProxy(address, proxy_headers=headers, **trust)
 
 
 _APART_S: Final = 0.25
