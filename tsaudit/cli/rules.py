@@ -167,15 +167,16 @@ def _open(code: str) -> None:
     import webbrowser
     from pathlib import Path
 
-    from tsaudit.report import rule_files, rule_pages
+    from tsaudit.report import rule_pages
     from tsaudit.report.publish import Folder, ReportError
+    from tsaudit.report.templates import RULES
 
     root = Path(click.get_app_dir("tsaudit"))
     try:
-        rule_files.write(Folder(str(root)))
+        rule_pages.write(Folder(str(root)))
     except ReportError as error:
         raise click.ClickException(str(error)) from error
-    page = root / rule_pages.FOLDER / f"{code}.html"
+    page = root / RULES / f"{code}.html"
     click.echo(str(page))
     # Not click.launch: without a display, it lets xdg-open print an error for each browser that is not installed.
     if not webbrowser.open(page.as_uri()):

@@ -43,7 +43,7 @@ def write(
     `is_newest`: whether the history has no later day; otherwise `latest.html` and the index entry are not changed.
     Raises ReportError.
     """
-    from tsaudit.report import html, index, rule_files
+    from tsaudit.report import html, index, rule_pages
     from tsaudit.report.json_report import json_report
 
     if result.target == index.PAGE:
@@ -67,7 +67,7 @@ def write(
     if is_newest:
         folder.write(f"{result.target}/latest.html", page)
         index.write_entry(folder, index.entry_of(contents, owner))
-    rule_files.write(folder)
+    rule_pages.write(folder)
     return folder.location(f"{base}.html", settings.base_url)
 
 

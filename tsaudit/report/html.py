@@ -14,7 +14,7 @@ from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning import describe
-from tsaudit.report import changes, coverage, definitions, findings, movement, rule_pages, tables, templates, trends
+from tsaudit.report import changes, coverage, definitions, findings, movement, tables, templates, trends
 from tsaudit.text.findings import baseline_offer
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def page(contents: ReportContents) -> str:
         "trends": trends.trends(profile, contents.timeline, [i for i in items if not i.muted]),
         "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
         "coverage": coverage.coverage(contents.result, profile),
-        "rules": [r for r in contents.result.results if r.findings and rule_pages.address(r.code).startswith("#")],
+        "rules": [r for r in contents.result.results if r.findings and templates.rule_address(r.code).startswith("#")],
         "series_meaning": definitions.series(contents.result.engine),
     }
     if profile is not None:

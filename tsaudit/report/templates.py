@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, Final
 from markupsafe import Markup
 
 from tsaudit.analysis.cardinality.contributions import share_of
-from tsaudit.model.finding import Finding, Severity, Verdict
+from tsaudit.model.finding import RULELESS_CODES, Finding, Severity, Verdict
 from tsaudit.planning import describe
-from tsaudit.report import changes, charts, definitions, findings, rule_pages, tables, trends, untrusted
+from tsaudit.report import changes, charts, definitions, findings, tables, trends, untrusted
 from tsaudit.text import (
     change,
     day,
@@ -44,6 +44,8 @@ if TYPE_CHECKING:
 _HERE: Final = Path(__file__).parent
 WORDS: Final = {"ok": "OK", "unknown": "Unknown", "note": "Note", "warning": "Warning", "critical": "Critical"}
 """The words for verdicts and severities."""
+RULES: Final = "rules"
+"""Name of the folder with the pages of rules."""
 
 
 def render(template: str, view: Mapping[str, Any]) -> str:
@@ -54,6 +56,14 @@ def render(template: str, view: Mapping[str, Any]) -> str:
 def sources() -> tuple[str, ...]:
     """The style sheet, the script, and the templates that determine how every page looks."""
     return tuple(_asset(name) for name in ("style.css", "script.js", "base.html.j2", "rule.html.j2", "rules.html.j2"))
+
+
+def rule_address(code: str) -> str:
+    """The address that a report links to for a code: its page or, if there is none, the text on the report itself."""
+    from tsaudit.rules import all_rules
+
+    has_page = code in RULELESS_CODES or any(rule.code == code for rule in all_rules())
+    return f"../{RULES}/{code}.html" if has_page else f"#r-{code}"
 
 
 @functools.cache
@@ -128,7 +138,7 @@ def _environment() -> Environment:
         samples=untrusted.shown,
         limit_text=_limit_text,
         definitions=definitions,
-        rule_address=rule_pages.address,
+        rule_address=rule_address,
         describe_schema_changes=changes.describe,
         Severity=Severity,
     )
