@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Final, NamedTuple
 
-from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 from tsaudit.text.numbers import NOT_KNOWN
 
@@ -14,14 +13,6 @@ class Definition(NamedTuple):
 
     word: str
     meaning: str
-
-
-class Noun(NamedTuple):
-    """The engine's terms for a measurement, and for a database in the singular."""
-
-    one: str
-    many: str
-    database: str
 
 
 VERDICTS: Final = (
@@ -44,17 +35,6 @@ FIGURES: Final = (
     Definition("As of", "Reused from an earlier day, because the measurement had not changed since."),
     Definition(NOT_KNOWN, "Not measured. For the reason, see “Not audited”."),
 )
-
-
-def noun(engine: str) -> Noun:
-    """The engine's terms for a measurement and a database."""
-    words = ENGINES[engine].words
-    return Noun(words.measurement, f"{words.measurement}s", words.database)
-
-
-def series(engine: str) -> str:
-    """What a series is on this engine."""
-    return ENGINES[engine].words.series
 
 
 def fact(name: str) -> str:

@@ -14,7 +14,8 @@ from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning import describe
-from tsaudit.report import changes, coverage, definitions, findings, movement, tables, templates, trends
+from tsaudit.report import changes, coverage, findings, movement, tables, templates, trends
+from tsaudit.text import plural
 from tsaudit.text.findings import baseline_offer
 
 if TYPE_CHECKING:
@@ -144,7 +145,7 @@ def page(contents: ReportContents) -> str:
     """The report as HTML."""
     profile, items, summary = contents.profile, contents.items, contents.summary
     arranged = findings.arrange(items)
-    changed = contents.run_changes
+    changed, words = contents.run_changes, ENGINES[contents.result.engine].words
     view: dict[str, Any] = {
         "contents": contents,
         "summary": summary,
@@ -152,7 +153,8 @@ def page(contents: ReportContents) -> str:
         "result": contents.result,
         "profile": profile,
         "day": contents.result.day,
-        "noun": definitions.noun(contents.result.engine),
+        "words": words,
+        "nouns": plural(0, words.measurement),
         "findings": arranged,
         "plans": findings.arrange_plans(arranged.full, contents.plan_of),
         "new": {change.fingerprint for change in changed.new} if changed else set(),
@@ -160,7 +162,6 @@ def page(contents: ReportContents) -> str:
         "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
         "coverage": coverage.coverage(contents.result, profile),
         "rules": [r for r in contents.result.results if r.findings and templates.rule_address(r.code).startswith("#")],
-        "series_meaning": definitions.series(contents.result.engine),
     }
     if profile is not None:
         roles, roles_left_out = tables.roles(profile)
