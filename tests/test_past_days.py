@@ -29,7 +29,7 @@ from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import deliveries, incidents, removal
 from tsaudit.history.base_texts import Packers
-from tsaudit.history.incidents import IncidentState
+from tsaudit.history.lifecycle import IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues

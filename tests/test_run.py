@@ -27,8 +27,7 @@ from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, FactError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.history import clock, decisions, incidents, removal
-from tsaudit.history.incidents import ChangeKind, Decision, DecisionKind, IncidentState
-from tsaudit.history.lifecycle import IncidentChange
+from tsaudit.history.lifecycle import ChangeKind, Decision, DecisionKind, IncidentChange, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.facts import Given
 from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Severity, Verdict

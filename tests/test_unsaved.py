@@ -18,7 +18,7 @@ from tsaudit.collect import fact_rows
 from tsaudit.config.settings import Incidents, Report, Settings, Target
 from tsaudit.history import incidents
 from tsaudit.history import store as history_store
-from tsaudit.history.incidents import ChangeKind
+from tsaudit.history.lifecycle import ChangeKind
 from tsaudit.history.store import Store
 from tsaudit.library import AuditSession
 from tsaudit.model.finding import UNREACHABLE_CODE, Verdict

@@ -24,6 +24,7 @@ from tsaudit.errors import internal
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import clock, incidents, lease
 from tsaudit.history.database import HistoryError, patience
+from tsaudit.history.lifecycle import ChangeKind, Incident, IncidentChange
 from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
@@ -60,7 +61,7 @@ class AuditRun:
     """None only if tsaudit itself failed (`error` describes the failure); nothing was saved then."""
     profile: Profile | None
     """None if the target could not be audited at all."""
-    changes: tuple[incidents.IncidentChange, ...]
+    changes: tuple[IncidentChange, ...]
     report: report.ReportLocation | None
     """None if it could not be written."""
     seconds: float
@@ -87,10 +88,10 @@ class AuditRun:
         return unmuted.verdict if unmuted else Verdict.UNKNOWN
 
     @property
-    def new(self) -> tuple[incidents.Incident, ...]:
+    def new(self) -> tuple[Incident, ...]:
         """Incidents that opened, became more severe, or are no longer muted: their owners are notified."""
-        kinds = (incidents.ChangeKind.OPENED, incidents.ChangeKind.RAISED)
-        found = [c for c in self.changes if c.kind is not incidents.ChangeKind.RESOLVED and not c.incident.is_absent]
+        kinds = (ChangeKind.OPENED, ChangeKind.RAISED)
+        found = [c for c in self.changes if c.kind is not ChangeKind.RESOLVED and not c.incident.is_absent]
         unmuted = [c for c in found if c.incident.fingerprint not in self.muted]
         return tuple(c.incident for c in unmuted if c.kind in kinds or c.incident.fingerprint in self.returned)
 

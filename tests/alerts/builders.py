@@ -12,7 +12,7 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit import alerts
 from tsaudit.config.settings import Settings
 from tsaudit.history import incidents
-from tsaudit.history.incidents import Incident, IncidentState
+from tsaudit.history.lifecycle import Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Finding, Severity, fingerprint
 from tsaudit.model.subject import Subject

@@ -13,7 +13,7 @@ from tests.alerts.slack_double import problem_of
 from tests.builders import DAY, a_finding
 from tsaudit.alerts.blocks import characters, texts
 from tsaudit.alerts.message import summary_block
-from tsaudit.history.incidents import Decision, DecisionKind, Incident
+from tsaudit.history.lifecycle import Decision, DecisionKind, Incident
 from tsaudit.model.finding import Finding, Forecast, Limit, Severity
 from tsaudit.summary import Summary, SummaryFigure, of_finding
 

@@ -22,7 +22,7 @@ from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, te
 from tsaudit.alerts.escape import size
 from tsaudit.alerts.message import Closed
 from tsaudit.config.settings import Reactions
-from tsaudit.history.incidents import Decision, DecisionKind, Incident
+from tsaudit.history.lifecycle import Decision, DecisionKind, Incident
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict
 from tsaudit.model.plan import Plan, Requested, Step, StepKind

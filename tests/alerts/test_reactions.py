@@ -14,7 +14,7 @@ from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit import alerts
 from tsaudit.alerts.reactions import ReactionReport
 from tsaudit.history import clock, decisions, incidents
-from tsaudit.history.incidents import Incident
+from tsaudit.history.lifecycle import Incident
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Severity
 from tsaudit.model.subject import Subject

@@ -12,7 +12,7 @@ from tests.history.test_incidents_properties import HOST
 from tsaudit import alerts
 from tsaudit.config.settings import Incidents, Settings
 from tsaudit.history import clock, decision_log, decisions, incidents
-from tsaudit.history.incidents import ChangeKind, IncidentState
+from tsaudit.history.lifecycle import ChangeKind, IncidentChange, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Verdict
 
@@ -32,13 +32,13 @@ def before(days: int) -> date:
     return TODAY - timedelta(days=days)
 
 
-def audited(store: Store, day: date, *, bad: bool) -> list[incidents.IncidentChange]:
+def audited(store: Store, day: date, *, bad: bool) -> list[IncidentChange]:
     result = a_result(*([a_rule_result(a_finding(HOST))] if bad else [a_rule_result()]), target="t", day=day)
     store.save(a_profile(target="t", day=day), result, None)
     return incidents.update(store, result, POLICY, lambda _finding, _rule: "default")
 
 
-def queued(store: Store, day: date, changes: list[incidents.IncidentChange]) -> list[str]:
+def queued(store: Store, day: date, changes: list[IncidentChange]) -> list[str]:
     context = alerts.RunContext("t", "duckdb", day, Verdict.WARNING, None, None)
     return alerts.queue(store, SETTINGS, changes, context)
 

@@ -20,7 +20,7 @@ from tsaudit.config.settings import Incidents
 from tsaudit.evaluation import evaluate as audit_profile
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.deliveries import DeliveryKind, MessageDraft
-from tsaudit.history.incidents import IncidentState
+from tsaudit.history.lifecycle import ChangeKind, IncidentState
 from tsaudit.history.removal import EVERY, compact, is_due, kept_days
 from tsaudit.history.schema import decision, figure, incident_day, metadata, reaction, snapshot
 from tsaudit.history.store import Store
@@ -171,7 +171,7 @@ def test_compact_changes_no_standing_incident_nor_the_next_audit(store: Store) -
     assert incidents.current(store, day=before(146))[0].opened == before(400)
     result = a_result(a_rule_result(), day=DAY)
     (change,) = incidents.update(store, result, POLICY, lambda _finding, _rule: "team")
-    assert change.kind is incidents.ChangeKind.RESOLVED
+    assert change.kind is ChangeKind.RESOLVED
     assert (change.incident.opened, change.incident.decision is not None) == (before(400), True)
 
 

@@ -19,7 +19,7 @@ from tests.long_day import BEGUN
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, decision_log, decisions, incidents
 from tsaudit.history.decisions import Baseline, DecidedError, IncidentSelection, Mute
-from tsaudit.history.incidents import Incident
+from tsaudit.history.lifecycle import Incident
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.impact import Currency, Impact

@@ -13,7 +13,7 @@ from sqlalchemy import func, select, update
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.config.settings import Incidents
 from tsaudit.history import decisions, incidents
-from tsaudit.history.incidents import ChangeKind, DecisionKind, Incident, IncidentChange, IncidentState
+from tsaudit.history.lifecycle import ChangeKind, DecisionKind, Incident, IncidentChange, IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, fingerprint

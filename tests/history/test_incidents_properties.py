@@ -15,7 +15,7 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.history.conftest import EXAMPLES
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
-from tsaudit.history.incidents import IncidentState
+from tsaudit.history.lifecycle import IncidentChange, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity
 from tsaudit.model.subject import Subject
@@ -74,7 +74,7 @@ def audit(target: str, sight: str, day: date) -> AuditResult:
     return a_result(RULES[sight], target=target, day=day)
 
 
-def update(store: Store, target: str, sight: str, day: date, policy: Incidents) -> list[incidents.IncidentChange]:
+def update(store: Store, target: str, sight: str, day: date, policy: Incidents) -> list[IncidentChange]:
     return incidents.update(store, audit(target, sight, day), policy, lambda _finding, _rule: "team")
 
 

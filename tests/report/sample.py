@@ -24,7 +24,7 @@ from tests.builders import (
 )
 from tsaudit.config.settings import Report
 from tsaudit.evaluation import with_series
-from tsaudit.history.incidents import Decision, DecisionKind, Incident, IncidentState
+from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import (

@@ -33,7 +33,7 @@ from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import SLACK, DeliveryKind, DeliveryState, MessageDraft, split_thread, thread_of
-from tsaudit.history.incidents import Incident
+from tsaudit.history.lifecycle import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
 from tsaudit.text.findings import tally

@@ -27,7 +27,7 @@ from tsaudit.alerts.escape import clean, code, cut, inert, link, plain, size
 from tsaudit.analysis.shapes.shape_rules import describe_kinds
 from tsaudit.config.settings import Reactions
 from tsaudit.history import decisions
-from tsaudit.history.incidents import Incident, IncidentState
+from tsaudit.history.lifecycle import Incident, IncidentState
 from tsaudit.model.finding import Verdict, worst_first
 from tsaudit.model.plan import Plan
 from tsaudit.model.subject import Subject

@@ -22,7 +22,7 @@ from tsaudit.text.headline import headline
 
 if TYPE_CHECKING:
     from tsaudit.alerts.message import RunContext
-    from tsaudit.history.incidents import Incident
+    from tsaudit.history.lifecycle import Incident
 
 
 @dataclass(frozen=True, slots=True)

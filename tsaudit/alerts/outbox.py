@@ -22,7 +22,7 @@ from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import SLACK, Delivery, DeliveryKind, DeliveryState, MessageDraft, thread_of
-from tsaudit.history.incidents import ChangeKind, Incident, IncidentChange
+from tsaudit.history.lifecycle import ChangeKind, Incident, IncidentChange, IncidentState
 from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
@@ -257,7 +257,7 @@ def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetim
 
 
 def _how(incident: Incident, owner: str) -> str:
-    if incident.state != incidents.IncidentState.OPEN:
+    if incident.state != IncidentState.OPEN:
         return "resolved"
     if incident.owner != owner:
         return f"now with {incident.owner}"

@@ -33,7 +33,7 @@ from tsaudit.config.settings import Settings
 from tsaudit.history import clock, decision_log, decisions, deliveries, incidents, reaction_log
 from tsaudit.history.database import lock
 from tsaudit.history.deliveries import Delivery, DeliveryKind, MessageDraft
-from tsaudit.history.incidents import DecisionKind, Incident, IncidentState
+from tsaudit.history.lifecycle import DecisionKind, Incident, IncidentState
 from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.text import many, number, plural, short_fingerprint
 

@@ -21,7 +21,7 @@ from tsaudit.text import many, number, short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.history.decisions import Baseline, IncidentSelection, Mute
-    from tsaudit.history.incidents import Decision, Incident
+    from tsaudit.history.lifecycle import Decision, Incident
     from tsaudit.history.store import Store
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,7 +47,8 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     """
     settings = options.load_settings(config, "history")
 
-    from tsaudit.history.incidents import IncidentState, current
+    from tsaudit.history.incidents import current
+    from tsaudit.history.lifecycle import IncidentState
 
     with options.open_store(settings) as store:
         options.audited(store, targets)

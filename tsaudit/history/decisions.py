@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 
 from tsaudit.errors import TsauditError
 from tsaudit.history import clock, decision_log, incidents
-from tsaudit.history.incidents import Decision, DecisionKind, Incident, IncidentState
+from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import quantity

@@ -20,9 +20,7 @@ from tsaudit.history import clock
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.decision_log import with_decisions
 from tsaudit.history.lifecycle import (
-    ChangeKind,
     DaySeen,
-    Decision,
     DecisionKind,
     Incident,
     IncidentChange,
@@ -34,21 +32,6 @@ from tsaudit.history.schema import decision, incident_day, snapshot
 from tsaudit.history.store import Store, stored_subject, subject_from, unpacked
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import to_json
-
-__all__ = [
-    "ChangeKind",
-    "Decision",
-    "DecisionKind",
-    "Incident",
-    "IncidentChange",
-    "IncidentState",
-    "current",
-    "days",
-    "known",
-    "replay",
-    "standing",
-    "update",
-]
 
 
 def update(

@@ -13,7 +13,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.report.publish import Folder, ReportError, ReportLocation
 
 if TYPE_CHECKING:
-    from tsaudit.history.incidents import Incident
+    from tsaudit.history.lifecycle import Incident
     from tsaudit.history.store import Store
     from tsaudit.report.index import IndexEntry
 

@@ -22,7 +22,7 @@ from tsaudit.report import untrusted
 from tsaudit.text import quantity, short_fingerprint
 
 if TYPE_CHECKING:
-    from tsaudit.history.incidents import Decision, Incident
+    from tsaudit.history.lifecycle import Decision, Incident
 
 ROOM_BYTES: Final = 600_000
 """Approximate size of all findings on the page, in bytes. The worst findings are listed until it is used up; the others

@@ -19,7 +19,7 @@ from tsaudit.text import plural
 from tsaudit.text.findings import baseline_offer
 
 if TYPE_CHECKING:
-    from tsaudit.history.incidents import Incident
+    from tsaudit.history.lifecycle import Incident
 
 
 @dataclass(frozen=True, slots=True)

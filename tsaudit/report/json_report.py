@@ -68,7 +68,7 @@ from tsaudit.text.headline import headline
 from tsaudit.text.table_roles import table_roles
 
 if TYPE_CHECKING:
-    from tsaudit.history.incidents import Incident
+    from tsaudit.history.lifecycle import Incident
 
 SCHEMA_VERSION: Final = 2
 FINDINGS_BYTES: Final = 6_000_000
