@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from tsaudit import plugins
-from tsaudit.config.settings import Path, inconsistencies
+from tsaudit.config.settings import Path
 from tsaudit.config.types import USE
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans
@@ -76,13 +76,19 @@ def _owners(data: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    known = _owners(data)
-    used = [
-        *_at(data, "targets", "*", "owner"),
-        *_at(data, "targets", "*", "measurements", "*", "owner"),
-        *_at(data, "routes", "*", "owner"),
-    ]
-    yield from inconsistencies(known, _at(data, "targets", "*", "name"), used)
+    owners = _owners(data)
+    if "default" not in owners:
+        yield ("owners",), "needs an entry `default` for findings without another owner"
+    seen: set[str] = set()
+    for place, name in _at(data, "targets", "*", "name"):
+        if name in seen:
+            yield place, f"two targets are named `{name}`; names must be unique, because history is stored under them"
+        seen.add(name)
+    for pattern in (("targets", "*"), ("targets", "*", "measurements", "*"), ("routes", "*")):
+        for place, owner in _at(data, *pattern, "owner"):
+            if owner not in owners:
+                near = nearest(owner, owners) or f"; add `{owner}:` there, with its channel"
+                yield place, f"owner `{owner}` is not defined under `owners`{near}"
 
 
 def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:

@@ -210,13 +210,12 @@ class _Reader:
     def settings(self) -> Settings | None:
         """The document as settings; None if there are errors, which are then in `problems`."""
         data = self.data()
-        known = dict(contradictions(data))
-        for place, problem in known.items():
+        for place, problem in dict(contradictions(data)).items():
             self._add(place, self._missing(self._unset[place]) if place in self._unset else problem)
         try:
             return Settings.model_validate(data)
         except ValidationError as error:
-            self._explain_all(error.errors(include_url=False), is_consistent=not known)
+            self._explain_all(error.errors(include_url=False))
             return None
 
     def data(self) -> Any:
@@ -308,7 +307,7 @@ class _Reader:
             hint = addresses.TARGET_HINT if place[-1] == "url" else addresses.OTHER_HINT
             self._add(place, f"the address {addresses.AMBIGUOUS}{hint}")
 
-    def _explain_all(self, items: Sequence[Mapping[str, Any]], *, is_consistent: bool) -> None:
+    def _explain_all(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Add a problem for each item that is not just a consequence of another one."""
         missing: dict[Place, list[str]] = {}
         for item in items:
@@ -330,14 +329,14 @@ class _Reader:
             place = tuple(part for part in item["loc"] if part != "[key]")
             is_elsewhere = item["type"] == "missing" and (place in answered or place[-1] in unknown)
             if not (place in self._reported or is_elsewhere or self._document.line(place) in unreadable):
-                self._explain(item, place, is_consistent=is_consistent)
+                self._explain(item, place)
 
-    def _explain(self, item: Mapping[str, Any], place: Place, *, is_consistent: bool) -> None:
+    def _explain(self, item: Mapping[str, Any], place: Place) -> None:
         if place in self._unset:
             self._add(place, self._missing(self._unset[place]))
         elif item["type"] == "too_short" and item["input"]:
             return  # Its entries are invalid, and pydantic counts only valid ones.
-        elif place != () or is_consistent:
+        else:
             written = None if _is_secret(place) or _is_of_notifier(place) else self._document.text(place)
             self._add(place, problem_messages.problem(item, place, written))
 

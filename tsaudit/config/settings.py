@@ -7,7 +7,6 @@ Unknown keys are rejected. Secrets appear as `${NAME}` only and stay out of ever
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Iterator
 from datetime import timedelta
 from typing import Annotated, Literal
 
@@ -28,7 +27,6 @@ from tsaudit.config.types import (
     web_address,
 )
 from tsaudit.model.profile import TableKind
-from tsaudit.text import nearest
 
 Share = Annotated[float, Field(gt=0, le=1)]
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]
@@ -420,37 +418,3 @@ class Settings(Model):
     def notifies(self) -> bool:
         """Whether messages are sent; otherwise they are printed."""
         return bool(self.slack.token or self.slack.webhook or self.notifiers)
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Settings:
-        used: list[tuple[Path, str | None]] = [(("targets", i, "owner"), t.owner) for i, t in enumerate(self.targets)]
-        used += [(("routes", i, "owner"), r.owner) for i, r in enumerate(self.routes)]
-        used += [
-            (("targets", i, "measurements", pattern, "owner"), m.owner)
-            for i, t in enumerate(self.targets)
-            for pattern, m in t.measurements.items()
-        ]
-        names: list[tuple[Path, str]] = [(("targets", i, "name"), t.name) for i, t in enumerate(self.targets)]
-        for _, problem in inconsistencies(self.owners, names, [(place, o) for place, o in used if o]):
-            raise ValueError(problem)
-        return self
-
-
-def inconsistencies(
-    owners: Collection[str], names: Iterable[tuple[Path, str]], used: Iterable[tuple[Path, str]]
-) -> Iterator[tuple[Path, str]]:
-    """Each place in a file that contradicts another one, with the problem.
-
-    `names`: the names of the targets, `used`: the owners named outside `owners`; both with their places.
-    """
-    if "default" not in owners:
-        yield ("owners",), "needs an entry `default` for findings without another owner"
-    seen: set[str] = set()
-    for place, name in names:
-        if name in seen:
-            yield place, f"two targets are named `{name}`; names must be unique, because history is stored under them"
-        seen.add(name)
-    for place, owner in used:
-        if owner not in owners:
-            near = nearest(owner, owners) or f"; add `{owner}:` there, with its channel"
-            yield place, f"owner `{owner}` is not defined under `owners`{near}"
