@@ -19,13 +19,12 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 from uuid import uuid4
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, Row, delete, insert, select, update
 
 from tsaudit.errors import TsauditError
 from tsaudit.history.database import HistoryError, patience
@@ -118,17 +117,6 @@ def release_all(store: Store, names: Iterable[str]) -> None:
         connection.execute(delete(lease).where(lease.c.name.in_(given) | lease.c.process.in_(found)))
 
 
-@dataclass(frozen=True, slots=True)
-class _Holder:
-    """The audit that holds the lease."""
-
-    holder: str
-    beat: int
-    process: str
-    """The `_process` of the holder."""
-    who: str
-
-
 def _wait(store: Store, name: str, holder: str, deadline: float, say: Callable[[str], None]) -> None:
     seen: tuple[str, int] | None = None
     since = time.monotonic()
@@ -155,10 +143,9 @@ def _wait(store: Store, name: str, holder: str, deadline: float, say: Callable[[
         time.sleep(_LOOK_S)
 
 
-def _holder(connection: Connection, name: str) -> _Holder | None:
-    """The holder of the name; None if nobody holds it."""
-    row = connection.execute(select(lease).where(lease.c.name == name)).one_or_none()
-    return None if row is None else _Holder(row.holder, row.beat, row.process, row.who)
+def _holder(connection: Connection, name: str) -> Row[Any] | None:
+    """The row of the name's holder; None if nobody holds it."""
+    return connection.execute(select(lease).where(lease.c.name == name)).one_or_none()
 
 
 def _taken(store: Store, name: str, holder: str, instead_of: str | None) -> bool:
