@@ -142,7 +142,7 @@ def year(size: int) -> tuple[float, float]:
             values = RememberedValues(store, "target", day)
             after = values.of(subject).observe_hashes(live, day)
             values.keep(subject, after)
-            store.save(None, AuditResult("target", "duckdb", "", day, utc_now(), VERSION, ()), None, values)
+            store.save(None, AuditResult("target", "duckdb", "", day, utc_now(), VERSION, ()), None, values.write)
             spent.append(time.process_time() - began)
             waited.append(time.perf_counter() - at)
             if is_due("target", [*days, day], day):

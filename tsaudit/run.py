@@ -184,7 +184,7 @@ def _audit_alone(
         profile = None
     result = _with_degraded_rules(store, settings, result)
     before = _result_before(store, target.name, day)
-    store.save(profile, result, None, values if profile else None)
+    store.save(profile, result, None, values.write if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     muted = incidents.muted(store, target.name, day)
     verdict = result.without(muted).verdict

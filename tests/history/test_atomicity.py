@@ -32,7 +32,7 @@ def save(store: Store, number: int, *values: str) -> None:
     day = DAY + timedelta(days=number)
     remembered = RememberedValues(store, "t", day)
     remembered.keep(HOST, remembered.of(HOST).observe(values, day))
-    store.save(a_profile(target="t", day=day), audit("t", "warning", day), None, remembered)
+    store.save(a_profile(target="t", day=day), audit("t", "warning", day), None, remembered.write)
 
 
 def update(store: Store, number: int, sight: str) -> None:

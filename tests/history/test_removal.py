@@ -39,7 +39,7 @@ def audited(store: Store, target: str, number: int, sight: str, listed: Sequence
     values = RememberedValues(store, target, day)
     values.keep(HOST, values.of(HOST).observe(listed, day))
     result = audit(target, sight, day)
-    store.save(a_profile(target=target, day=day), result, None, values)
+    store.save(a_profile(target=target, day=day), result, None, values.write)
     incidents.update(store, result, POLICY, owner_of)
 
 

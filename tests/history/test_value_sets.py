@@ -40,7 +40,7 @@ def audit(store: Store, day: date, *seen: tuple[Subject, Iterable[str]], target:
     values = RememberedValues(store, target, day)
     for subject, names in seen:
         values.keep(subject, values.of(subject).observe(names, day))
-    store.save(a_profile(day=day, target=target), a_result(day=day, target=target), None, values)
+    store.save(a_profile(day=day, target=target), a_result(day=day, target=target), None, values.write)
 
 
 def stored(store: Store, day: date, subject: Subject = HOST, target: str = "demo") -> ValueSet:
@@ -229,7 +229,7 @@ def test_an_audit_overtaken_by_one_of_an_earlier_day_writes_nothing(store: Store
     slow = RememberedValues(store, "demo", on(5))
     slow.keep(HOST, slow.of(HOST).observe(["b"], on(5)))
     audit(store, on(3), (HOST, ["c"]))
-    store.save(a_profile(day=on(5)), a_result(day=on(5)), None, slow)
+    store.save(a_profile(day=on(5)), a_result(day=on(5)), None, slow.write)
     assert stored(store, on(9)) == in_order({0: ["a"], 3: ["c"]})
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import math
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, Protocol, TypeVar
+from typing import Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
@@ -38,13 +38,6 @@ _MOST_ASKING: Final = 8
 
 LONGEST_SUBJECT_BYTES: Final = 2000
 """PostgreSQL cannot index text longer than about 2,700 bytes; figures and values with longer names are not stored."""
-
-
-class Unwritten(Protocol):
-    """Something that is written to the history together with a day's snapshot, or not at all."""
-
-    def write(self, connection: Connection) -> None:
-        """Write it in the transaction of the snapshot."""
 
 
 class Store:
@@ -81,20 +74,20 @@ class Store:
         profile: Profile | None,
         result: AuditResult,
         report_url: str | None,
-        values: Unwritten | None = None,
+        write_values: Callable[[Connection], None] | None = None,
     ) -> None:
         """Store one audit in one transaction, replacing an earlier one of the same target and day.
 
-        `values`: the value sets including what the audit listed; a measurement that it did not list keeps the set of
-        the day's earlier audit. `profile` is None if the target could not be audited. The profile of an earlier audit
-        of that day is then kept, because it is still what is known about the day; the result, and so the verdict, is
-        replaced.
+        `write_values` writes the value sets including what the audit listed, in the same transaction; a measurement
+        that it did not list keeps the set of the day's earlier audit. `profile` is None if the target could not be
+        audited. The profile of an earlier audit of that day is then kept, because it is still what is known about the
+        day; the result, and so the verdict, is replaced.
         """
         own = _of_day(result.target, result.day)
         measured, found = to_json(profile) if profile else None, to_json(result)
         with self.writing(result.target) as connection:
-            if values is not None:
-                values.write(connection)
+            if write_values is not None:
+                write_values(connection)
             write_outcomes(connection, result.target, outcomes_of(result))
             base = measured + found if measured is not None else None
             packer = base_texts.packer_for(connection, result.target, result.day, base)

@@ -77,7 +77,7 @@ def findings(planted: Planted, store: Store) -> dict[int, tuple[Finding, ...]]:
         if number >= planted.from_day:
             result = evaluate(profile, store.timeline("demo", before=on(number)), None, [rule])
             found[number] = result.results[0].findings
-        store.save(profile, a_result(day=on(number)), None, values)
+        store.save(profile, a_result(day=on(number)), None, values.write)
     return found
 
 
