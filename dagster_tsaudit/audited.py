@@ -36,7 +36,8 @@ def audited(run: "AuditRun", store: "Store") -> AuditedTarget:
 @contextmanager
 def history(settings: Settings) -> Iterator["Store"]:
     """The opened history. Raises dg.Failure if it cannot be used."""
-    from tsaudit.history.store import HistoryError, Store
+    from tsaudit.history.database import HistoryError
+    from tsaudit.history.store import Store
 
     try:
         with Store.open(settings.history.get_secret_value()) as store:

@@ -20,9 +20,9 @@ import tsaudit.history
 from tests.builders import NOW
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.history import database
-from tsaudit.history.database import HEAD, VERSION_TABLE
+from tsaudit.history.database import HEAD, VERSION_TABLE, HistoryError
 from tsaudit.history.schema import decision, metadata
-from tsaudit.history.store import HistoryError, Store
+from tsaudit.history.store import Store
 
 A_DECISION: Final[dict[str, Any]] = {
     "fingerprint": "f",

@@ -26,9 +26,9 @@ from tests.history.test_database import A_DECISION
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.cli import main
 from tsaudit.history import database, lease
-from tsaudit.history.database import HistoryFailedError
+from tsaudit.history.database import HistoryError, HistoryFailedError
 from tsaudit.history.schema import decision
-from tsaudit.history.store import HistoryError, Store
+from tsaudit.history.store import Store
 
 pytestmark = pytest.mark.wall_clock
 

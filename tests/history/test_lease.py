@@ -17,7 +17,8 @@ from sqlalchemy import func, select, update
 
 from tsaudit.config.settings import Target
 from tsaudit.history import lease, schema
-from tsaudit.history.store import HistoryError, Store
+from tsaudit.history.database import HistoryError
+from tsaudit.history.store import Store
 
 pytestmark = pytest.mark.wall_clock
 

@@ -25,8 +25,9 @@ from tests.builders import (
     a_tag,
 )
 from tsaudit.history.base_texts import Packer
+from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, snapshot
-from tsaudit.history.store import HistoryError, Store, stored_subject, subject_from
+from tsaudit.history.store import Store, stored_subject, subject_from
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Profile, Reason

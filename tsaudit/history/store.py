@@ -15,7 +15,6 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, in
 from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
 from tsaudit.history import base_texts, clock, database
 from tsaudit.history.base_texts import Packer, Packers
-from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import duration, figure, incident_day, rule_outcome, snapshot
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
@@ -24,8 +23,6 @@ from tsaudit.model.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
 from tsaudit.not_audited import RuleOutcomes, outcomes_of
-
-__all__ = ["HistoryError", "Store"]
 
 T = TypeVar("T")
 
