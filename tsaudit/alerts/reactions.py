@@ -99,7 +99,7 @@ def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: Send
     budget = TimeBudget.of(min(_LONGEST_S, may_take), pace)
     slack = notifiers.slack(store, settings)
     assert isinstance(slack, BotToken)
-    asked, done, problems = 0, Reacted(), []
+    asked, decided, undone, problems = 0, 0, 0, []
     for one in found:
         try:
             seen = slack.reactions(MessagePlace(one.message.sent_channel or "", one.message.sent_id), budget.call_s())
@@ -117,8 +117,9 @@ def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: Send
             problems.append(f"reactions could not be read: {error}")
             break
         asked += 1
-        done += _act(store, settings, one, seen)
-    return ReactionReport(asked, done.decided, done.undone, tuple(problems))
+        if (done := _act(store, settings, one, seen)) is not None:
+            decided, undone = decided + done.decided, undone + done.undone
+    return ReactionReport(asked, decided, undone, tuple(problems))
 
 
 def _explained(error: SetupError) -> str:
@@ -130,17 +131,20 @@ def _explained(error: SetupError) -> str:
     return f"reactions could not be read: {error}"
 
 
-def _act(store: Store, settings: Settings, one: Covered, seen: Mapping[str, tuple[str, ...]]) -> Reacted:
+def _act(store: Store, settings: Settings, one: Covered, seen: Mapping[str, tuple[str, ...]]) -> Reacting | None:
+    """What the reactions on the message did; None if they are those that were there before."""
     kinds = settings.slack.reactions.kinds
     people = {kind: seen[name] for name, kind in kinds.items() if seen.get(name)}
     with store.writing(decisions.LOCK) as connection:
         before = reaction_log.present(connection, one.message.id)
         if {r.kind: r.person for r in before} == {kind: some[0] for kind, some in people.items()}:
-            return Reacted()
+            return None
         lock(connection, "deliveries")
         standing = incidents.standing(connection, None, clock.today())
         known = {i.fingerprint: i for i in standing if i.fingerprint in one.fingerprints}
-        return Reacting(connection, settings, one.message, known).act(before, people)
+        done = Reacting(connection, settings, one.message, known)
+        done.act(before, people)
+        return done
 
 
 def _messages(connection: Connection) -> list[Covered]:
@@ -189,17 +193,6 @@ class ReactionOutcome:
     """No longer open."""
 
 
-@dataclass(frozen=True, slots=True)
-class Reacted:
-    """How many incidents were decided, and how many decisions undone."""
-
-    decided: int = 0
-    undone: int = 0
-
-    def __add__(self, other: Reacted) -> Reacted:
-        return Reacted(self.decided + other.decided, self.undone + other.undone)
-
-
 @dataclass
 class Reacting:
     """The reactions on one message, compared with those that were there before."""
@@ -209,8 +202,12 @@ class Reacting:
     message: Delivery
     known: dict[str, Incident]
     """Fingerprint to incident, for those that the message covers, with the decisions that apply today."""
+    decided: int = 0
+    """Incidents that were decided."""
+    undone: int = 0
+    """Decisions that were undone."""
 
-    def act(self, before: Sequence[StoredReaction], people: Mapping[str, Sequence[str]]) -> Reacted:
+    def act(self, before: Sequence[StoredReaction], people: Mapping[str, Sequence[str]]) -> None:
         """`before`: the reactions that were already processed. `people`: the reactions there now, as kind of decision
         to the Slack IDs of who left it, never empty.
 
@@ -219,30 +216,28 @@ class Reacting:
         """
         gone = [one for one in before if one.kind not in people]
         there = {one.kind: one for one in before if one.kind in people}
-        done = Reacted()
         freed: list[Incident] = []
         for one in gone:
             reaction_log.end(self.connection, one)
-            undone = self._undo(one)
-            freed += undone
-            done += Reacted(undone=len(undone))
+            freed += self._undo(one)
+        self.undone += len(freed)
         for kind in map(str, DecisionKind):
             if kind in there:
-                done += self._go_on(there[kind], people[kind], freed)
+                self._go_on(there[kind], people[kind], freed)
             elif kind in people:
                 new = reaction_log.add(self.connection, self.message, kind, people[kind][0])
-                done += self._decide(new, self._covered())
-        return done
+                self._decide(new, self._covered())
 
-    def _go_on(self, one: StoredReaction, people: Sequence[str], freed: Sequence[Incident]) -> Reacted:
+    def _go_on(self, one: StoredReaction, people: Sequence[str], freed: Sequence[Incident]) -> None:
         """Apply a reaction that is still there to incidents that a removed reaction no longer decides."""
         if one.person not in people:
             reaction_log.hand_over(self.connection, one, people[0])
             one = StoredReaction(one.id, one.delivery_id, one.kind, people[0])
             # An incident that got worse since then is reported again: the reaction was about its earlier state.
             still = [incident for incident in self._made_by(one) if incident.decision]
-            return self._decide(one, [*still, *freed], again=True)
-        return self._decide(one, freed) if freed else Reacted()
+            self._decide(one, [*still, *freed], again=True)
+        elif freed:
+            self._decide(one, freed)
 
     def _covered(self) -> list[Incident]:
         return sorted(self.known.values(), key=by_badness)
@@ -263,7 +258,7 @@ class Reacting:
             self._reply(confirm_undone(one, self._name(one.kind), undone))
         return [self.known[i.fingerprint] for i in undone]
 
-    def _decide(self, one: StoredReaction, some: Iterable[Incident], *, again: bool = False) -> Reacted:
+    def _decide(self, one: StoredReaction, some: Iterable[Incident], *, again: bool = False) -> None:
         """`again`: repeat decisions of the same reaction in the name of another person."""
         outcome, until = ReactionOutcome(), self._until(one.kind)
         behind = decision_log.reactions_behind(self.connection)
@@ -275,7 +270,7 @@ class Reacting:
         self._refresh(outcome.decided)
         if text := confirm_decided(one, self._name(one.kind), outcome, until):
             self._reply(text)
-        return Reacted(decided=len(outcome.decided))
+        self.decided += len(outcome.decided)
 
     @staticmethod
     def _kept(
