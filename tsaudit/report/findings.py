@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.facts import FACTS, sources_of
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, fingerprint
-from tsaudit.model.plan import Plan, Step
+from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.subject import Subject
-from tsaudit.planning import describe
 from tsaudit.report import untrusted
 from tsaudit.text import quantity, short_fingerprint
 
@@ -175,29 +174,6 @@ class FindingsView:
         return sum(g.left_out for g in (*self.compact, *self.muted_compact))
 
 
-@dataclass(frozen=True, slots=True)
-class StepView:
-    """One step of a plan, with its number and its notes."""
-
-    number: int
-    step: Step
-    labels: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class PlanView:
-    """One plan with all its steps."""
-
-    plan: Plan
-    home: str
-    """The anchor of the finding that the plan is shown with: the worst finding that asks for it."""
-    anchor: str
-    summary: str
-    others: str
-    steps: tuple[StepView, ...]
-    left_out: tuple[str, ...]
-
-
 class PlanIndex:
     """All plans by their subjects: searching all plans for each finding would take quadratic time."""
 
@@ -261,9 +237,11 @@ def arrange(items: Sequence[Item]) -> FindingsView:
     )
 
 
-def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None]) -> dict[int, PlanView]:
-    """Plan ID (by identity) to the plan, for the plans of findings that are shown in full, as long as there is room."""
-    found: dict[int, PlanView] = {}
+def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None]) -> dict[int, str]:
+    """Plan ID (by identity) to the anchor of the worst finding that asks for it, with which the plan is shown, for the
+    plans of findings that are shown in full, as long as there is room.
+    """
+    found: dict[int, str] = {}
     room = PLANS_BYTES
     for item in items:
         plan = plan_of(item)
@@ -272,7 +250,7 @@ def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None])
         room -= sum(len(step.words) + len(step.text) + 300 for step in plan.steps)
         if room < 0 and found:
             break
-        found[id(plan)] = _view(plan, item.anchor)
+        found[id(plan)] = item.anchor
     return found
 
 
@@ -368,16 +346,3 @@ def _place(items: Sequence[Item], room: _Room, *, one_database: bool) -> Compact
     name = untrusted.squeezed(subject.measurement if one_database and subject.measurement else whole, longest)
     lines = (CompactItem(i.anchor, c, room.text(i.finding)) for i, c in zip(items, columns, strict=True))
     return CompactPlace(name, tuple(lines))
-
-
-def _view(plan: Plan, home: str) -> PlanView:
-    steps = tuple(StepView(number, step, describe.labels(step)) for number, step in enumerate(plan.steps, start=1))
-    return PlanView(
-        plan,
-        home,
-        describe.anchor(plan),
-        describe.summary(plan),
-        describe.others(plan),
-        steps,
-        tuple(describe.left_out(plan)),
-    )
