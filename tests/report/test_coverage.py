@@ -11,7 +11,7 @@ from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Cost, Gap, Listed, Reason, UnusedSetting
 from tsaudit.model.subject import Subject
 from tsaudit.report import html
-from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, MissedRow, coverage, query_cost
+from tsaudit.report.coverage import MOST_DETAILS, MOST_PLACES, coverage, query_cost
 
 GAP = Gap("row_sample", Reason.TIMED_OUT, "the statement was cancelled", "main", "cpu")
 
@@ -54,7 +54,7 @@ def test_rules_are_told_apart_by_why_they_say_nothing() -> None:
 
 def test_target_not_reached_is_no_broken_rule() -> None:
     found = coverage(sample.unreachable(), None)
-    assert found.missed == (MissedRow("The whole target", "The target could not be audited: connection refused."),)
+    assert found.missed == (("The whole target", "The target could not be audited: connection refused."),)
     assert found.broken_rules == ()
     assert not found.complete
 
@@ -67,7 +67,7 @@ def test_one_database_that_was_not_audited_is_named() -> None:
         reason="b: no right",
     )
     found = coverage(a_result(a_rule_result(), missed), a_profile())
-    assert found.missed == (MissedRow("Database b", "Database b could not be audited: no right."),)
+    assert found.missed == (("Database b", "Database b could not be audited: no right."),)
     assert found.broken_rules == ()
     assert not found.complete
 
@@ -95,12 +95,13 @@ def test_settings_that_match_nothing_and_what_patterns_leave_out_are_on_the_page
     assert "a, b, c and 36 more" in " ".join(re.sub("<[^>]+>", "", page).split())
 
 
-def test_bill_adds_up_dearest_first() -> None:
-    found = query_cost(a_profile(costs=(Cost("a", 1, 0.5, 10, 100), Cost("b", 2, 2.0, 5, None)), reused=4))
-    assert [c.fact for c in found.costs] == ["b", "a"]
-    assert found.total == Cost("all", 3, 2.5, 15, 100)
-    assert found.reused == 4
-    assert query_cost(a_profile()).total.bytes is None
+def test_cost_adds_up_most_expensive_first() -> None:
+    profile = a_profile(costs=(Cost("row_count", 1, 0.5, 10, 100), Cost("databases", 2, 2.0, 5, None)), reused=4)
+    assert query_cost(profile) == Cost("all", 3, 2.5, 15, 100)
+    assert query_cost(a_profile()).bytes is None
+    page = html.page(sample.the_contents(result=a_result(), profile=profile, incidents=()))
+    assert page.index('<th scope="row"><code>databases') < page.index('<th scope="row"><code>row_count')
+    assert "the expensive figures of 4 tables were reused" in page
 
 
 def test_gaps_for_one_reason_are_told_apart_by_what_happened() -> None:

@@ -124,7 +124,7 @@ def _cost(profile: Profile) -> dict[str, Any]:
     """What the audit cost the database; null if the engine does not report it."""
     from tsaudit.report.coverage import query_cost
 
-    total = query_cost(profile).total
+    total = query_cost(profile)
     return {name: getattr(total, name) for name in ("statements", "seconds", "rows", "bytes_scanned", "bytes_metered")}
 
 

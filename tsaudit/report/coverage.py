@@ -38,32 +38,14 @@ class CoverageSection:
     not_applicable: tuple[RuleResult, ...]
     switched_off: tuple[RuleResult, ...]
     """Rules switched off by `rules` in the configuration."""
-    missed: tuple[MissedRow, ...]
-    """What could not be audited: the target, the rest of it after a failure, or databases."""
+    missed: tuple[tuple[str, str], ...]
+    """What could not be audited (the target, the rest of it after a failure, or databases), and why, as a sentence."""
     unused_settings: tuple[UnusedSetting, ...]
     left_out: tuple[Listed, ...]
     """Databases in which `include` and `exclude` skip measurements."""
 
     complete: bool
     """Whether everything needed was measured."""
-
-
-@dataclass(frozen=True, slots=True)
-class MissedRow:
-    """Something that could not be audited."""
-
-    what: str
-    why: str
-    """The reason, as a sentence."""
-
-
-@dataclass(frozen=True, slots=True)
-class CostSection:
-    """Cost per fact, most expensive first, and the sum."""
-
-    costs: tuple[Cost, ...]
-    total: Cost
-    reused: int
 
 
 def coverage(result: AuditResult, profile: Profile | None) -> CoverageSection:
@@ -87,17 +69,17 @@ def coverage(result: AuditResult, profile: Profile | None) -> CoverageSection:
     )
 
 
-def _missed(result: AuditResult, profile: Profile | None) -> Iterator[MissedRow]:
+def _missed(result: AuditResult, profile: Profile | None) -> Iterator[tuple[str, str]]:
     for finding in result.not_audited.findings if result.not_audited else ():
         database = finding.subject.database
         what = f"Database {database}" if database else "The whole target" if profile is None else "Part of the audit"
-        yield MissedRow(what, _sentence(finding.message))
+        yield what, _sentence(finding.message)
 
 
-def query_cost(profile: Profile) -> CostSection:
-    """What the audit cost the database."""
-    costs = sorted(profile.costs, key=lambda c: (-c.seconds, c.fact))
-    total = Cost(
+def query_cost(profile: Profile) -> Cost:
+    """What the audit cost the database, all facts together."""
+    costs = profile.costs
+    return Cost(
         fact="all",
         statements=sum(c.statements for c in costs),
         seconds=sum(c.seconds for c in costs),
@@ -106,7 +88,6 @@ def query_cost(profile: Profile) -> CostSection:
         bytes_scanned=_sum(c.bytes_scanned for c in costs),
         bytes_metered=_sum(c.bytes_metered for c in costs),
     )
-    return CostSection(tuple(costs), total, profile.reused)
 
 
 def _sum(parts: Iterable[int | None]) -> int | None:

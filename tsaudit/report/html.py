@@ -172,6 +172,7 @@ def page(contents: ReportContents) -> str:
             "details": tables.details(profile, items),
             "heat": tables.heat_map(profile),
             "query_cost": coverage.query_cost(profile),
+            "costs": sorted(profile.costs, key=lambda c: (-c.seconds, c.fact)),
             "moves": tables.moves(profile),
         }
     return templates.render("report.html.j2", view)

@@ -119,7 +119,7 @@ def _of_profile(result: AuditResult, profile: Profile) -> Iterator[tuple[str, di
     yield "tsaudit_series_limit", {}, _series_limit(result) if profile.series is not None else None
     if not profile.costs:
         return
-    cost = query_cost(profile).total
+    cost = query_cost(profile)
     yield "tsaudit_audit_statements", {}, cost.statements
     yield "tsaudit_audit_statement_seconds", {}, cost.seconds
     yield "tsaudit_audit_rows", {}, cost.rows
