@@ -22,6 +22,7 @@ from tsaudit.alerts.notifier import (
     NotifyError,
     SetupError,
 )
+from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:
     from slack_sdk.web import SlackResponse
@@ -46,17 +47,16 @@ class BotToken(Notifier):
     shows_blocks = True
 
     def __init__(self, token: str, base_url: str, channel_ids: Callable[[str], str | None]) -> None:
-        from tsaudit.alerts.slack_client import SlackClient, TimeLimit
+        from tsaudit.alerts.slack_client import SlackClient
 
-        self._limit = TimeLimit()
-        self._client = SlackClient(token, base_url, self._limit)
+        self._client = SlackClient(token, base_url)
         self._channel_ids = channel_ids
         """Slack's channel ID for a name, if it was found earlier: Slack posts to a name, but reads only by ID."""
         self._asked = False
 
     def who(self, timeout_s: float) -> str:
         """The user and team of the token: `user in team`. Raises NotifyError."""
-        self._limit.start(timeout_s)
+        self._client.deadline = Deadline(timeout_s)
         found = self._client.auth_test()
         return f"{_text(found, 'user')} in {_text(found, 'team')}"
 
@@ -70,7 +70,7 @@ class BotToken(Notifier):
         return READS_REACTIONS in (self._client.scopes or ())
 
     def notify(self, notice: Notice, timeout_s: float) -> MessagePlace:
-        self._limit.start(timeout_s)
+        self._client.deadline = Deadline(timeout_s)
         found = self._client.chat_postMessage(
             channel=notice.place.channel,
             thread_ts=notice.place.message_id,
@@ -82,7 +82,7 @@ class BotToken(Notifier):
         return MessagePlace(_text(found, "channel"), _time(found))
 
     def edit(self, notice: Notice, timeout_s: float) -> None:
-        self._limit.start(timeout_s)
+        self._client.deadline = Deadline(timeout_s)
         ts = notice.place.message_id
         assert ts is not None
         found = self._client.chat_update(
@@ -92,7 +92,7 @@ class BotToken(Notifier):
             raise _odd(found, "about another message")
 
     def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
-        self._limit.start(timeout_s)
+        self._client.deadline = Deadline(timeout_s)
         channel = self._channel_id(notice.place.channel)
         oldest = f"{(notice.queued_at.astimezone(UTC) - _CLOCK_SKEW).timestamp():.6f}"
         asked = {"channel": channel, "oldest": oldest, "include_all_metadata": True}
@@ -107,7 +107,7 @@ class BotToken(Notifier):
 
     def reactions(self, place: MessagePlace, timeout_s: float) -> dict[str, tuple[str, ...]]:
         """Name of each reaction on the message to the IDs of the people who left it. Raises NotifyError."""
-        self._limit.start(timeout_s)
+        self._client.deadline = Deadline(timeout_s)
         found = self._client.reactions_get(channel=place.channel, timestamp=place.message_id, full=True)
         message = found.get("message")
         # Slack leaves the key out if the message has no reactions.
@@ -176,13 +176,12 @@ class Webhook(Notifier):
     shows_blocks = True
 
     def __init__(self, url: str) -> None:
-        from tsaudit.alerts.slack_client import SlackWebhook, TimeLimit
+        from tsaudit.alerts.slack_client import SlackWebhook
 
-        self._limit = TimeLimit()
-        self._client = SlackWebhook(url, self._limit)
+        self._client = SlackWebhook(url)
 
     def notify(self, notice: Notice, timeout_s: float) -> None:
-        self._limit.start(timeout_s)
+        self._client.deadline = Deadline(timeout_s)
         self._client.send(unfurl_links=False, unfurl_media=False, **_content(notice.message))
 
     def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- it cannot

@@ -10,7 +10,6 @@ import json as jsonlib
 import logging
 import math
 import re
-import time
 from collections.abc import Mapping
 from typing import Any, Final
 from urllib.parse import urlencode, urljoin, urlsplit
@@ -28,6 +27,7 @@ from tsaudit.alerts.notifier import (
     NotifyError,
     SetupError,
 )
+from tsaudit.net.watchdog import Deadline
 from tsaudit.text import printable
 
 _TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
@@ -75,31 +75,13 @@ _CONTENT_REFUSED: Final = frozenset({400, 413})
 """Statuses with which a webhook rejects a message. Another status with an unknown code is not about the message."""
 
 
-class TimeLimit:
-    """The time that calls may take in total."""
-
-    def __init__(self) -> None:
-        self.start(0.0)
-
-    def start(self, seconds: float) -> None:
-        """Allow this many seconds from now on."""
-        self._seconds = seconds
-        self._ends = time.monotonic() + seconds
-
-    def left_s(self) -> float:
-        """Seconds that the next call may take. Raises CallFailedError if there is no time left."""
-        left = self._ends - time.monotonic()
-        if left <= 0:
-            raise CallFailedError(f"no response from Slack within {self._seconds:.3g} s", stored=False, late=True)
-        return left
-
-
 class SlackClient(WebClient):
     """Slack's web API. Each method raises NotifyError, or returns a response with `"ok": true`."""
 
-    def __init__(self, token: str, base_url: str, limit: TimeLimit) -> None:
+    def __init__(self, token: str, base_url: str) -> None:
         super().__init__(token=token, base_url=base_url, retry_handlers=[], logger=_quiet_logger())
-        self._limit = limit
+        self.deadline = Deadline(0.0)
+        """By when the calls have to end, all together."""
         self.scopes: frozenset[str] | None = None
         """The token's permissions, according to the newest response that lists them; None until there is one."""
 
@@ -119,7 +101,7 @@ class SlackClient(WebClient):
         assert not files and not data and not auth  # noqa: PT018 -- one thing: no other way to give arguments
         content, kind = _body(params, json)
         sent = {**self.headers, **(headers or {}), "Authorization": f"Bearer {self.token}", "Content-Type": kind}
-        answer = _exchanged(urljoin(self.base_url, api_method), content, sent, self._limit.left_s(), self.proxy)
+        answer = _exchanged(urljoin(self.base_url, api_method), content, sent, self.deadline, self.proxy)
         if (named := answer.headers.get("x-oauth-scopes")) is not None:
             self.scopes = frozenset(scope.strip() for scope in named.split(","))
         found = _checked(answer, str((params or json or {}).get("channel", "")))
@@ -137,15 +119,16 @@ class SlackClient(WebClient):
 class SlackWebhook(WebhookClient):
     """An incoming webhook. Raises NotifyError unless Slack confirms the message."""
 
-    def __init__(self, url: str, limit: TimeLimit) -> None:
+    def __init__(self, url: str) -> None:
         super().__init__(url, retry_handlers=[], logger=_quiet_logger())
-        self._limit = limit
+        self.deadline = Deadline(0.0)
+        """By when the call has to end."""
 
     def send_dict(self, body: dict[str, Any], headers: dict[str, str] | None = None) -> WebhookResponse:
         """Post the message."""
         content, kind = _body(None, body)
         sent = {**self.default_headers, **(headers or {}), "Content-Type": kind}
-        answer = _exchanged(self.url, content, sent, self._limit.left_s(), self.proxy)
+        answer = _exchanged(self.url, content, sent, self.deadline, self.proxy)
         if answer.status != 200:
             raise webhook_error(answer)
         if answer.body.strip() != b"ok":
@@ -162,9 +145,11 @@ def _body(params: Mapping[str, Any] | None, content: Mapping[str, Any] | None) -
     return jsonlib.dumps(given).encode(), "application/json;charset=utf-8"
 
 
-def _exchanged(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, proxy: str | None) -> HttpAnswer:
+def _exchanged(url: str, body: bytes, headers: Mapping[str, str], deadline: Deadline, proxy: str | None) -> HttpAnswer:
+    if (left := deadline.left()) <= 0:
+        raise CallFailedError(f"no response from Slack within {deadline.seconds:.3g} s", stored=False, late=True)
     try:
-        return post(url, body, headers, timeout_s, proxy)
+        return post(url, body, headers, left, proxy)
     except NoAnswerError as error:
         raise no_answer(error, url) from None
 

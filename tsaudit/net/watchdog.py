@@ -36,11 +36,11 @@ class OutOfTimeError(TsauditError, TimeoutError):
 
 
 class Deadline:
-    """The time by which an audit has to end. Safe for use by several threads."""
+    """The time by which some work, such as an audit, has to end. Safe for use by several threads."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        """Seconds from the start of the audit."""
+        """Seconds from the start of the work."""
         self._at = time.monotonic() + seconds
 
     def left(self) -> float:
