@@ -6,8 +6,7 @@ rendered.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Final
 
 import click
@@ -31,15 +30,6 @@ _CAUSES: Final = 2
 _RESOLVED: Final = 3
 
 
-@dataclass(frozen=True, slots=True)
-class Rest:
-    """The findings that a block lists below its summary, and what it leaves out."""
-
-    listed: Sequence[dict[str, Any]]
-    left_out: str
-    """What is left out: `3 more, 12 notes, 2 muted`; empty if nothing is."""
-
-
 def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True) -> None:
     """Print the block of a target. `stored`: whether the history has the result, so that `tsaudit show` finds it."""
     for line in lines(found, everything=everything, stored=stored):
@@ -50,15 +40,16 @@ def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> li
     """The lines of the block. A terminal may still wrap the line with the statement."""
     above, below = [*_heading(found), *_summary(found["summary"])], list(_below(found, everything, stored=stored))
     room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
-    rest = rest_of(found, len(found["findings"]) if everything else max(room, _FEWEST_OTHERS), everything=everything)
-    others = [show.fitted(_other(one), "  ", severity=one["severity"]) for one in rest.listed]
-    if rest.left_out:
-        others.append(f"  {joined_by(found)}{rest.left_out}: {lists_all(found, stored=stored)}")
+    rest, left_out = rest_of(found, max(room, _FEWEST_OTHERS), everything=everything)
+    others = [show.fitted(_other(one), "  ", severity=one["severity"]) for one in rest]
+    if left_out:
+        others.append(f"  {joined_by(found)}{left_out}: {lists_all(found, stored=stored)}")
     return [*above, *others, *below]
 
 
-def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
-    """The findings other than the one in the summary. `everything`: include notes and muted findings.
+def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> tuple[list[dict[str, Any]], str]:
+    """The findings to list below the summary, at most `most`, and what is left out: `3 more, 12 notes, 2 muted`; empty
+    if nothing is. `everything`: list all, with notes and muted findings.
 
     On the first day, notes are listed below the others: many problems are only notes then, because there is too little
     history.
@@ -66,13 +57,13 @@ def rest_of(found: dict[str, Any], most: int, *, everything: bool) -> Rest:
     worst = summarized(found)
     others = [one for one in found["findings"] if one is not worst]
     if everything:
-        return Rest(others, "")
+        return others, ""
     open_ones = [one for one in others if not one["muted"]]
     shown = [one for one in open_ones if one["severity"] != "note" or found["first"]][:most]
     left = Counter(one["severity"] == "note" for one in open_ones)
     left.subtract(one["severity"] == "note" for one in shown)
     counts = ((left[False], "more"), (left[True], plural(left[True], "note")), (len(others) - len(open_ones), "muted"))
-    return Rest(shown, ", ".join(f"{number(count)} {word}" for count, word in counts if count))
+    return shown, ", ".join(f"{number(count)} {word}" for count, word in counts if count)
 
 
 def summarized(found: dict[str, Any]) -> dict[str, Any] | None:
@@ -212,11 +203,10 @@ def markdown(found: dict[str, Any], *, everything: bool, stored: bool = True) ->
 
 
 def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
-    most = len(found["findings"]) if everything else MOST_FINDINGS
-    rest = rest_of(found, most, everything=everything)
-    items = [_markdown_finding(one) for one in rest.listed]
-    if rest.left_out:
-        items.append(f"{joined_by(found)}{rest.left_out}: {_markdown_commands(lists_all(found, stored=stored))}")
+    rest, left_out = rest_of(found, MOST_FINDINGS, everything=everything)
+    items = [_markdown_finding(one) for one in rest]
+    if left_out:
+        items.append(f"{joined_by(found)}{left_out}: {_markdown_commands(lists_all(found, stored=stored))}")
     if said := changed(found):
         items.append(f"changed: {escape(said)}")
     items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in not_evaluated(found).items()]
