@@ -54,11 +54,6 @@ class ReportContents:
         return {severity: found[severity] for severity in reversed(Severity)}
 
     @property
-    def keeps_documents(self) -> bool:
-        """Whether the engine stores documents, which are counted instead of series."""
-        return ENGINES[self.result.engine].keeps_documents
-
-    @property
     def documents(self) -> int | None:
         """Number of documents in all measurements; None if the number is unknown for any of them."""
         counts = [m.rows for m in self.profile.measurements] if self.profile else [None]
@@ -68,16 +63,6 @@ class ReportContents:
     def series_how(self) -> str:
         """How the number of series of the whole target was measured."""
         return _weakest(self.profile) if self.profile else ""
-
-    @property
-    def rules_evaluated(self) -> int:
-        """Number of rules that applied and had everything they needed."""
-        return brief.rules_evaluated(self.result)
-
-    @property
-    def rules_unknown(self) -> int:
-        """Number of rules that applied but lacked something, or failed."""
-        return brief.rules_unknown(self.result)
 
     @property
     def baseline_offer(self) -> str:
@@ -145,7 +130,7 @@ def page(contents: ReportContents) -> str:
     """The report as HTML."""
     profile, items, summary = contents.profile, contents.items, contents.summary
     arranged = findings.arrange(items)
-    changed, words = contents.run_changes, ENGINES[contents.result.engine].words
+    changed, engine = contents.run_changes, ENGINES[contents.result.engine]
     view: dict[str, Any] = {
         "contents": contents,
         "summary": summary,
@@ -153,8 +138,11 @@ def page(contents: ReportContents) -> str:
         "result": contents.result,
         "profile": profile,
         "day": contents.result.day,
-        "words": words,
-        "nouns": plural(0, words.measurement),
+        "words": engine.words,
+        "nouns": plural(0, engine.words.measurement),
+        "keeps_documents": engine.keeps_documents,
+        "rules_evaluated": brief.rules_evaluated(contents.result),
+        "rules_unknown": brief.rules_unknown(contents.result),
         "findings": arranged,
         "plans": findings.arrange_plans(arranged.full, contents.plan_of),
         "new": {change.fingerprint for change in changed.new} if changed else set(),
