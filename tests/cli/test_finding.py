@@ -37,7 +37,7 @@ def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
     assert "  values seen, redacted: " in done.stdout
     assert "main/cpu  4 steps" in lines
     assert all(f"  {number}. " in done.stdout for number in range(1, 5))
-    assert f'  tsaudit mute {mark[:8]} --for 1w --reason "..."' in lines
+    assert f"  tsaudit mute {mark[:8]} --for 1w --reason 'planned for later'" in lines
     assert "  tsaudit explain FLD002" in lines
 
 

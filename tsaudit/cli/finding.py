@@ -269,14 +269,8 @@ def _commands(one: Shown, *, queries: bool) -> Iterator[str]:
     from tsaudit.report.findings import statements
 
     item, target = one.item, one.result.target
-    key = short_fingerprint(item.fingerprint)
-    if item.incident is not None and not item.incident.resolved:
-        if item.decision is not None:
-            yield f"tsaudit reopen {key}"
-        else:
-            yield f'tsaudit ack {key} --reason "..."'
-            yield f'tsaudit mute {key} --for 1w --reason "..."'
+    yield from (command.text for command in item.commands)
     if not queries and statements(item, one.profile):
-        yield f"tsaudit show {key} --queries"
+        yield f"tsaudit show {short_fingerprint(item.fingerprint)} --queries"
     yield f"tsaudit explain {item.rule.code}"
     yield f"tsaudit backtest {item.rule.code} {target}"
