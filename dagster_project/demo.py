@@ -25,7 +25,7 @@ from tsaudit.config import file as config_file
 from tsaudit.config.settings import Settings
 from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity
 from tsaudit.text import day as formatted_day
-from tsaudit.text import number, percent
+from tsaudit.text import number, percent, printable
 from tsaudit.text.findings import is_growing
 from tsaudit.text.forecasts import limit_reached
 
@@ -195,7 +195,7 @@ def day_line(day: date, result: AuditResult, series: int | None) -> str:
     """One line about one audited day."""
     worst = next((f"{r.code} {f.message}" for r, f in _bad(result)), "nothing found")
     count = "series not measured" if series is None else f"{number(series)} series in all"
-    return f"{day}  {result.verdict:<8}  {count:>14}  {_cut(worst, 110)}"
+    return f"{day}  {result.verdict:<8}  {count:>14}  {printable(worst, 110)}"
 
 
 def ending(result: AuditResult, report: str | None) -> Iterator[str]:
@@ -269,10 +269,6 @@ def _bad(result: AuditResult) -> Iterator[tuple[RuleResult, Finding]]:
 def _soonest(result: AuditResult) -> Forecast | None:
     dated = [f.forecast for _, f in result.findings() if f.forecast and f.forecast.days is not None]
     return min(dated, key=lambda forecast: forecast.days or 0.0, default=None)
-
-
-def _cut(text: str, longest: int) -> str:
-    return text if len(text) <= longest else text[: longest - 1] + "…"
 
 
 if __name__ == "__main__":
