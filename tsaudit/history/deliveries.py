@@ -154,15 +154,14 @@ def newest(connection: Connection, thread: str, kind: DeliveryKind, notifier: st
 
 def family(connection: Connection, parent_id: str) -> list[Delivery]:
     """The message and all its edits and replies, oldest first."""
-    query = sa.select(*_COLUMNS).where(sa.or_(table.c.id == parent_id, table.c.parent_id == parent_id))
-    return [_delivery(row) for row in connection.execute(query.order_by(table.c.position))]
+    return _found(connection, sa.or_(table.c.id == parent_id, table.c.parent_id == parent_id))
 
 
 def on_slack(connection: Connection) -> list[Delivery]:
     """The alerts, their edits, and the replies about incidents that have arrived in Slack, oldest first."""
     kinds = table.c.kind.in_([DeliveryKind.ALERT, DeliveryKind.EDIT, DeliveryKind.REPLY])
-    where = (kinds, table.c.state == DeliveryState.SENT, table.c.notifier == SLACK, table.c.sent_id.is_not(None))
-    return [_delivery(row) for row in connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))]
+    arrived = (table.c.state == DeliveryState.SENT, table.c.sent_id.is_not(None))
+    return _found(connection, kinds, table.c.notifier == SLACK, *arrived)
 
 
 def notifications_on(
@@ -171,8 +170,7 @@ def notifications_on(
     """Messages of that day in the threads that notify, or will once they are sent, oldest first."""
     kinds = table.c.kind.in_([DeliveryKind.ALERT, DeliveryKind.REPLY, DeliveryKind.RESOLVE])
     where = (kinds, table.c.day == day, table.c.notifier == notifier, table.c.state != DeliveryState.FAILED)
-    rows = connection.execute(sa.select(*_COLUMNS).where(*where).order_by(table.c.position))
-    return [_delivery(row) for row in rows if row.thread in threads]
+    return _found(connection, *where, table.c.thread.in_(threads))
 
 
 def threads_about(connection: Connection, target: str, notifier: str = SLACK) -> list[str]:
@@ -206,8 +204,7 @@ def drop_content(connection: Connection, delivery: Delivery) -> None:
 def find(engine: Engine, identity: str) -> Delivery | None:
     """The message with the ID; None if there is none."""
     with database.reading(engine) as connection:
-        row = connection.execute(sa.select(*_COLUMNS).where(table.c.id == identity)).first()
-    return _delivery(row) if row else None
+        return next(iter(_found(connection, table.c.id == identity)), None)
 
 
 def waiting(engine: Engine, after: int = 0, most: int = 200, notifier: str = SLACK) -> list[Delivery]:
@@ -254,7 +251,7 @@ def claim(engine: Engine, delivery: Delivery, channel: str) -> Delivery | None:
     with writing(engine) as connection:
         if connection.execute(sa.update(table).where(*same).values(**changed)).rowcount != 1:
             return None
-        return _delivery(connection.execute(sa.select(*_COLUMNS).where(table.c.id == delivery.id)).one())
+        return _found(connection, table.c.id == delivery.id)[0]
 
 
 def record_result(
@@ -285,6 +282,12 @@ def known_channel_id(engine: Engine, channel: str) -> str | None:
     with database.reading(engine) as connection:
         found: str | None = connection.scalar(query.order_by(table.c.position.desc()).limit(1))
     return found
+
+
+def _found(connection: Connection, *where: sa.ColumnElement[bool]) -> list[Delivery]:
+    """The messages that meet the conditions, in sending order."""
+    query = sa.select(*_COLUMNS).where(*where).order_by(table.c.position)
+    return [_delivery(row) for row in connection.execute(query)]
 
 
 def _delivery(row: sa.Row[Any]) -> Delivery:
