@@ -16,6 +16,7 @@ from tsaudit.text import many
 from tsaudit.text.findings import of_severity
 
 if TYPE_CHECKING:
+    from tsaudit.config.settings import Settings
     from tsaudit.model.finding import AuditResult, Verdict
     from tsaudit.model.profile import Profile
 
@@ -178,26 +179,21 @@ def _configured(config: str | None) -> tuple[Path | None, dict[str, int]]:
 def _replayed(file: Path, config: str | None) -> tuple[Profile, AuditResult]:
     """The verdicts on a stored profile, with the limits of its target if it is in the configuration."""
     from tsaudit.config import file as config_file
-    from tsaudit.evaluation import evaluate as evaluate
+    from tsaudit.library import evaluate
     from tsaudit.model.jsonfile import from_json
     from tsaudit.model.profile import Profile
-    from tsaudit.policy import harm_policy, limit_policy, rule_policy
 
     try:
         profile = from_json(Profile, file.read_bytes())
     except ValueError as error:
         raise click.BadParameter(f"{file} is not a profile: {_first_problem(error)}", param_hint="--profile") from error
     try:
-        settings = config_file.load(config_file.find(config), resolve_env=False)
+        settings: Settings | None = config_file.load(config_file.find(config), resolve_env=False)
     except config_file.ConfigError:
         if config is not None:
             raise
-        return profile, evaluate(profile)
-    target = next((t for t in settings.targets if t.name == profile.target), None)
-    if target is None:
-        return profile, evaluate(profile)
-    switches, harm = rule_policy(settings, target), harm_policy(settings, target)
-    return profile, evaluate(profile, policy=limit_policy(settings, target), switches=switches, harm=harm)
+        settings = None
+    return profile, evaluate(profile, settings=settings)
 
 
 def _first_problem(error: ValueError) -> str:
