@@ -9,10 +9,9 @@ import pytest
 
 from tests.builders import DAY, a_finding
 from tsaudit.model.finding import Forecast, Limit
-from tsaudit.text.findings import measured, sentence
+from tsaudit.text.findings import origin, sentence
 
 FORECAST = Forecast(10, 9.2, 6.8, None, 0.1, DAY - timedelta(days=5), "linear", provisional=False, unit="values")
-LIMIT = Limit("x.y", 100.0, "series", "house", "default")
 
 
 def test_sentence_adds_what_the_message_leaves_out() -> None:
@@ -38,31 +37,14 @@ def test_sentence_says_nothing_twice() -> None:
 
 
 @pytest.mark.parametrize(
-    ("observed", "ending"),
-    [(99.0, "(tsaudit's default)"), (199.0, "(tsaudit's default)"), (200.0, "(tsaudit's default), 2 times the limit")],
+    ("origin_", "said"),
+    [
+        ("default", "tsaudit's default"),
+        ("target", "set for this target"),
+        ("all targets", "set for all targets"),
+        ("measurement http_*", "set for http_*"),
+        ("plan influxdb-cloud-free", "of plan influxdb-cloud-free"),
+    ],
 )
-def test_times_as_much_is_said_from_twice_on(observed: float, ending: str) -> None:
-    assert measured(a_finding(observed=observed, limit=LIMIT, unit="series")).endswith(ending)
-
-
-def test_figures_of_one_unit_name_it_once() -> None:
-    said = measured(a_finding(observed=5_000.0, baseline=400.0, unit="series", limit=LIMIT))
-    assert said == "5,000 series (400 before), limit 100 (tsaudit's default), 50 times the limit"
-    share = replace(LIMIT, value=0.5, unit="share of the rows")
-    assert measured(a_finding(observed=0.9, limit=share, unit="share of the rows")) == (
-        "90% of the rows, limit 50% (tsaudit's default)"
-    )
-
-
-def test_figures_of_different_units_are_not_divided() -> None:
-    limit = replace(LIMIT, value=10.0, unit="times the series before")
-    said = measured(a_finding(observed=5_000.0, unit="series", limit=limit))
-    assert said == "5,000 series, limit 10 times the series before (tsaudit's default)"
-
-
-def test_a_limit_of_zero_divides_nothing_and_none_says_nothing() -> None:
-    limit = replace(LIMIT, value=0.0, unit="conflicts")
-    assert (
-        measured(a_finding(observed=3.0, limit=limit, unit="conflicts")) == "3 conflicts, limit 0 (tsaudit's default)"
-    )
-    assert measured(a_finding()) == ""
+def test_origin_names_who_set_the_limit(origin_: str, said: str) -> None:
+    assert origin(Limit("x.y", 100.0, "series", "house", origin_)) == said

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.text.forecasts import limit_reached
-from tsaudit.text.numbers import amount, many, number, percent, quantity
+from tsaudit.text.numbers import many, percent
 from tsaudit.text.times import day
 
 if TYPE_CHECKING:
@@ -51,24 +51,6 @@ def baseline_offer(target: str) -> str:
         "them as the baseline, except for critical ones, and hear only about what is new or gets worse: "
         f"`tsaudit baseline --target {target} --dry-run` shows what it covers."
     )
-
-
-def measured(finding: Finding) -> str:
-    """The measured value and its limit: `25,000 series (400 before), limit 10,000 (tsaudit's default), 2.5 times the
-    limit`.
-
-    Empty without a figure and a limit.
-    """
-    observed, limit, unit = finding.observed, finding.limit, finding.unit
-    if observed is None or limit is None:
-        return ""
-    before = f" ({amount(finding.baseline, unit)} before)" if finding.baseline is not None else ""
-    alike = unit == limit.unit
-    shown = amount(limit.value, unit) if alike else quantity(limit.value, limit.unit)
-    times = ""
-    if alike and limit.value > 0 and observed >= 2 * limit.value:
-        times = f", {number(observed / limit.value)} times the limit"
-    return f"{quantity(observed, unit)}{before}, limit {shown} ({origin(limit)}){times}"
 
 
 def origin(limit: Limit) -> str:
