@@ -8,7 +8,7 @@ of change, add one class here, or in another package, and the advice of each eng
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -358,8 +358,3 @@ class _Codec:
 
 AnyChange = Annotated[Change, _Codec()]
 """A change of any kind, as a field of data that is stored as JSON."""
-
-
-def kinds() -> Iterator[type[Change]]:
-    """All known kinds of changes, by name."""
-    yield from (cls for name, cls in sorted(_KINDS.items()) if cls is not UnknownChange)
