@@ -52,6 +52,12 @@ def test_what_has_ended_is_told_in_the_past(is_enforced: bool | None, expected: 
             "80% of the limit of 100 series, reached in about 12 days",
             "In about 12 days, anything beyond 100 series is rejected.",
         ),
+        # The time left is no reason for it.
+        (
+            10_950.0,
+            "80% of the limit of 100 series",
+            "In about 30 years, anything beyond 100 series is rejected.",
+        ),
     ],
 )
 def test_a_limit_is_reached_now_or_later(days_left: float | None, reason: str, consequence: str) -> None:

@@ -12,7 +12,7 @@ def reason(impact: Impact, days: float) -> str:
     """Why a finding is a warning or critical, in a few words. `days`: how far ahead its growth was evaluated."""
     match impact.currency:
         case Currency.LIMIT:
-            return _limit(impact)
+            return _limit(impact, days)
         case Currency.MECHANISM:
             if impact.days_left is None:
                 return "it does not work"
@@ -73,6 +73,8 @@ def _grows(impact: Impact, days: float) -> bool:
 def _in_days(days: float | None) -> str:
     if days == 365:
         return "a year"
+    if days is not None and days >= 2 * 365:
+        return many(round(days / 365), "year")
     return many(whole, "day") if (whole := round(days or 0)) else "less than a day"
 
 
@@ -127,10 +129,11 @@ def _checked(impact: Impact) -> str:
     return "written" if impact.currency is Currency.REJECTED or impact.is_enforced is None else "read"
 
 
-def _limit(impact: Impact) -> str:
+def _limit(impact: Impact, days: float) -> str:
+    """`days`: from how many on the time left is no reason for anything."""
     of = f" of {quantity(impact.whole, impact.unit)}" if impact.whole else ""
     parts = [f"{percent(impact.share)} of the limit{of}"] if impact.share is not None else []
-    if impact.days_left is not None:
+    if impact.days_left is not None and (impact.days_left <= days or not parts):
         parts.append(f"reached in {_about(impact.days_left)}" if impact.days_left else "reached")
     return ", ".join(parts)
 
