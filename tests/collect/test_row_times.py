@@ -96,19 +96,27 @@ def test_rows_of_a_few_series_that_are_thinner_than_the_values_show_nothing(
 @pytest.mark.parametrize(
     ("numbers", "hours", "expected"),
     [
-        ([7 * i for i in range(60)], 48, pytest.approx(7 * 58 / 2)),
-        ([7 * i + (10**9 if i > 30 else 0) for i in range(60)], 48, pytest.approx(7 * 58 / 2)),
+        ([7 * i for i in range(60)], 48, pytest.approx(7 * 59 / 2)),
+        ([7 * i + (10**9 if i > 30 else 0) for i in range(60)], 48, pytest.approx(7 * 59 / 2)),
         ([7 * i + (3 if i % 20 else -30) for i in range(60)], 48, pytest.approx(7 * 59 / 2, rel=0.1)),
-        ([7 * i for i in range(60)], 23, None),
+        ([7 * i for i in range(60)], 6, pytest.approx(7 * 59 * 4)),
+        ([7 * i for i in range(60)], 0.9, None),
         ([i * 17 % 61 for i in range(60)], 48, None),
         ([None] * 60, 48, None),
     ],
-    ids=["rising", "set once", "a few late", "less than a day", "in no order", "none"],
+    ids=["rising", "set once", "a few late", "some hours", "less than an hour", "in no order", "none"],
 )
 def test_rise_of_numbers(numbers: list[object], hours: float, expected: float | None) -> None:
     step = round(hours * 3_600_000_000 / 59)
     times = _column([step * i for i in range(60)], pa.int64())
     assert rise_per_day(_column(numbers, pa.int64()), times) == expected
+
+
+def test_rise_between_rows_far_apart_is_that_of_the_others() -> None:
+    """Rows of two pages, three days apart, of a sequence that gives 24 numbers an hour all the time."""
+    hours = [*range(20), *range(92, 112)]
+    times = _column([hour * 3_600_000_000 for hour in hours], pa.int64())
+    assert rise_per_day(_column([24 * hour for hour in hours], pa.int64()), times) == pytest.approx(24 * 24)
 
 
 @pytest.mark.parametrize(

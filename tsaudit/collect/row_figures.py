@@ -554,20 +554,26 @@ def time_lag(column: ReadColumn, times: ReadColumn) -> TimeLag | None:
     return TimeLag(int(both.sum()), float((lag > 0).mean()), float(median), float(most - least))
 
 
+_LEAST_SPAN_DAYS: Final = 1 / 24
+"""A rate from less is chance."""
+
+
 def rise_per_day(column: ReadColumn, times: ReadColumn) -> float | None:
     """By how much the integers rise a day from the first row to the last, without the largest step, which may be a
     sequence that somebody set. `times`: in microseconds. None if they do not rise with the time, and if the rows cover
-    less than a day.
+    less than an hour.
     """
     both = column.known & times.known
     if not pa.types.is_integer(column.type) or both.sum() < _SAME_ROWS:
         return None
     numbers, at = (one.values.filter(pa.array(both)).to_numpy() for one in (column, times))
-    steps = np.diff(numbers[np.lexsort((numbers, at))])
-    days = float(np.ptp(at)) / (24 * 3600 * _US_PER_SECOND)
-    if days < 1 or (steps > 0).mean() < _RISING:
+    order = np.lexsort((numbers, at))
+    steps, days = np.diff(numbers[order]), np.diff(at[order]) / (24 * 3600 * _US_PER_SECOND)
+    if days.sum() < _LEAST_SPAN_DAYS or (steps > 0).mean() < _RISING:
         return None
-    return max(float(steps.sum() - steps.max()), 0.0) / days
+    # Rows of a few pages have large gaps: what lies between two of them is no rise at once.
+    left = np.arange(len(steps)) != int(steps.argmax())
+    return max(float(steps[left].sum()), 0.0) / float(days[left].sum()) if days[left].any() else None
 
 
 def _microseconds(times: pa.ChunkedArray) -> np.ndarray:

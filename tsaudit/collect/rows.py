@@ -24,10 +24,10 @@ from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect import partial_scan
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
-from tsaudit.collect.draft import LONGEST, Draft
+from tsaudit.collect.draft import LONGEST, Draft, PartialScan
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import Answered, QueryRunner
-from tsaudit.collect.read_rows import ReadColumn
+from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.collect.roles import EARLIEST, LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,
@@ -270,7 +270,7 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
     )
     changes = tag_changes(tags, times, source)
     # A row that is stored twice has another number each time.
-    given = {column.name for column in draft.columns if column.is_generated}
+    given = frozenset(column.name for column in draft.columns if column.is_generated)
     written = {key: column for key, column in values.items() if key not in given}
     others = _other_tags(draft)
     known = replace(
@@ -308,6 +308,8 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
     )
     if runner.engine.infers_roles:
         known = replace(known, fields=_looked_back(runner, draft, known.fields))
+    if known.status is not None and given.intersection(known.status.ids):
+        known = replace(known, fields=_with_rises(runner, draft, known.fields, given.intersection(known.status.ids)))
     return replace(draft, measurement=known)
 
 
@@ -366,6 +368,42 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, field: Field) -> Field 
         idle_hours=(newest - last_us) / (3600 * 1_000_000),
         end=ended(last_us, times_us.filled, np.array([value is not None for value in before])),
     )
+
+
+def _with_rises(
+    runner: QueryRunner, draft: Draft, fields: tuple[Field, ...], given: frozenset[str]
+) -> tuple[Field, ...]:
+    """The fields, those that a sequence fills with how they rise in the whole window where the newest rows cover less
+    than a day: one query, of pages chosen at random.
+    """
+    assert draft.time is not None
+    assert draft.sample is not None
+    rows, whole = draft.measurement.rows, draft.measurement.rows_total or draft.measurement.rows
+    is_newest = draft.partial_scan is None or draft.partial_scan.newest
+    if draft.is_read_whole or not is_newest or rows is None or whole is None or _days_of(draft) >= 1:
+        return fields
+    wanted = [draft.time.name, *sorted(given)]
+    part = PartialScan(False, rows.value, whole.value, whole.value).of(draft.sample_limit)
+    window = draft.measurement.own_window or runner.window
+    batches: list[pa.RecordBatch] = []
+    query = sampled(draft, window, wanted, draft.sample_limit, part)
+    if not runner.tried("row_sample", batches.append, query) or not batches:
+        return fields
+    spread = replace(draft, sample=ReadRows.of(batches))
+    if _days_of(spread) <= _days_of(draft):
+        return fields
+    times_us = spread.read_times()[1]
+    rises = {key: rise_per_day(spread.read(Role.FIELD, key), times_us) for key in given}
+    return tuple(
+        replace(field, per_day=found) if (found := rises.get(field.key)) is not None else field for field in fields
+    )
+
+
+def _days_of(draft: Draft) -> float:
+    """The time that the rows read cover, in days."""
+    times = draft.read_times()[1].values
+    oldest, newest = pc.min(times).as_py(), pc.max(times).as_py()
+    return 0.0 if oldest is None else (newest - oldest) / (86_400 * 1_000_000)
 
 
 def _copies(draft: Draft, source: Source) -> Copies | None:
