@@ -1,5 +1,5 @@
 -- fact: table_status
--- columns: measurement, kind, name, value
+-- columns: measurement, kind, name, value, text
 -- cost: catalog and counters, and the statistics of columns
 -- grant: CONNECT on the database; SELECT on the tables for the statistics of columns, on sequences for their last ID
 -- versions: 14 and later; tried on 15 and 18
@@ -102,7 +102,17 @@ ids AS (
       END
     ) AS last,
     least(q.seqmax, CASE kind.oid WHEN 'int2'::regtype THEN 32767 WHEN 'int4'::regtype THEN 2147483647 ELSE q.seqmax END)
-      AS most
+      AS most,
+    format('%I.%I', n.nspname, c.relname) AS sequence,
+    q.seqincrement,
+    a.attidentity <> '' AS is_identity,
+    -- Columns of any table whose default takes from it.
+    (
+      SELECT count(*) FROM pg_depend AS other
+      WHERE other.classid = 'pg_attrdef'::regclass
+        AND other.refclassid = 'pg_class'::regclass
+        AND other.refobjid = q.seqrelid
+    ) AS defaults
   FROM tables
   JOIN pg_attribute AS a ON a.attrelid = tables.oid AND a.attnum > 0 AND NOT a.attisdropped
   JOIN pg_type AS t ON t.oid = a.atttypid
@@ -116,13 +126,15 @@ ids AS (
     ) OR (d.classid = 'pg_attrdef'::regclass AND d.objid = f.oid AND d.refclassid = 'pg_class'::regclass)
   JOIN pg_sequence AS q ON q.seqrelid = CASE d.deptype WHEN 'i' THEN d.objid ELSE d.refobjid END
   JOIN pg_class AS c ON c.oid = q.seqrelid AND c.relpersistence = 'p'
+  JOIN pg_namespace AS n ON n.oid = c.relnamespace
   WHERE q.seqincrement > 0 AND NOT q.seqcycle
 )
 SELECT
   sums.measurement,
   said.kind,
   said.name,
-  CAST(said.value AS DOUBLE PRECISION) AS value
+  CAST(said.value AS DOUBLE PRECISION) AS value,
+  CAST(NULL AS TEXT) AS text
 FROM sums
 CROSS JOIN LATERAL (
   VALUES
@@ -140,15 +152,21 @@ CROSS JOIN LATERAL (
 ) AS said (kind, name, value)
 WHERE said.value IS NOT NULL
 UNION ALL
-SELECT of_columns.measurement, said.kind, of_columns.attname, said.value
+SELECT of_columns.measurement, said.kind, of_columns.attname, said.value, NULL
 FROM of_columns
 CROSS JOIN LATERAL (
   VALUES ('order', of_columns.correlation), ('width', of_columns.width), ('common', of_columns.common)
 ) AS said (kind, value)
 WHERE said.value IS NOT NULL
 UNION ALL
-SELECT ids.measurement, said.kind, ids.attname, CAST(said.value AS DOUBLE PRECISION)
+SELECT ids.measurement, said.kind, ids.attname, CAST(said.value AS DOUBLE PRECISION), said.text
 FROM ids
-CROSS JOIN LATERAL (VALUES ('id', ids.last), ('id_limit', ids.most)) AS said (kind, value)
+CROSS JOIN LATERAL (
+  VALUES
+    ('id', ids.last, NULL),
+    ('id_limit', ids.most, NULL),
+    (CASE WHEN ids.is_identity THEN 'identity' ELSE 'sequence' END, ids.seqincrement, ids.sequence),
+    ('defaults', ids.defaults, NULL)
+) AS said (kind, value, text)
 WHERE ids.last IS NOT NULL
 ORDER BY measurement, kind, name

@@ -15,6 +15,7 @@ from tsaudit.model.profile import (
     FOREVER,
     MAX_PARTITIONS,
     Activity,
+    IdSequence,
     Index,
     Measurement,
     Partition,
@@ -169,7 +170,7 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
 
     if not rows:
         return m
-    since = named("since").get("")
+    since, defaults = named("since").get(""), named("defaults")
     began = None if since is None else datetime.fromtimestamp(since, UTC)
     return replace(
         m,
@@ -182,6 +183,13 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
             common=named("common"),
             ids=named("id"),
             id_limits=named("id_limit"),
+            sequences={
+                row["name"]: IdSequence(
+                    row["text"], row["kind"] == "identity", round(row["value"]), defaults.get(row["name"], 1) > 1
+                )
+                for row in rows
+                if row["kind"] in ("identity", "sequence")
+            },
         ),
     )
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.impact import Impact
-    from tsaudit.model.profile import Index, Measurement, Profile, Tag
+    from tsaudit.model.profile import IdSequence, Index, Measurement, Profile, Tag
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
@@ -369,6 +369,20 @@ class Engine:
         that.
         """
         return False
+
+    def more_ids(
+        self,
+        table: Qualified,  # noqa: ARG002 -- for subclasses
+        column: str,  # noqa: ARG002
+        sequence: IdSequence | None,  # noqa: ARG002
+        *,
+        is_wide: bool,  # noqa: ARG002
+        is_wasted: bool,  # noqa: ARG002
+    ) -> str:
+        """What to do when the IDs of a column run out, with its statements. `is_wide`: only the sequence is too small,
+        not the column. `is_wasted`: most IDs go to no row.
+        """
+        return ""
 
     def names_itself(self, column: str) -> bool:  # noqa: ARG002 -- for subclasses
         """Whether the engine itself chose the name of the column."""

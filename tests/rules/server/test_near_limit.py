@@ -27,6 +27,7 @@ from tsaudit.model.change import MergeMeasurements
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import (
     Database,
+    IdSequence,
     Measurement,
     MeasureName,
     MeasureNames,
@@ -320,6 +321,78 @@ def test_ids_run_out_at_the_rate_of_their_history_or_of_the_rows() -> None:
     assert _found(_numbered(19_767, 32_767, **times)).impact == dataclasses.replace(
         finding.impact, per_day=4_000, days_left=3.25
     )
+
+
+@pytest.mark.parametrize(
+    ("per_day", "changes", "is_said"),
+    [
+        (4_000.0, {}, True),
+        (1_900.0, {}, False),
+        (4_000.0, {"is_shared": True}, False),
+        # A program takes ten with one call.
+        (9_000.0, {"step": 10}, False),
+    ],
+    ids=["wasted", "nearly all used", "shared by two tables", "in steps"],
+)
+def test_ids_that_go_to_no_row_come_first(per_day: float, changes: dict[str, Any], is_said: bool) -> None:
+    """1,000 rows a day stay."""
+    times = {"time_column": "time", "first_time": NOW - timedelta(days=30), "last_time": NOW, "rows": a_count(30_000)}
+    sequence = dataclasses.replace(IdSequence('main."Seq"', is_identity=False, step=1, is_shared=False), **changes)
+    status = TableStatus(ids={"id": 30_000}, id_limits={"id": 32_767}, sequences={"id": sequence})
+    fields = (dataclasses.replace(a_field("id", types=("smallint",)), per_day=per_day),)
+    finding = _found(_numbered(30_000, **times | {"status": status, "fields": fields}))
+    assert finding.fix.startswith("First stop what takes IDs") is is_said
+    assert ("; about 4,000 are given a day, and 1,000 rows come." in finding.message) is is_said
+    # Half of them are deleted: each had its ID.
+    gone = dataclasses.replace(status, counters={"rows_inserted": 60_000.0, "rows_deleted": 40_000.0})
+    assert "First stop" not in _found(_numbered(30_000, **times | {"status": gone, "fields": fields})).fix
+
+
+@pytest.mark.parametrize(
+    ("types", "is_identity", "expected"),
+    [
+        (("integer",), True, '`ALTER TABLE "main"."visits" ALTER COLUMN "id" TYPE bigint`'),
+        (
+            ("integer",),
+            False,
+            '`ALTER TABLE "main"."visits" ALTER COLUMN "id" TYPE bigint; ALTER SEQUENCE main."Seq" AS bigint`',
+        ),
+        (("bigint",), True, 'Let the sequence give larger IDs: `ALTER SEQUENCE main."Seq" AS bigint`.'),
+    ],
+)
+def test_more_ids_by_statements_for_the_column_and_its_sequence(
+    types: tuple[str, ...], is_identity: bool, expected: str
+) -> None:
+    sequence = IdSequence('main."Seq"', is_identity, step=1, is_shared=False)
+    status = TableStatus(ids={"id": 30_000}, id_limits={"id": 32_767}, sequences={"id": sequence})
+    fields = (a_field("id", types=types),)
+    assert expected in _found(_numbered(30_000, status=status, fields=fields)).fix
+
+
+def test_ids_rise_as_in_the_whole_window_where_the_newest_rows_cover_hours(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(
+        "CREATE TABLE scans (n INT GENERATED ALWAYS AS IDENTITY, at TIMESTAMPTZ PRIMARY KEY, v INT)",
+        # 20 days, one a minute; each hour, 12,500 IDs go to no row.
+        "INSERT INTO scans OVERRIDING SYSTEM VALUE SELECT 2000000000 + i + (i / 60) * 12500, "
+        f"TIMESTAMPTZ '{NOW.isoformat()}' - (28800 - i) * INTERVAL '1 minute', i FROM generate_series(1, 28799) AS i",
+        "SELECT setval(pg_get_serial_sequence('scans', 'n'), 2005992799)",
+        "ANALYZE",
+    )
+    postgresql.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO tsaudit")
+    target = Target.model_validate(
+        {
+            "name": "t",
+            "engine": "postgresql",
+            "url": postgresql.audit_url,
+            "databases": (schema,),
+            "budget": {"max_rows": 1_400},
+        }
+    )
+    (finding,) = run_rule(rule, collected(target)).findings
+    assert finding.impact is not None
+    assert finding.impact.per_day == pytest.approx(300_000, rel=0.2)
+    assert f'ALTER TABLE "{schema}"."scans" ALTER COLUMN "n" TYPE bigint`' in finding.fix
+    assert finding.fix.startswith("First stop")
 
 
 def test_ids_that_postgresql_tells(postgresql: Postgresql) -> None:

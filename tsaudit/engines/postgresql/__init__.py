@@ -12,6 +12,8 @@ from tsaudit.engines.sql import BATCHED, SqlEngine
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
+    from tsaudit.engines.language import Qualified
+    from tsaudit.model.profile import IdSequence
 
 
 _DOCS: Final = "https://www.postgresql.org/docs/current"
@@ -70,9 +72,6 @@ class Postgresql(SqlEngine):
             "near-limit.ids",
             None,
             f"{_DOCS}/sql-createsequence.html",
-            fix="Make the column, those that refer to it, and its sequence a bigint: `ALTER SEQUENCE name AS bigint`. "
-            "ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in steps, and "
-            "let it take over the name.",
         ),
         # The server refuses writing transactions three million before transaction IDs would repeat.
         ServerLimit(
@@ -146,6 +145,29 @@ class Postgresql(SqlEngine):
         from tsaudit.engines.postgresql import connector
 
         return connector.connect(access)
+
+    def more_ids(
+        self, table: Qualified, column: str, sequence: IdSequence | None, *, is_wide: bool, is_wasted: bool
+    ) -> str:
+        statements = []
+        if not is_wide:
+            statements.append(f"ALTER TABLE {self.quoted(table)} ALTER COLUMN {self.quoted(column)} TYPE bigint")
+        if sequence is not None and not (sequence.is_identity and statements):
+            # The sequence of an identity column follows the column.
+            statements.append(f"ALTER SEQUENCE {sequence.name} AS bigint")
+        stop = (
+            "First stop what takes IDs and stores no row: an INSERT with ON CONFLICT takes one for each row that is "
+            "there already, and so does an insert that is rolled back. Insert only rows that are missing. "
+        )
+        copies = (
+            " ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in steps, and "
+            "let it take over the name."
+        )
+        widen = f"Give {column} of {table}, and the columns that refer to it, the type bigint"
+        return (
+            f"{stop if is_wasted else ''}{'Let the sequence give larger IDs' if is_wide else widen}: "
+            f"`{'; '.join(statements)}`.{'' if is_wide else copies}"
+        )
 
     def label(self, column: str, data_type: str, label: str) -> str | None:
         kind = data_type.lower()

@@ -80,6 +80,20 @@ class KeptPoints:
 
 
 @dataclass(frozen=True, slots=True)
+class IdSequence:
+    """What gives a column its IDs."""
+
+    name: str
+    """Quoted and with its schema, as statements need it."""
+    is_identity: bool
+    """Whether it belongs to an identity column, and changes its type with the column."""
+    step: int
+    """From one ID to the next."""
+    is_shared: bool
+    """Whether several columns take their IDs from it."""
+
+
+@dataclass(frozen=True, slots=True)
 class TableStatus:
     """What the server counts for a table and all its partitions. A missing figure is not known."""
 
@@ -103,6 +117,8 @@ class TableStatus:
     """Column that a sequence fills to the last ID that the sequence returned, approximately."""
     id_limits: Mapping[str, float] = field(default_factory=dict)
     """The same columns to the highest ID that both the sequence and the column's type allow."""
+    sequences: Mapping[str, IdSequence] = field(default_factory=dict)
+    """The same columns to their sequences."""
 
     def is_in_order(self, column: str) -> bool:
         """Whether neighboring pages have neighboring values of the column; True if that is not known. If not, most page

@@ -9,6 +9,7 @@ from math import inf
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.engines.quoting import Qualified
 from tsaudit.harm import severity_of
 from tsaudit.model.change import Change, MakeField
 from tsaudit.model.finding import SERVER, Evidence, Finding, Limit
@@ -18,7 +19,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged, tenants
 from tsaudit.rules.series_estimate import on_sample
-from tsaudit.text import listed, many, number, percent, size
+from tsaudit.text import listed, many, number, percent, rounded, size
 
 _ANOTHER_TABLE: Final = (
     "Copy the rows to a new table, which takes over the name: nothing else gives the numbers of dropped columns back, "
@@ -28,6 +29,8 @@ _PART: Final = 0.1
 """Minimum share of the counted names that a family must have to be named as the cause of their number."""
 _FEWEST: Final = 3
 """Minimum number of databases with the same contents: fewer may be a coincidence."""
+_WASTED: Final = 2
+"""From so many IDs per row on, most IDs go to no row. A few are lost with each restart or failed insert."""
 _OVERDUE: Final = 2
 """From this many times `autovacuum_freeze_max_age` on, autovacuum evidently does not lower the transaction age as it
 should.
@@ -74,8 +77,8 @@ def near_limit(case: Case) -> Iterator[Finding]:
     Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002). Databases
     are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
     reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
-    a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
-    if these cover less than a day, at the rate at which rows come.
+    a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read, or
+    at least at the rate at which rows come.
 
     ## Why it matters
 
@@ -251,15 +254,35 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
     if (status := measurement.status) is not None:
         rises = {field.key: field.per_day for field in measurement.fields}
         for column, last in status.ids.items():
-            per_day = rises.get(column)
+            per_day, rows_a_day = rises.get(column), costs.rows_a_day(case, measurement)
             yield _Use(
                 "ids",
                 last,
-                partial(_Advice, "", ("table_status",), inside=f" given to {column}"),
+                partial(_ids, case, measurement, column, per_day, rows_a_day),
                 ("last_id", subject_of(measurement, column), last),
-                per_day=costs.rows_a_day(case, measurement) if per_day is None else per_day,
+                per_day=rows_a_day if per_day is None else per_day,
                 most=status.id_limits[column],
             )
+
+
+def _ids(case: Case, measurement: Measurement, column: str, per_day: float | None, rows_a_day: float | None) -> _Advice:
+    """`per_day`: IDs given a day; None if the rows do not show it. `rows_a_day`: rows that come and stay."""
+    status, types = measurement.status, {field.key: field.types for field in measurement.fields}
+    assert status is not None
+    sequence, counters = status.sequences.get(column), status.counters
+    given = None if per_day is None or sequence is None or sequence.is_shared else per_day / sequence.step
+    inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)
+    stays = 1 - deleted / inserted if inserted > deleted else 0.0 if deleted else 1.0
+    is_wasted = given is not None and bool(rows_a_day) and given * stays > _WASTED * (rows_a_day or 0.0)
+    at = Qualified(measurement.database, measurement.name)
+    return _Advice(
+        case.engine.more_ids(at, column, sequence, is_wide=types.get(column) == ("bigint",), is_wasted=is_wasted),
+        ("table_status", "row_sample"),
+        inside=f" given to {column}",
+        after=f"; about {number(rounded(given))} are given a day, and {number(rounded(rows_a_day))} rows come"
+        if is_wasted and given and rows_a_day
+        else "",
+    )
 
 
 def _columns(case: Case, measurement: Measurement, gone: int = 0) -> _Advice:
