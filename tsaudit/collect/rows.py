@@ -308,8 +308,10 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
     )
     if runner.engine.infers_roles:
         known = replace(known, fields=_looked_back(runner, draft, known.fields))
-    if known.status is not None and given.intersection(known.status.ids):
-        known = replace(known, fields=_with_rises(runner, draft, known.fields, given.intersection(known.status.ids)))
+    status = known.status
+    last = {key: status.ids[key] / status.id_limits[key] for key in given.intersection(status.ids)} if status else {}
+    if used := frozenset(key for key, share in last.items() if share >= _SOME_USED):
+        known = replace(known, fields=_with_rises(runner, draft, known.fields, used))
     return replace(draft, measurement=known)
 
 
@@ -368,6 +370,10 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, field: Field) -> Field 
         idle_hours=(newest - last_us) / (3600 * 1_000_000),
         end=ended(last_us, times_us.filled, np.array([value is not None for value in before])),
     )
+
+
+_SOME_USED: Final = 0.1
+"""Share of the IDs of a sequence that are given before it matters how fast."""
 
 
 def _with_rises(
