@@ -50,6 +50,7 @@ from tsaudit.model.profile import (
     SampledPoint,
     SetApart,
     Source,
+    SplitName,
     TagChanges,
     TagSets,
     TimeLag,
@@ -211,6 +212,32 @@ def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn])
             if np.abs(factor * x + offset - y).max() <= _ROUNDED * np.ptp(y):
                 return name
     return ""
+
+
+def split_name(field: ReadColumn, tag: ReadColumn, times: ReadColumn, series: Codes) -> SplitName | None:
+    """The rows that have a name only as a field, and those that have it only as a tag; None if one of them are too few
+    to know a share of, or if most values of the field are none of the tag. `times`: in microseconds. `series`: a number
+    per row.
+    """
+    of_field, of_tag = (one & times.known for one in (field.known & ~tag.known, tag.known & ~field.known))
+    if min(of_field.sum(), of_tag.sum()) < ENOUGH:
+        return None
+    in_tags = pc.is_in(field.texts, value_set=pc.unique(tag.texts)).to_numpy(zero_copy_only=False)
+    if in_tags[field.codes[of_field]].mean() <= _SAME_VALUES:
+        return None
+    at = times.values.fill_null(0).to_numpy()
+
+    def span(rows: npt.NDArray[np.bool_]) -> tuple[datetime, datetime]:
+        first, last = (_EPOCH + timedelta(microseconds=int(one)) for one in (at[rows].min(), at[rows].max()))
+        return first, last
+
+    return SplitName(
+        int(of_field.sum()), int(of_tag.sum()), span(of_field), span(of_tag), count_distinct(series[of_field])
+    )
+
+
+_SAME_VALUES: Final = 0.5
+"""Share of the rows with a field whose values are those of a tag from which on both mean the same."""
 
 
 def same_tag(key: str, field: ReadColumn, tags: Mapping[str, ReadColumn]) -> str:

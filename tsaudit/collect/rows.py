@@ -51,6 +51,7 @@ from tsaudit.collect.row_figures import (
     rows_apart,
     same_tag,
     series_of_rows,
+    split_name,
     tag_changes,
     time_lag,
     turnover,
@@ -298,6 +299,7 @@ def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: So
                 lag=time_lag(values[field.key], times),
                 idle_hours=idle_hours(values[field.key], times_us),
                 end=field_end(values[field.key], times_us),
+                split=split_name(values[field.key], tags[field.key], times_us, series) if field.key in tags else None,
                 per_day=rise_per_day(values[field.key], times_us) if field.key in given else None,
             )
             for field in draft.fields

@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Iterable, Mapping
+from datetime import datetime, timedelta
 
 import pytest
 
-from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.builders import NOW, a_field, a_measurement, a_profile, a_tag
+from tests.collecting import collected
+from tests.databases import influxql, write_lines
 from tests.rules.cases import Case, dataset, run_rule, table
-from tsaudit.model.finding import Outcome, Severity
+from tests.servers import Influxd
+from tsaudit.config.settings import Target
+from tsaudit.evaluation import evaluate
+from tsaudit.model.change import MakeTag
+from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.name_used_twice import name_used_twice as rule
 
@@ -58,6 +66,64 @@ def test_answers_are_right_whichever_is_meant_if_both_are_equal(equals: bool, se
     field = dataclasses.replace(a_field("a"), idle_hours=0.0, same_tag="a" if equals else "b")
     result = run_rule(rule, a_profile(a_measurement(tags=(tag,), fields=(field,)), engine="influxdb1"))
     assert [finding.severity for finding in result.findings] == [severity]
+
+
+DAYS = [NOW - timedelta(days=15) + timedelta(hours=one) for one in range(360)]
+
+
+def _point(at: datetime, line: str, *, as_tag: bool, level: str = "1") -> str:
+    tag, field = (f",line={line}", "") if as_tag else ("", f',line="{line}"')
+    return f"pumps{tag} level={level}{field} {round(at.timestamp()) * 10**9}"
+
+
+def _audited(influxd: Influxd, name: str, lines: Iterable[str], policies: Mapping[str, Iterable[str]] = {}) -> Finding:
+    """The only finding of the rule: points in the default policy, and in others."""
+    influxql(influxd.url, f"CREATE DATABASE {name}")
+    for policy in policies:
+        influxql(influxd.url, f"CREATE RETENTION POLICY {policy} ON {name} DURATION INF REPLICATION 1")
+    for policy, points in {"": lines, **policies}.items():
+        write_lines(influxd.url, name, iter(points), policy=policy)
+    target = Target(name="t", engine="influxdb1", url=influxd.url, databases=(name,))
+    (finding,) = evaluate(collected(target), rules=[rule]).results[0].findings
+    return finding
+
+
+def test_part_of_the_rows_is_missed_where_a_writer_was_changed(influxd: Influxd) -> None:
+    became_tag = [_point(at, "ab"[i % 2], as_tag=i >= 200) for i, at in enumerate(DAYS)]
+    finding = _audited(influxd, "became_tag", became_tag)
+    assert finding.severity is Severity.WARNING
+    assert f"a tag in others since {DAYS[200].date()}" in finding.message
+    assert finding.changes == (), "nobody writes the field, so nobody can rename it"
+    assert finding.fix.startswith("Write the rows with the field again, with line as a tag")
+    became_field = [_point(at, "ab"[i % 2], as_tag=i < 200) for i, at in enumerate(DAYS)]
+    finding = _audited(influxd, "became_field", became_field)
+    assert finding.severity is Severity.WARNING
+    assert f"a tag in others until {DAYS[199].date()}" in finding.message
+    assert finding.fix.startswith("Write line as a tag again if queries group by it")
+
+
+def test_writers_that_differ_are_to_write_the_tag(influxd: Influxd) -> None:
+    other_values = [_point(at, "a" if i % 2 else "b", as_tag=i % 2 == 0) for i, at in enumerate(DAYS)]
+    finding = _audited(influxd, "differ", other_values)
+    assert finding.message == "line is both a tag and a field of pumps.", "these may be different things"
+    mixed = [_point(at, "ab"[i // 2 % 2], as_tag=i % 2 == 0) for i, at in enumerate(DAYS)]
+    finding = _audited(influxd, "mixed", mixed)
+    assert finding.severity is Severity.WARNING
+    assert [type(change) for change in finding.changes] == [MakeTag]
+
+
+@pytest.mark.parametrize("is_written_since", [True, False])
+def test_copy_without_group_by_names_the_policy_of_the_original(influxd: Influxd, is_written_since: bool) -> None:
+    original = [_point(at, line, as_tag=True) for at in DAYS for line in "abc"]
+    # Of three points with the same time, the last one is left.
+    copy = [_point(at, "c", as_tag=False) for at in DAYS]
+    if is_written_since:
+        copy[200:] = original[600:]
+    name = f"copied_{is_written_since}".lower()
+    finding = _audited(influxd, name, copy, {"raw": original})
+    assert finding.severity is Severity.WARNING
+    assert finding.fix.startswith(f"Copy {name}/raw again with GROUP BY *, and keep it until then")
+    assert ("only as a tag in", f"{name}/raw: 3 series") in [(one.label, one.value) for one in finding.evidence]
 
 
 def test_the_same_name_in_two_measurements_is_none() -> None:

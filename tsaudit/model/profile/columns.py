@@ -385,6 +385,22 @@ class FieldEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class SplitName:
+    """Rows read that have a name only as a field, and others that have it only as a tag, with the same values."""
+
+    field_rows: int
+    """Number of rows read with only the field."""
+    tag_rows: int
+    """Number of rows read with only the tag."""
+    field_times: tuple[datetime, datetime]
+    """The oldest and the newest of the rows with only the field."""
+    tag_times: tuple[datetime, datetime]
+    """The same of the rows with only the tag."""
+    field_series: int
+    """Number of series of the rows with only the field."""
+
+
+@dataclass(frozen=True, slots=True)
 class Field:
     """A column that contains measured values."""
 
@@ -428,6 +444,10 @@ class Field:
     idle_hours: float | None = None
     """Hours from the newest row with the field to the newest row read. None if no rows with times were read, or none
     has the field.
+    """
+    split: SplitName | None = None
+    """The rows with only the field or only the tag of its name; None if no tag has its name, if too few rows have only
+    one of them, or if the values differ.
     """
     end: FieldEnd | None = None
     """The rows before and after the newest one with the field; None if so few come after it that this may be chance."""

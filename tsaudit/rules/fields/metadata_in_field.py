@@ -17,7 +17,7 @@ from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import Field, Measurement, RepeatedColumns, TableKind
-from tsaudit.rule import Case, Threshold, rule, subject_of
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, many, number, percent, size
 
 _ID_NAME: Final = re.compile(r"(^|_)id$|Id$")
@@ -49,6 +49,7 @@ _FEWEST_BYTES: Final = 32
     title="A field contains metadata",
     costs={Currency.BYTES, Currency.ANSWERS},
     guidelines=("C1",),
+    follows_from={"NAM004": Reach.SUBJECT},
     requires={"field_types", "field_values"},
     uses={"row_patterns", "null_counts", "options", "indexes", "table_status", "row_estimate", "storage"},
     shows={"row_count"},

@@ -19,7 +19,7 @@ from tsaudit.text import listed, many, number
     title="A tag changes over time for the same source",
     costs={Currency.SERIES},
     guidelines=("C6",),
-    follows_from={"TAG002": Reach.SUBJECT},
+    follows_from=dict.fromkeys(("TAG002", "NAM004"), Reach.SUBJECT),
     requires={"tag_changes"},
     shows={"series_listing", "tag_values"},
     kinds=SERIES_KINDS,
