@@ -22,6 +22,7 @@ from tests.databases import writing_of
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
 from tests.layouts.running import VERSIONS, audited
+from tests.planning.opposites import opposites
 from tests.planning.runner import printed
 from tests.rules.cases import Case
 from tests.rules.test_on_engines import CASES, Database, database
@@ -44,6 +45,7 @@ _RECORDED: Final = "influxdb2"
 
 
 def _keep(database: str, result: AuditResult) -> None:
+    assert opposites(result.results) == []
     file = Path(os.environ["TSAUDIT_FINDINGS"])
     findings = [
         [rule.code, _GIVEN_NAME.sub("NAME", str(finding.subject)), str(finding.severity)]

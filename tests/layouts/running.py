@@ -17,6 +17,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Sql, new_name, write
 from tests.layouts.grades import Grade, graded
 from tests.layouts.layout import Layout, Made, Script, Wanted
+from tests.planning.opposites import opposites
 from tests.planning.places import Place
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import quote_identifier
@@ -79,6 +80,7 @@ def audited(layout: Layout, version: str, where: Callable[[], Any]) -> Audited:
     own = where()
     place = Place(written(getattr(layout, version)(), layout.engine, own, columns=dict(layout.columns)), now=now)
     profile, result = place.audited(before)
+    assert opposites(result.results) == []
     assert profile.day == (DAY if layout.now is None else now.date())
     return Audited(own, place, profile, result)
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.planning.opposites import opposites
 from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, LeaveOut, MakeField, MakeTag, Rename
+from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.plan import Requested
 from tsaudit.model.subject import Subject
-from tsaudit.planning.plans import merge
+from tsaudit.planning.plans import merge, settled
+from tsaudit.rule import Family
 
 AT = Subject("shop", "requests")
 
@@ -93,6 +99,34 @@ def test_no_plan_holds_two_changes_that_contradict_each_other(wanted: list[tuple
     said = {change for change, _ in kept} | {change for change, _ in left_out}
     for _, change in wanted:
         assert any(change.claims().items() <= one.claims().items() for one in said)
+
+
+def _results(*wanted: tuple[str, Change]) -> list[RuleResult]:
+    found: dict[str, list[Finding]] = defaultdict(list)
+    for number, (rule, change) in enumerate(wanted):
+        at = replace(AT, column=str(number))
+        found[rule].append(Finding(subject=at, message="It is so.", fix="Then it is gone.", changes=(change,)))
+    return [
+        RuleResult(code, code, "", Family.TAGS, (), Outcome.FAIL, tuple(findings)) for code, findings in found.items()
+    ]
+
+
+@given(st.lists(st.tuples(st.sampled_from(("TAG001", "CAR001")), _CHANGES)))
+def test_no_two_findings_of_an_audit_ask_for_opposite_changes(wanted: list[tuple[str, Change]]) -> None:
+    before = _results(*wanted)
+    after = settled(before)
+    assert opposites(after) == []
+    for old, new in zip(before, after, strict=True):
+        for asked, found in zip(old.findings, new.findings, strict=True):
+            # What is not asked for anymore says why.
+            assert found == asked or (not found.changes and found.fix.startswith("Not as long as "))
+
+
+def test_a_name_of_a_tag_and_a_field_is_renamed_only_where_both_stay() -> None:
+    named, made = Rename(AT, "zone", "zone_value", role="field"), MakeTag(AT, "zone")
+    (first,), (second,) = (result.findings for result in settled(_results(("FLD001", made), ("NAM004", named))))
+    assert first.changes == (made,)
+    assert (second.changes, second.fix) == ((), "Not as long as FLD001 asks for something else for the role of zone.")
 
 
 def test_an_index_that_does_the_work_of_a_dropped_one_stays() -> None:

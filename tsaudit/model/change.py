@@ -147,6 +147,9 @@ class Rename(Change):
         name = {("name", self.old): self.new}
         return name | {("new column", self.new): self.old} if self.old else name
 
+    def relies_on(self) -> Mapping[Claim, str]:
+        return {("role", self.old): "both"} if self.role else {}
+
     def likeness(self) -> Hashable:
         # Each measurement has a different name, so its own name is left out.
         return Change.likeness(self) if self.old else ()
@@ -317,6 +320,9 @@ class Diagnose(Change):
     column: str = ""
     values: tuple[str, ...] = ()
     """Details of what to look for: the types of a field; the beginning and the end of the databases' names."""
+
+    def relies_on(self) -> Mapping[Claim, str]:
+        return {("role", self.column): "both"} if self.what == "both" else {}
 
     def likeness(self) -> Hashable:
         return self.what, self.column, self.values

@@ -250,6 +250,44 @@ def merge(wanted: Iterable[Requested]) -> tuple[tuple[Requested, ...], tuple[Lef
     return tuple(kept), tuple(left_out)
 
 
+def settled(results: Sequence[RuleResult]) -> list[RuleResult]:
+    """The results, in which no two findings ask for opposite changes: of those that contradict each other, only the
+    worse finding keeps its change, and the other one says why it has none.
+    """
+    decided: dict[tuple[Subject, Claim], tuple[str, str]] = {}
+    needed: dict[tuple[Subject, Claim], tuple[str, str]] = {}
+    changed: dict[int, Finding] = {}
+    pairs = [(result.code, finding) for result in results for finding in result.findings if finding.changes]
+    for code, finding in sorted(pairs, key=lambda pair: worst_first(*pair)):
+        kept, reasons = [], dict[str, None]()
+        for change in finding.changes:
+            claims = {(change.at, claim): value for claim, value in change.claims().items()}
+            needs = {(change.at, claim): value for claim, value in change.relies_on().items()}
+            broken = (
+                (known[key][1], key[1])
+                for wanted, known in ((claims, decided), (needs, decided), (claims, needed))
+                for key, value in wanted.items()
+                if known.get(key, (value,))[0] != value
+            )
+            if (first := next(broken, None)) is not None:
+                reasons[f"Not as long as {first[0]} asks for something else for {_named(first[1])}."] = None
+                continue
+            kept.append(change)
+            for wanted, known in ((claims, decided), (needs, needed)):
+                for key, value in wanted.items():
+                    known.setdefault(key, (value, code))
+        if reasons:
+            # Without any of its changes, what it says of them has no subject.
+            fix = " ".join((*filter(None, [finding.fix if kept else ""]), *reasons))
+            changed[id(finding)] = replace(finding, changes=tuple(kept), fix=fix)
+    return [
+        replace(result, findings=tuple(changed.get(id(finding), finding) for finding in result.findings))
+        if changed and result.findings
+        else result
+        for result in results
+    ]
+
+
 def _one_of(known: Change, other: Change) -> Change | None:
     """The change that covers both; None if neither covers the other."""
     if known == other:
