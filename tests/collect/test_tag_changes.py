@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_source
 from tsaudit.collect.read_rows import ReadColumn
-from tsaudit.collect.row_figures import tag_changes
+from tsaudit.collect.row_figures import tag_changes, turnover
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 TIMES = [START + timedelta(minutes=i // 4) for i in range(80)]
@@ -60,3 +60,28 @@ def test_roughness_when_values_are_numbers_or_not() -> None:
     (found,) = tag_changes({"load": typed, "machine": machine}, _column(TIMES), a_source())["load"]
     assert found.roughness is not None
     assert (found.changing, found.changes) == (4, 36)
+
+
+def test_rows_without_the_tag_of_the_source_are_no_source() -> None:
+    """Two berths, of which a ship names itself only while it lies there: none changes its berth."""
+    times = [START + timedelta(minutes=i // 2) for i in range(80)]
+    berth = ["east" if i % 2 else "west" for i in range(80)]
+    # Each is empty in turn, so what reports without a ship is now the one and now the other.
+    ship = [None if (i // 20 + i) % 2 else f"ship of {berth[i]}" for i in range(80)]
+    tags = {"berth": _column(berth), "ship": _column(ship)}
+    (found,) = tag_changes(tags, _column(times), a_source())["berth"]
+    assert (found.by, found.sources, found.changing, found.instants) == (("ship",), 2, 0, 40)
+    (alone,) = tag_changes({"berth": _column(berth)}, _column(times), a_source())["berth"]
+    assert alone.instants == 40
+
+
+@pytest.mark.parametrize(("absent", "sources"), [(40, 2), (41, 3)])
+def test_turnover_of_sources_that_mostly_have_a_name(absent: int, sources: int) -> None:
+    """A tag that most rows lack identifies no sources."""
+    names = [None if i < absent else f"ship{i % 2}" for i in range(80)]
+    order = [names[i * 37 % 80] for i in range(80)]
+    times = _column([60_000_000 * i for i in range(80)], pa.int64())
+    tags = {"berth": _column(["east"] * 80), "ship": _column(order)}
+    found = turnover(tags, times, "berth", ("ship",), a_source())
+    assert found is not None
+    assert found.sources == sources

@@ -559,6 +559,9 @@ def turnover(
     has rows enough, or if the rows contain so few of each value's that they cannot show which values recur.
     """
     both = tags[key].known & times.known
+    # Rows without any tag that identifies their source may be of several sources.
+    named = both & np.any([tags[other].known for other in by], axis=0) if by else both
+    both = named if 2 * named.sum() >= both.sum() else both
     at, codes = _numbers_of(times.where(both)), tags[key].codes[both]
     if not len(at):
         return None
@@ -633,16 +636,25 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
             sources.append(([id_], codes[id_]))
         found[keys[i]] = tuple(
             changes_of(
-                codes[i],
-                of,
-                instants,
+                codes[i][named],
+                of[named],
+                instants[named],
                 numbers[i],
                 by=tuple(keys[k] for k in by),
                 shared=min((with_others[k] for k in by if k in with_others), default=0),
                 measured=source,
             )
             for by, of in sources
+            for named in (_named([codes[k] for k in by], len(of)),)
         )
+    return found
+
+
+def _named(codes: Sequence[Codes], rows: int) -> npt.NDArray[np.bool_]:
+    """Whether each row has one of the tags that identify its source: those without any of them may be of several.
+    `codes`: of these tags, 0 for absent; none if all rows are of one source.
+    """
+    found: npt.NDArray[np.bool_] = np.any([of > 0 for of in codes], axis=0) if codes else np.ones(rows, np.bool_)
     return found
 
 
