@@ -61,6 +61,14 @@ def consequence(impact: Impact, days: float) -> str:
             return f"It grows to {_amount(impact, impact.after(days))} in {when}{memory}."
 
 
+def below(impact: Impact, least: float) -> str:
+    """Why an amount that comes each day is only a note. `least`: from which on it is a warning."""
+    warning = f"{number(least)} a day are a warning"
+    if impact.counted_s is None:
+        return f"It is a note because only {warning}."
+    return f"It is a note because this was counted {a_day_or_less(impact.counted_s)}, not in a day: {warning}."
+
+
 def a_day_or_less(seconds: float | None) -> str:
     """The period in which something was counted, to the minute; None for a day."""
     return "a day" if seconds is None else f"in {duration(max(round(seconds / 60), 1) * 60)}"

@@ -181,6 +181,28 @@ def test_rows_read_in_vain_since_the_counters_began(scans_a_day: float, severity
         )
 
 
+def test_note_says_in_how_long_its_rows_were_counted() -> None:
+    status = _status(30 * BIG, since=timedelta(minutes=20))
+    finding = _found(_read(0, status=status))
+    assert finding.severity is Severity.NOTE
+    assert finding.consequence.endswith(
+        "It is a note because this was counted in 20 minutes, not in a day: 500,000,000 a day are a warning."
+    )
+    whole_days = _found(_read(30 * 10 * BIG))
+    assert whole_days.consequence.endswith("It is a note because only 500,000,000 a day are a warning.")
+    assert "note" not in _found(_read(300 * 10 * BIG)).consequence
+
+
+@pytest.mark.parametrize(
+    ("total", "expected"),
+    [(9 * BIG, "18,000,000; 2,000,000 of them within the window"), (BIG, "2,000,000"), (None, "2,000,000")],
+)
+def test_rows_beside_the_bytes_of_a_table_are_all_its_rows(total: int | None, expected: str) -> None:
+    finding = _found(_read(0, rows_total=None if total is None else a_count(total)))
+    assert {one.label: one.value for one in finding.evidence}["rows"] == expected
+    assert finding.observed == (total or BIG)
+
+
 def test_rows_read_in_vain_since_the_audit_before() -> None:
     """What was read in a past that is over is not read in vain today."""
     before = _read(10**12, days_ago=1)

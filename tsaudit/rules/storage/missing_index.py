@@ -251,21 +251,25 @@ def _does_not_help(measurement: Measurement, index: Index) -> str:
 def _finding(measurement: Measurement, message: str, column: str, read: _Read) -> Finding:
     indexes = [f"{i.name} ({', '.join(c or 'an expression' for c in i.columns)})" for i in measurement.indexes or ()]
     kept = measurement.storage.data_bytes if measurement.storage else None
+    # A full scan reads all rows, whenever they are of.
+    inside, rows = measurement.rows, measurement.rows_total
+    within = f"; {count(inside)} of them within the window" if rows and inside and inside.value < rows.value else ""
+    rows = rows if within or inside is None else inside
     return Finding(
         subject=subject_of(measurement),
         message=message,
         impact=read.impact,
-        observed=measurement.rows.value if measurement.rows else None,
-        unit="rows" if measurement.rows else "",
+        observed=rows.value if rows else None,
+        unit="rows" if rows else "",
         main_contributor=column or None,
         evidence=(
             Evidence("indexes", listed(indexes)),
-            *([Evidence("rows", count(measurement.rows))] if measurement.rows else []),
+            *([Evidence("rows", f"{count(rows)}{within}")] if rows else []),
             *([Evidence("data", size(kept))] if kept is not None else []),
             *read.evidence,
         ),
         facts=("indexes", "null_counts", "row_estimate", "storage", "table_status"),
-        source=measurement.rows.source if measurement.rows else None,
+        source=rows.source if rows else None,
     )
 
 
