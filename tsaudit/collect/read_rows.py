@@ -201,6 +201,11 @@ class ReadRows:
         """One column."""
         return self._columns[name]
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._columns)
+
     def has(self, name: str) -> bool:
         """Whether there is such a column."""
         return name in self._columns

@@ -20,7 +20,7 @@ from tsaudit.analysis.rows import cohesion, coincidence, rhythm
 from tsaudit.analysis.rows.cohesion import repeated_together
 from tsaudit.analysis.rows.copies import copied_rows
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, lost_ratio, overwritten
-from tsaudit.analysis.significance import ENOUGH
+from tsaudit.analysis.significance import ENOUGH, REPEATS
 from tsaudit.analysis.tables.typed_values import split_by
 from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.values.value_sample import sample
@@ -111,15 +111,36 @@ def row_bytes(
     rows = len(next(iter(columns.values())))
     widths = {name: stored.get(name, _width(column)) for name, column in columns.items()}
     ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
-    codes = {}
-    for name in (name for name, width in ordered.items() if name in texts and width > _REFERENCE_BYTES):
-        if columns[name].longest < longest:
-            codes[name] = columns[name].codes + 1
-    repeated = tuple(
-        RepeatedColumns({name: texts[name] for name in one.names}, one.combinations, one.keys)
+    return RowBytes(ordered, repeated_columns(columns, texts, ordered, longest), rows, source)
+
+
+def repeated_columns(
+    columns: Mapping[str, ReadColumn],
+    texts: Mapping[str, str],
+    widths: Mapping[str, float],
+    longest: int,
+    *,
+    by_page: bool = False,
+) -> tuple[RepeatedColumns, ...]:
+    """The texts and documents that repeat, widest first. Parameters as for `row_bytes`.
+
+    `widths`: mean bytes of the columns in a row, in that order. `by_page`: the rows are a sample, of which rows next to
+    each other may be neighbors in the table: a value that is only in one place shows nothing about the others.
+    """
+    codes = {
+        name: columns[name].codes + 1
+        for name, width in widths.items()
+        if name in texts and name in columns and width > _REFERENCE_BYTES and columns[name].longest < longest
+    }
+    rows = len(next(iter(columns.values())))
+    return tuple(
+        RepeatedColumns(
+            {name: texts[name] for name in one.names},
+            one.combinations,
+            tuple(key for key in one.keys if not by_page or changes(codes[key]).sum() >= REPEATS * one.combinations),
+        )
         for one in repeated_together(codes, rows)
     )
-    return RowBytes(ordered, repeated, rows, source)
 
 
 _REFERENCE_BYTES: Final = 4

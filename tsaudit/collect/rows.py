@@ -42,6 +42,7 @@ from tsaudit.collect.row_figures import (
     numbers_by,
     packed_widths,
     point_sample,
+    repeated_columns,
     repeats,
     reports,
     rhythms,
@@ -249,7 +250,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         rows_apart=None,
     )
     if runner.engine.repeats_texts:
-        known = replace(known, row_bytes=_row_bytes(draft, source, packs_integers=runner.engine.packs_integers))
+        known = replace(known, row_bytes=_row_bytes(runner, draft, source))
     if runner.engine.infers_roles:
         known = replace(known, copies=_copies(draft, source))
     draft = replace(draft, measurement=known)
@@ -431,7 +432,7 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
     return copies(compared, None if stamps else draft.read_times()[1], left_out, source)
 
 
-def _row_bytes(draft: Draft, source: Source, *, packs_integers: bool) -> RowBytes:
+def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     assert draft.sample is not None
     columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
     own_time = draft.time.name if draft.time else None
@@ -441,9 +442,35 @@ def _row_bytes(draft: Draft, source: Source, *, packs_integers: bool) -> RowByte
         if (may_be_long(c.data_type) or not c.data_type) and c.name != own_time
     }
     stored = draft.measurement.status.widths if draft.measurement.status else {}
-    if packs_integers:
+    if runner.engine.packs_integers:
         stored = packed_widths(columns) | dict(stored)
-    return row_bytes(columns, texts, stored, LONGEST, source)
+    read = row_bytes(columns, texts, stored, LONGEST, source)
+    if not read.repeated or (draft.is_read_whole and draft.time is None):
+        return read
+    # The newest rows, and those at the beginning of a table, may be those of one source.
+    spread = _spread_rows(runner, draft, [name for group in read.repeated for name in group.columns])
+    if spread is None:
+        return replace(read, repeated=())
+    repeated = repeated_columns(
+        {name: spread.column(name) for name in spread.names}, texts, read.columns, LONGEST, by_page=True
+    )
+    scope = f"{many(spread.num_rows, 'row')} from all parts of the table"
+    return RowBytes(read.columns, repeated, spread.num_rows, runner.source("row_sample", How.SAMPLED, scope))
+
+
+def _spread_rows(runner: QueryRunner, draft: Draft, names: list[str]) -> ReadRows | None:
+    """These columns of rows from all parts of the table, whatever their time; None if there are none."""
+    batches: list[pa.RecordBatch] = []
+    rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
+    wanted = draft.sample_limit
+    part = PartialScan(False, None, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
+    # If there are more rows than estimated, the limit would leave only the first ones.
+    most = 2 * wanted
+    given = replace(sampled(draft, runner.window, names, most, part), time=None)
+    if not runner.tried("row_sample", batches.append, given) or not batches:
+        return None
+    read = ReadRows.of(batches)
+    return read if ENOUGH <= read.num_rows < most else None
 
 
 def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio, a_source
@@ -19,6 +20,8 @@ from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.analysis.rows.cohesion import repeated_together
+from tsaudit.collect.read_rows import ReadColumn
+from tsaudit.collect.row_figures import repeated_columns
 from tsaudit.config.settings import Target
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome
@@ -439,3 +442,64 @@ def test_what_older_rows_repeat_counts_and_constants_are_one_finding(tmp_path: P
     assert finding.message.startswith("Each row repeats origin and remark, 1 combination in")
     assert finding.impact is not None
     assert finding.impact.now == pytest.approx(rows * sum(len(text) for text in texts), rel=0.1)
+
+
+COURIERS = "SELECT 'courier ' || (i % 60) AS courier, 'depot of the northern district, number ' || ({depot}) AS depot"
+"""Parcels by courier. Those loaded first, twice as many as are read, have one depot for each courier."""
+TRUE, ONLY_FIRST = "i % 60 / 2", "CASE WHEN i < 20000 THEN i % 60 / 2 ELSE i END"
+
+
+@pytest.mark.parametrize(("depot", "found"), [(TRUE, 1), (ONLY_FIRST, 0)])
+def test_a_dependency_of_the_first_rows_has_to_hold_in_all_parts_of_the_table(
+    depot: str, found: int, postgresql: Postgresql, tmp_path: Path
+) -> None:
+    schema, rows = new_name(), COURIERS.format(depot=depot)
+    with postgresql.connect() as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"CREATE TABLE {schema}.parcel AS {rows} FROM generate_series(0, 59999) AS i")
+        connection.execute(f"ANALYZE {schema}.parcel")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit")
+    with sqlite3.connect(tmp_path / "t.db") as file:
+        numbers = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 59999)"
+        file.execute(f"CREATE TABLE parcel AS {numbers} {rows} FROM n")
+    file.close()
+    for target in (
+        Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)),
+        Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"),
+    ):
+        profile = collected(target)
+        assert [m.name for m in profile.measurements] == ["parcel"]
+        findings = run_rule(rule, profile).findings
+        assert len(findings) == found, target.engine
+        if found:
+            assert "the same for each of 60 values of courier" in findings[0].message
+            assert findings[0].source is not None
+            assert "rows from all parts of the table" in findings[0].source.scope
+
+
+def test_no_dependency_where_all_parts_cannot_be_read(tmp_path: Path) -> None:
+    """Without row numbers, only the first rows in the order of the key are known."""
+    with sqlite3.connect(tmp_path / "t.db") as file:
+        file.execute("CREATE TABLE parcel (id INTEGER PRIMARY KEY, courier TEXT, depot TEXT) WITHOUT ROWID")
+        depots = (i % 60 // 2 for i in range(30_000))
+        made = ((i, f"courier {i % 60}", f"depot of the northern district, number {d}") for i, d in enumerate(depots))
+        file.executemany("INSERT INTO parcel VALUES (?, ?, ?)", made)
+    file.close()
+    profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
+    assert not run_rule(rule, profile).findings
+
+
+def test_a_value_that_is_only_in_one_place_is_no_key() -> None:
+    """Of pages, each has many rows of one value: other pages may have the value with others."""
+    apart, together = np.arange(2000) % 20, np.arange(2000) // 100
+    columns = {
+        name: ReadColumn(pa.chunked_array([[f"{name} of {c}" for c in codes.tolist()]]))
+        for name, codes in {"apart": apart, "also": apart, "batch": together, "made": together}.items()
+    }
+    texts, widths = dict.fromkeys(columns, "text"), dict.fromkeys(columns, 20.0)
+    found = repeated_columns(columns, texts, widths, 1000, by_page=True)
+    assert [(set(one.columns), one.keys) for one in found] == [
+        ({"apart", "also"}, ("apart", "also")),
+        ({"batch", "made"}, ()),
+    ]

@@ -71,10 +71,12 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
     texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
-    take 32 bytes of each row: as stored, by the statistics of PostgreSQL, otherwise as read. The cost is their
-    bytes in all rows, without the four of a reference, or a shorter column that all others depend on; in what looks
-    like a queue, whose rows go when they are done, those of today. Values of a thousand characters, of which only the
-    beginning is read, and tables that TimescaleDB compresses are left out.
+    take 32 bytes of each row: as stored, by the statistics of PostgreSQL, otherwise as read. If not all rows of the
+    table were read, this has to hold in rows from all parts of it: on random pages, or at as many places in SQLite. A
+    column counts as one that others depend on only if its values come in ten places. The cost is their bytes in all
+    rows, without the four of a reference, or such a shorter column; in what looks like a queue, whose rows go when they
+    are done, those of today. Values of a thousand characters, of which
+    only the beginning is read, and tables that TimescaleDB compresses are left out.
 
     Elsewhere the finding is a note: most engines keep a repeated text only once (DuckDB 2.0 takes one to three bytes a
     row for it), and whether anybody filters by it, the database does not say.
