@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 NOTED: Final = 0.5
 """Share of a limit from which on it is worth a note."""
+FEW_BYTES: Final = 20_481
+"""Fewer are a page or two, which costs nothing."""
 SMALL_ROWS: Final = 100_000
 """Rows of a table that may be read whole, whatever its indexes: a few milliseconds."""
 _LEAST_SPAN: Final = timedelta(hours=1)

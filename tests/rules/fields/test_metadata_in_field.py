@@ -344,6 +344,12 @@ def test_silence_where_a_table_of_texts_would_save_little(changes: dict[str, Any
     assert len(run_rule(rule, _repeating(200_000, ABOUT, **changes)).findings) == found
 
 
+@pytest.mark.parametrize(("rows", "found"), [(400, 0), (550, 1)])
+def test_silence_where_the_whole_table_takes_hardly_a_page(rows: int, found: int) -> None:
+    closed = _repeating(rows, ABOUT, last_time=NOW - timedelta(days=8), storage=None)
+    assert len(run_rule(rule, closed).findings) == found
+
+
 def test_groups_of_columns_are_reported_apart() -> None:
     apart = [RepeatedColumns({name: "text"}, 3) for name in ("about", "site")]
     (finding,) = run_rule(rule, _repeating(200_000, *apart)).findings

@@ -75,7 +75,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     table were read, this has to hold in rows from all parts of it: on random pages, or at as many places in SQLite. A
     column counts as one that others depend on only if its values come in ten places. The cost is their bytes in all
     rows, without the four of a reference, or such a shorter column; in what looks like a queue, whose rows go when they
-    are done, those of today. Values of a thousand characters, of which
+    are done, those of today. Less than 20 kB at the horizon is not reported. Values of a thousand characters, of which
     only the beginning is read, and tables that TimescaleDB compresses are left out.
 
     Elsewhere the finding is a note: most engines keep a repeated text only once (DuckDB 2.0 takes one to three bytes a
@@ -250,7 +250,8 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
         )
         if measurement.kind is TableKind.QUEUE:
             impact = replace(impact, per_day=0.0)
-        if (impact.share or 0.0) >= case.harm.min_bytes_share:
+        is_enough = impact.after(case.harm.horizon.days) >= costs.FEW_BYTES
+        if is_enough and (impact.share or 0.0) >= case.harm.min_bytes_share:
             yield _of_repeated(case, measurement, group, key, impact)
 
 

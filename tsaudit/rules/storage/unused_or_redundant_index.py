@@ -45,7 +45,7 @@ _MANY_ROWS: Final = 10_000
             "distinct values",
             "our default: a query that reads a tenth of the rows reads the whole table",
         ),
-        Threshold("min_bytes", 20_481, "bytes", "our default: less is a page or two, which costs nothing"),
+        Threshold("min_bytes", costs.FEW_BYTES, "bytes", "our default: less is a page or two, which costs nothing"),
     ),
 )
 def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
