@@ -104,7 +104,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
             reason=reason,
             limits=limits,
             why=" ".join(rule.section("Why it matters").split()),
-            not_evaluated=of_other_kinds(case),
+            not_evaluated="; ".join(filter(None, (of_other_kinds(case), rule.leaves_out and rule.leaves_out(case)))),
         )
 
     if switches.is_off(rule.code, rule.name):

@@ -318,6 +318,8 @@ class Rule:
     """The distribution that provides the rule, and its version; empty for tsaudit itself."""
     kinds: frozenset[TableKind] | None = None
     """The kinds of tables that the rule evaluates; None for all."""
+    leaves_out: Callable[[Case], str] | None = None
+    """What else it does not evaluate in a target, in words; empty if nothing."""
 
     @property
     def engines(self) -> frozenset[str]:
@@ -400,14 +402,15 @@ def rule(
     engines: Collection[str] | Callable[[Engine], bool] | None = None,
     follows_from: Mapping[str, Reach] | None = None,
     kinds: Iterable[TableKind] | None = None,
+    leaves_out: Callable[[Case], str] | None = None,
 ) -> Callable[[Check], Rule]:
     """Turn a function into the Rule with its name (`_` becomes `-`); its docstring is the rule's page.
 
     `costs`: the currencies of its findings' impacts; a rule without any returns only notes. `family`: only needed if
     the letters of the code do not stand for it. `engines`: the names of the engines it applies to, or a function that
     decides it for an engine; None for all that offer the facts in `requires`. A rule in an engine's package applies
-    only to that engine, whatever `engines` is. `kinds`: the kinds of tables it evaluates; None for all. Rules of other
-    packages need no guidelines.
+    only to that engine, whatever `engines` is. `kinds`: the kinds of tables it evaluates; None for all. `leaves_out`:
+    what else it does not evaluate in a target, in words. Rules of other packages need no guidelines.
     """
 
     def decorate(check: Check) -> Rule:
@@ -428,6 +431,7 @@ def rule(
             only=_only(engines, check.__module__),
             follows_from=follows_from or {},
             kinds=None if kinds is None else frozenset(kinds),
+            leaves_out=leaves_out,
         )
 
     return decorate

@@ -253,7 +253,8 @@ class RuleResult:
     why: str = ""
     """The rule's section "Why it matters"."""
     not_evaluated: str = ""
-    """Which measurements the rule did not evaluate because of their kind of rows, in words; empty if it evaluated all.
+    """Which measurements the rule did not evaluate because of their kind of rows, and what else it left out, in words;
+    empty if it evaluated all.
     """
     switched_off: bool = False
     """Whether the configuration switches the rule off for this target; its outcome is then `notApplicable`."""

@@ -110,8 +110,12 @@ def an_index(name: str, *columns: str | None, **changes: Any) -> Index:
     return Index(name=name, columns=columns, **settings)
 
 
+READ = a_measurement("read", indexes=(Index("key", "btree", ("id",), True, True, False, scans=7),))
+"""A table that queries read, so that the counters of the server count."""
+
+
 def _profile(*indexes: Index, engine: str = "sqlite", **changes: Any) -> Profile:
-    return a_profile(a_measurement(indexes=indexes, **changes), engine=engine, collected_at=NOW)
+    return a_profile(a_measurement(indexes=indexes, **changes), READ, engine=engine, collected_at=NOW)
 
 
 def _message(*indexes: Index, engine: str = "sqlite") -> str:
@@ -195,6 +199,19 @@ def test_silence_when_not_known_to_be_unused(changes: dict[str, Any]) -> None:
     index = an_index("i", "region", **{"scans": 0, "counted_since": SINCE} | changes)
     profile = _profile(index)
     assert run_rule(rule, profile, timeline=Timeline(previous=profile)).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("own", "other", "found"), [(0, 9, 0), (3, 0, 1), (None, 0, 0), (None, 9, 1)])
+def test_counters_of_what_nobody_reads_prove_nothing(own: int | None, other: int, found: int) -> None:
+    """Not even the key was used; a table without a key is compared with the others."""
+    key = Index("_id_", "btree", ("_id",), True, True, False, scans=own)
+    seen = {"scans": 0, "counted_since": SINCE, "size_bytes": 5_000_000, "is_as_old": True}
+    visits = a_measurement("visits", indexes=(*([] if own is None else [key]), an_index("i", "patient", **seen)))
+    wards = a_measurement("wards", indexes=(dataclasses.replace(key, scans=other),))
+    result = run_rule(rule, a_profile(visits, wards, engine="mongodb", collected_at=NOW))
+    assert len(result.findings) == found
+    assert ("visits" in result.not_evaluated) == (not found)
+    assert ("wards" in result.not_evaluated) == (not other)
 
 
 def test_unused_needs_observed_days_if_the_engine_does_not_say_since_when_it_counts() -> None:
@@ -473,6 +490,11 @@ def test_statement_when_run(engine: str, tmp_path: Path) -> None:
 def test_statement_when_run_on_postgresql(postgresql: Postgresql) -> None:
     data = dataset(table('or"der', hosts(2), indexes=[("time",), ("host",)]))
     target = write(data, "postgresql", postgresql)
+    assert 'or"der' in run_rule(rule, _after_a_month(collected(target))).not_evaluated
+    (schema,) = target.databases
+    with postgresql.connect() as connection:
+        connection.execute("SET enable_seqscan = off")
+        connection.execute(f'SELECT FROM "{schema}"."or""der" ORDER BY time, host LIMIT 1')
     # The one that the key starts with, and then the one that is not used.
     for name in ('or""der_time_idx', 'or""der_host_idx'):
         statement = text_of(StepKind.SCHEMA, rule, _after_a_month(collected(target)), {"min_bytes": 0.0})

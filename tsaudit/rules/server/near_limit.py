@@ -345,7 +345,9 @@ def _measure_names(measurement: Measurement, found: MeasureNames) -> _Advice:
 
 def _indexes(measurement: Measurement) -> _Advice:
     indexes = measurement.indexes or ()
-    unused = [index.name for index in indexes if index.scans == 0 and not index.constraint]
+    # If not even the key was used, the counters prove nothing.
+    is_read = any(index.scans for index in indexes)
+    unused = [index.name for index in indexes if is_read and index.scans == 0 and not index.constraint]
     held = [index.size_bytes for index in indexes if index.size_bytes is not None]
     return _Advice(
         "Drop those that no query uses.",

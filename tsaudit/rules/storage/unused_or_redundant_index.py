@@ -30,6 +30,24 @@ _MANY_ROWS: Final = 10_000
 """Minimum number of rows for which one value of a column counts as that of all."""
 
 
+def _tells_uses(case: Case, measurement: Measurement) -> bool:
+    """Whether the server counts uses of indexes, and some were counted: for a table with a key, of one of its own. If
+    not even the key was used, nobody has read the table since the counters began.
+    """
+    own = measurement.indexes or ()
+    has_key = any(index.constraint and index.scans is not None for index in own)
+    others = (index for m in case.profile.measurements for index in m.indexes or ())
+    return any(index.scans for index in (own if has_key else others))
+
+
+def _unread(case: Case) -> str:
+    """The tables whose indexes no query has used, in words; empty if there are none."""
+    counted = [m for m in case.measurements if any(index.scans is not None for index in m.indexes or ())]
+    names = [m.name for m in counted if not _tells_uses(case, m)]
+    tables = f"{many(len(names), case.engine.words.measurement)} ({listed(names, 3)})"
+    return f"uses of the indexes of {tables}: no query has used any, so the counters prove nothing" if names else ""
+
+
 @rule(
     code="STO001",
     title="A table has redundant or unused indexes",
@@ -47,6 +65,7 @@ _MANY_ROWS: Final = 10_000
         ),
         Threshold("min_bytes", costs.FEW_BYTES, "bytes", "our default: less is a page or two, which costs nothing"),
     ),
+    leaves_out=_unread,
 )
 def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     """Indexes that cost every write and serve no read that something else does not already serve.
@@ -67,6 +86,9 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - on DuckDB, an index on several columns, which no query uses;
     - on GreptimeDB, an index on the first column of the key;
     - an index on a tag with fewer than `min_values` values in a table of 100,000 rows.
+
+    If no index of a table was used, not even that of its key, nobody has read the table since the counters began, and
+    they say nothing about a single index. The same holds for a table without a key if no index of any was used.
 
     Indexes of a primary key or unique constraint are never reported, nor those by which documents expire, nor those of
     less than `min_bytes`.
@@ -109,6 +131,9 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
 def _found(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if case.engine.has_given_columns(measurement):
         return
+    if not _tells_uses(case, measurement):
+        uncounted = tuple(replace(index, scans=None) for index in measurement.indexes or ())
+        measurement = replace(measurement, indexes=uncounted)
     found = (_evaluate(case, measurement, index) for index in measurement.indexes or ())
     unneeded = [one for one in found if one]
     needed = {one.instead for one in unneeded}
