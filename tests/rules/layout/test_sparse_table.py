@@ -5,14 +5,15 @@ from __future__ import annotations
 import dataclasses
 from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.collecting import collected, file_with
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import Profile, TableKind
+from tsaudit.model.profile import FieldEnd, How, Profile, RowPattern, RowPatterns, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
@@ -43,7 +44,7 @@ def test_finding_when_just_over_half_of_the_cells_are_null() -> None:
     assert run_rule(rule, _profile(0.5, 0.5, 0.5)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, _profile(0.5, 0.5, 0.53)).findings
     assert finding.impact is None
-    assert finding.message == "51% of the cells in its 3 fields are null."
+    assert finding.message == "In the rows of the last 30 days, 51% of the cells in its 3 fields are null."
     assert run_rule(rule, _profile(0.5, 0.5, 0.53), {"max_null_ratio": 0.6}).outcome is Outcome.PASS
 
 
@@ -67,6 +68,46 @@ def test_information_when_one_column_is_hardly_ever_set() -> None:
     assert finding.impact is None
     assert finding.main_contributor == "f2"
     assert finding.unit == "share of rows without a value"
+
+
+@pytest.mark.parametrize(
+    ("changes", "is_all"),
+    [
+        ({}, False),
+        ({"first_time": NOW - timedelta(days=20)}, True),
+        ({"rows_total": a_count(40_000)}, True),
+        ({"rows_total": a_count(40_001)}, False),
+        ({"rows_total": a_count(30_000, How.ESTIMATE)}, False),
+        ({"time_column": None}, True),
+    ],
+)
+def test_a_share_of_the_window_is_none_of_the_table(changes: dict[str, Any], is_all: bool) -> None:
+    """Whether older rows have more values is not known: a column that stopped is not to be moved away."""
+    fields = (a_field("weight"), a_field("coupon", null_ratio=0.98))
+    measurement = a_measurement("sale", fields=fields, rows=a_count(40_000), **changes)
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
+    assert bool(finding.changes) == is_all
+    if is_all:
+        assert finding.message == "coupon hardly ever contains a value; coupon is null in 98% of the rows."
+    else:
+        assert finding.message == (
+            "In the rows of the last 30 days, coupon hardly ever contains a value; coupon is null in 98% of them."
+        )
+        assert finding.fix.startswith("Other rows may have more values: if a source was meant to stop sending coupon")
+
+
+@pytest.mark.parametrize(
+    ("newest", "before_end", "moved"), [(200, None, True), (60, None, False), (500, None, False), (0, 0.3, False)]
+)
+def test_a_column_that_was_fuller_or_emptier_before_stays(newest: int, before_end: float | None, moved: bool) -> None:
+    end = None if before_end is None else FieldEnd(NOW - timedelta(hours=9), 5_000, 1_000, before_end)
+    fields = (a_field("weight"), dataclasses.replace(a_field("coupon", null_ratio=0.98), end=end))
+    patterns = RowPattern(("weight",), 10_000 - newest), RowPattern(("coupon", "weight"), newest)
+    read = RowPatterns(patterns, 10_000, 0, 0, a_source())
+    young = {"rows": a_count(40_000), "first_time": NOW - timedelta(days=20), "row_patterns": read}
+    (finding,) = run_rule(rule, a_profile(a_measurement("sale", fields=fields, **young))).findings
+    assert bool(finding.changes) == moved
+    assert ("was meant to stop sending coupon" in finding.fix) != moved
 
 
 def test_silence_when_rows_or_fields_are_few() -> None:
@@ -113,7 +154,9 @@ def test_events_may_have_attributes_but_not_without_end() -> None:
     assert run_rule(rule, of(50)).outcome is Outcome.PASS
     (finding,) = run_rule(rule, of(51)).findings
     assert finding.impact is None
-    assert finding.message == "51 of its 80 fields are null in more than 95% of the rows."
+    assert finding.message == (
+        "In the rows of the last 30 days, 51 of its 80 fields are null in more than 95% of the rows."
+    )
 
 
 def test_only_the_kinds_of_tables_that_the_rule_is_about() -> None:

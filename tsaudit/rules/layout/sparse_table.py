@@ -9,14 +9,14 @@ from typing import Final
 
 from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.analysis.shapes.keyed_fields import named_fields
-from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
+from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Change, Diagnose, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import SERIES_KINDS, Field, Measurement, MeasureName, Ratio, TableKind
+from tsaudit.model.profile import SERIES_KINDS, Field, How, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.text import listed, many, number, percent, plural, under
+from tsaudit.text import duration, listed, many, number, percent, plural, under
 
 _RISE: Final = 0.25
 """Share of the rows that newly lack a value: more is no coincidence, and is noticed before half of the values are
@@ -27,6 +27,8 @@ _OVER_H: Final = 24
 _WEEK_H: Final = 7 * 24
 """What is filled later by a job that runs once a week is filled by then."""
 _MOSTLY: Final = 0.5
+_TIMES: Final = 2
+"""As many times as many values in other rows are no coincidence."""
 _FEWEST_FIELDS: Final = 3
 """Minimum number of fields: with fewer, there is little to split."""
 _MOST_EMPTY: Final = 50
@@ -56,12 +58,14 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     history, because its source may have stopped, and a single column that is null in more than 95% of the rows of an
     otherwise filled table. Of a table of events, only more than 50 such columns are reported. Columns for one value of
     any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
-    takes a bit or less on most engines, and a byte on SQLite. A column that most rows had, and of which the rows of the
-    last day or more have none, is reported with the time of its last value. If nearly all rows had it, and it contains
-    what was measured, queries get wrong answers. Rows other than measurements may be changed later, as an order that
-    gets its invoice: what ended before the first audit is a note for a week, and if the next audit sees a later end,
-    nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are the
-    attributes of spans.
+    takes a bit or less on most engines, and a byte on SQLite. Where the table may have rows before the window, the
+    finding says that its shares are those of the window. Only a column of which all rows are known, and the newest and
+    the oldest of them have about as few values as the others, is to be moved to a table of its own. A column that most
+    rows had, and of which the rows of the last day or more have none, is reported with the time of its last value. If
+    nearly all rows had it, and it contains what was measured, queries get wrong answers. Rows other than measurements
+    may be changed later, as an order that gets its invoice: what ended before the first audit is a note for a week, and
+    if the next audit sees a later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse,
+    because their columns are the attributes of spans.
 
     ## Why it matters
 
@@ -158,13 +162,13 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
     mean = _mean(cells)
     worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
     empty = [key for key in worst if nulls[key].value > NEARLY_ALL]
-    limit = case.limit("max_null_ratio", measurement)
+    limit, within = case.limit("max_null_ratio", measurement), _within(case, measurement, nulls[worst[0]])
     is_table_of_several = mean > limit.value and len(cells) >= _FEWEST_FIELDS
     if measurement.kind is TableKind.EVENTS:
         if len(empty) > _MOST_EMPTY:
-            yield _of_events(case, measurement, nulls, empty)
+            yield _of_events(case, measurement, nulls, empty, within)
     elif is_table_of_several and not case.engine.has_given_columns(measurement):
-        message = f"{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
+        message = f"{within}{percent(mean)} of the cells in its {many(len(cells), 'field')}{under(part)} are null."
         worst = sorted(cells, key=lambda key: (-cells[key].value, key))
         finding = _finding(case, measurement, cells, worst, message, mean)
         yield dataclasses.replace(finding, limit=limit, unit=limit.unit)
@@ -186,17 +190,52 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
     elif empty:
         share = nulls[empty[0]].value
         verb = plural(len(empty), "contains", "contain")
-        message = f"{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of the rows."
+        where = "them" if within else "the rows"
+        message = (
+            f"{within}{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of {where}."
+        )
+        # What is empty only of late may be missing: its values are not to be separated from the others.
+        fields = {field.key: field for field in measurement.fields}
+        always = [key for key in empty if not within and _is_even(measurement, fields[key], nulls[key].value)]
+        stopped = (
+            f"Other rows may have more values: if a source was meant to stop sending {listed(empty)}, nothing has to "
+        )
         yield dataclasses.replace(
             _finding(case, measurement, nulls, empty, message, share),
-            fix="If the fields belong to one source, write them with one timestamp.",
-            changes=_moved(measurement, empty),
+            fix="If the fields belong to one source, write them with one timestamp."
+            if always
+            else f"{stopped}be done. Otherwise find what changed in its writer.",
+            changes=_moved(measurement, always) if always else (),
         )
 
 
-def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str]) -> Finding:
+def _within(case: Case, measurement: Measurement, ratio: Ratio) -> str:
+    """The rows that the share of nulls is about, as the beginning of a sentence; empty if it is that of all rows."""
+    window, rows = measurement.own_window or case.profile.window, measurement.rows
+    is_counted = measurement.time_column is not None and ratio.source.how is not How.ESTIMATE
+    total = measurement.rows_total
+    is_all = total is not None and rows is not None and total.source.how is How.EXACT and total.value <= rows.value
+    is_young = measurement.first_time is not None and measurement.first_time - window.start >= timedelta(days=1)
+    if case.engine.keeps_documents or not is_counted or is_all or is_young:
+        return ""
+    its = "the" if measurement.own_window is None else "its"
+    return f"In the rows of {its} last {duration((window.end - window.start).total_seconds())}, "
+
+
+def _is_even(measurement: Measurement, field: Field, nulls: float) -> bool:
+    """Whether the newest rows have about as few values as all, and those before the last value, too."""
+    filled, read = 1 - nulls, measurement.row_patterns
+    if field.end is not None and field.end.filled_before > _TIMES * filled:
+        return False
+    if read is None or filled * read.rows < ALIKE:
+        return True
+    newest = sum(one.rows for one in read.patterns if field.key in one.columns) / read.rows
+    return filled / _TIMES <= newest <= filled * _TIMES
+
+
+def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str], within: str) -> Finding:
     message = (
-        f"{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(NEARLY_ALL)} "
+        f"{within}{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(NEARLY_ALL)} "
         "of the rows."
     )
     finding = _finding(case, measurement, nulls, empty, message, float(len(empty)))
