@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 
 from tsaudit.analysis.columns.name_words import HINT, words_of
-from tsaudit.analysis.columns.roles import names_code, names_source
+from tsaudit.analysis.columns.roles import names_code, names_numbered, names_source
 from tsaudit.engines.engine import Engine
 
 _FLAG: Final = frozenset({"0", "1"})
@@ -33,6 +33,8 @@ def kind_of_texts(name: str, texts: Sequence[str], engine: Engine) -> str:
     distinct = {v.strip().lower() for v in texts}
     if kind in ("integer", "float") and _are_codes(texts):
         return ""
+    if kind == "integer" and (names_numbered(name) or any(_LETTERED.fullmatch(text.strip()) for text in texts)):
+        return ""
     if (kind == "boolean" and not distinct <= _BOOLEANS) or (kind == "integer" and distinct <= _FLAG):
         return ""
     return "" if kind is None or (kind == "time" and not _is_time(name, texts, engine)) else kind
@@ -53,6 +55,8 @@ def _are_codes(texts: Sequence[str]) -> bool:
 
 _LONGEST: Final = 15
 _FEW: Final = 20
+_LETTERED: Final = re.compile(r"[A-Za-z]{1,2}-?\d{1,4}|\d{1,4}-?[A-DF-Za-df-z]")
+"""A number of a thing with a letter of its kind, or of its part. An `e` may be an exponent."""
 _VERSION: Final = re.compile(r"\d{1,2}\.\d{1,2}")
 
 

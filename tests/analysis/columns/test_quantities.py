@@ -45,6 +45,8 @@ def test_measured(name: str, values: list[str], distinct: int) -> None:
         ("postal", [f"{DRAWN.randint(1, 99_999):05}" for _ in range(64)], 3_000),
         ("line", [str(n) for n in range(1, 121)], 120),
         ("order", [str(n) for n in range(99_900, 100_020)], 120),
+        ("invoice", [str(DRAWN.randint(1, 9_999_999)) for _ in range(64)], 3_000),
+        ("skuOld", [str(DRAWN.randint(1, 9_999_999)) for _ in range(64)], 3_000),
         ("status", ["200", "204", "301", "404", "500"], 5),
         ("year", [str(n) for n in range(1900, 2026)], 126),
         ("note", ["a", "b"], 2),

@@ -71,6 +71,28 @@ def test_numbers_of_things_are_no_numbers(sample: tuple[str, ...]) -> None:
     assert not run_rule(rule, _profile(_text(*sample))).findings
 
 
+@pytest.mark.parametrize(
+    ("key", "also", "found"),
+    [
+        ("platform", "12", 0),
+        ("displayName", "12", 0),
+        ("invoice", "12", 0),
+        ("sku_text", "12", 0),
+        ("postal_code_2", "12", 0),
+        # One of them has a letter.
+        ("pier", "B7", 0),
+        ("pier", "12c", 0),
+        ("pier", "1e4", 1),
+        ("retries", "12", 1),
+        ("line_count", "12", 1),
+        ("sku_count", "12", 1),
+    ],
+)
+def test_whole_numbers_under_names_of_numbered_things_are_no_numbers(key: str, also: str, found: int) -> None:
+    values = (*map(str, range(1, 40)), also)
+    assert len(run_rule(rule, _profile(_text(*values, key=key))).findings) == found
+
+
 @pytest.mark.parametrize("other", ["0.42; 1.87", "0.42 1.87 2.5", "-, 0.75", "1.5 / 2.5"])
 def test_numbers_and_lists_of_them_stay_text(other: str) -> None:
     """Of a test that is repeated, such as the weights of each weighing."""

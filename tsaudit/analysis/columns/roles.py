@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.cardinality.fleets import names_device
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column, TimeColumn
-from tsaudit.analysis.columns.name_words import snake_case
+from tsaudit.analysis.columns.name_words import snake_case, words_of
 from tsaudit.analysis.columns.types import is_integer, is_list, is_made
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
@@ -49,6 +49,16 @@ _CODE_NAME: Final = re.compile(
     r"|reference|oid|asn|pin|extension)$"
 )
 """The same names, and names of categories that are written in digits."""
+_NUMBERED_NAME: Final = re.compile(
+    r"(^|_)(name|label|title|line|route|flight|train|tram|bus|gate|platform|track|lane|postal|plate|article|item|part"
+    r"|order|invoice|ticket|receipt|voucher|contract|policy|case|chapter|section|page|table|seat|locker|model|mark)_?\d*$"
+)
+"""Names, and names of things that are numbered in the order in which they came, or as somebody liked."""
+_CODES: Final = frozenset(
+    ("zip", "postcode", "postal", "plz", "phone", "mobile", "fax", "msisdn", "sku", "isbn", "ean", "gtin", "version")
+)
+"""Words for what is written in digits, wherever they stand in a name."""
+_AMOUNTS: Final = frozenset(("count", "counts", "total", "length", "len", "size", "bytes", "age", "rate", "duration"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,6 +152,16 @@ def names_id(name: str) -> bool:
 def names_code(name: str) -> bool:
     """Whether digits under this name are a code, such as a status, with which nobody computes."""
     return bool(_ID_NAME.search(snake_case(name)) or _CODE_NAME.search(snake_case(name)))
+
+
+def names_numbered(name: str) -> bool:
+    """Whether digits under this name are a code, or name a thing that has a number, such as a line or an order: other
+    things of the kind may have letters, and nobody adds them up.
+    """
+    if names_code(name) or _NUMBERED_NAME.search(snake_case(name)):
+        return True
+    words = words_of(name)
+    return bool(words & _CODES) and not words & _AMOUNTS
 
 
 _THING: Final = (
@@ -305,7 +325,7 @@ def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
         return False
     if len(whole) < len(found) / 2:
         return distinct >= _MIN_FRACTIONS
-    if distinct < _MIN_WHOLE or not _order_differs([match[0] for match in found]):
+    if distinct < _MIN_WHOLE or names_numbered(name) or not _order_differs([match[0] for match in found]):
         return False
     if any(match[1] != "0" and match[1].startswith("0") for match in whole):
         return False

@@ -61,14 +61,15 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     have a fraction tomorrow; where such a field has four bytes and values above 8,388,608, it has no room for
     fractions, and the finding says to what it rounds. Not reported are numbers in a unique index, floats of SQLite,
     where only values have a type, text with leading zeros, fields named like codes or devices, whole numbers of one
-    length that come again, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and
-    `off`. Where some values are lists of numbers, such as the times of several attempts, or several words, such as the
-    states of other sources, the text has to stay, and the numbers belong in a column beside it. A text field with
-    numbers for some attributes and texts for others is reported if a tag names the attribute, and each source has
-    several. Where texts are times in several formats, such as `2026-03-20` and `03/20/2026`, or an engine accepts
-    numbers beside texts, the values in another form than most are reported: from 20 of them on, ranges of times and
-    sorts give wrong answers. In a table whose contents are not known, only numbers with a fraction are reported,
-    because whole numbers may be IDs or codes.
+    length that come again, whole numbers in fields named like names or numbered things, such as a line or an order, or
+    beside others with a letter, such as `7a`, phone numbers, versions, numbers with more than fifteen digits, and
+    states such as `on` and `off`. Where some values are lists of numbers, such as the times of several attempts, or
+    several words, such as the states of other sources, the text has to stay, and the numbers belong in a column beside
+    it. A text field with numbers for some attributes and texts for others is reported if a tag names the attribute, and
+    each source has several. Where texts are times in several formats, such as `2026-03-20` and `03/20/2026`, or an
+    engine accepts numbers beside texts, the values in another form than most are reported: from 20 of them on, ranges
+    of times and sorts give wrong answers. In a table whose contents are not known, only numbers with a fraction are
+    reported, because whole numbers may be IDs or codes.
 
     ## Why it matters
 
