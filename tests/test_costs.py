@@ -7,9 +7,9 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import NOW, a_count, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
 from tsaudit import costs
-from tsaudit.model.profile import Measurement, Profile, TableStatus, Window
+from tsaudit.model.profile import Index, Measurement, Profile, Storage, TableStatus, Window
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import Case, LimitPolicy
@@ -79,3 +79,57 @@ def test_rate_that_nobody_counted_is_not_looked_further_ahead_than_back(
     case = Case(rule, profile, Timeline(points={("rows", Subject("main", "jobs")): points}), LimitPolicy())
     impact = costs.of_bytes(case, profile.measurements[0], 1e6, how="")
     assert impact.after(365) == pytest.approx(after_a_year)
+
+
+def _expiring(column: str, expires_s: int, *, last: float, days: float, kind: str = "date", **changes: bool) -> Case:
+    """Messages of the last days. `last`: in how many days the last of them expires, if they say so themselves."""
+    times = tuple(f"{NOW + timedelta(days=n * last / 4):%FT%T}" for n in range(5))
+    index = Index("ttl", "btree", (column,), **{"unique": False, "constraint": False, "partial": False} | changes)
+    field = a_field("until", types=(kind,), sample=times, null_ratio=0.0)
+    messages = a_measurement(
+        "messages",
+        fields=(field,),
+        indexes=(dataclasses.replace(index, expires_s=expires_s),),
+        rows=a_count(10_000),
+        first_time=NOW - timedelta(days=days),
+        storage=Storage(10_000_000, 0),
+    )
+    known = Timeline(points={("rows", Subject("main", "messages")): (Point(DAY - timedelta(days=7), 900.0),)})
+    return Case(rule, a_profile(messages, engine="mongodb"), known, LimitPolicy())
+
+
+@pytest.mark.parametrize(
+    ("case", "in_a_year"),
+    [
+        # By their own time, after 20 days: of 10 days, half is there.
+        (_expiring("time", 20 * 86_400, last=0, days=10), 2e6),
+        (_expiring("time", 20 * 86_400, last=0, days=19), 1e6),
+        # They say when: the last ones in 30 days.
+        (_expiring("until", 0, last=30, days=10), 3e6),
+        (_expiring("until", 0, last=30, days=29), 1e6),
+        (_expiring("until", 10 * 86_400, last=30, days=10), 4e6),
+        # These remove nothing, or not all.
+        (_expiring("until", 0, last=30, days=10, kind="long"), 37.5e6),
+        (_expiring("until", 0, last=30, days=10, partial=True), 37.5e6),
+        (_expiring("until", 0, last=-1, days=10), 37.5e6),
+        (_expiring("other", 0, last=30, days=10), 37.5e6),
+    ],
+)
+def test_documents_that_expire_are_no_growth_once_as_many_go_as_come(case: Case, in_a_year: float) -> None:
+    (measurement,) = case.profile.measurements
+    impact = costs.of_bytes(case, measurement, 1e6, how="")
+    assert impact.after(365) == pytest.approx(in_a_year)
+    growth = costs.rows_growth(case, measurement)
+    assert growth == (0.0 if in_a_year == 1e6 else 0.1)
+
+
+@pytest.mark.parametrize("engine", ["postgresql", "mongodb"])
+def test_no_more_is_avoidable_than_is_stored(engine: str) -> None:
+    """Neither now nor at the horizon, whatever a price or a mean width says."""
+    table = a_measurement("jobs", first_time=NOW - timedelta(days=DAYS), storage=Storage(3_000, 1_000))
+    case = Case(rule, a_profile(table, engine=engine), Timeline(), LimitPolicy())
+    impact = costs.of_bytes(case, table, 9_000, how="")
+    assert (impact.now, impact.whole) == (4_000, 4_000)
+    growth = costs.rows_growth(case, table)
+    assert growth is not None
+    assert impact.after(365) <= 4_000 * (1 + growth * 365)

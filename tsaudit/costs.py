@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
@@ -19,7 +19,7 @@ from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.finding import SERVER
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import FOREVER, Measurement, Tag, Window
+from tsaudit.model.profile import FOREVER, Index, Measurement, Tag, Window
 from tsaudit.model.subject import Subject
 from tsaudit.text import day as written
 
@@ -130,6 +130,7 @@ def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str
     if whole is None and rows is not None and measurement.row_bytes is not None:
         # Without the indexes, and what the engine adds to a row.
         whole = round(rows.value * measurement.row_bytes.total)
+    avoidable = at_most(avoidable, whole)
     growth = counted = _slope_of_bytes(case, measurement)
     if growth is None:
         growth = rows_growth(case, measurement)
@@ -140,12 +141,17 @@ def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str
     return Impact(
         Currency.BYTES,
         now=avoidable,
-        whole=max(float(whole), avoidable) if whole else None,
+        whole=float(whole) if whole else None,
         per_day=(growth if growth is None else avoidable * growth) if is_row_data else 0.0,
         kept_days=kept_days(case, measurement),
         ahead_days=1 / growth if is_seen_only and growth else None,
         how=how,
     )
+
+
+def at_most(avoidable: float, whole: float | None) -> float:
+    """The avoidable bytes, but no more than is stored: prices and mean widths are estimates."""
+    return min(avoidable, float(whole)) if whole else avoidable
 
 
 def _slope_of_bytes(case: Case, measurement: Measurement) -> float | None:
@@ -242,6 +248,9 @@ def series_level_at(case: Case, measurement: Measurement, tag: Tag | None) -> fl
 
 def _retention_days(case: Case, measurement: Measurement) -> float | None:
     """After how many days its rows are removed: infinite for never, None if it is not known."""
+    expiring = [days for index in measurement.indexes or () if (days := _expiry_days(case, measurement, index))]
+    if expiring:
+        return min(expiring)
     own = measurement.retention
     if own is None:
         of_database = next((d.retention for d in case.profile.databases if d.name == measurement.database), None)
@@ -249,6 +258,27 @@ def _retention_days(case: Case, measurement: Measurement) -> float | None:
     if own is None:
         return None
     return math.inf if own.duration_s == FOREVER else own.duration_s / 86_400
+
+
+def _expiry_days(case: Case, measurement: Measurement, index: Index) -> float | None:
+    """After how many days documents are removed by an index; None if it removes none, or not all.
+
+    If each document says itself when it expires, the newest ones have the whole time before them.
+    """
+    if index.expires_s is None or index.partial or len(index.columns) > 1:
+        return None
+    after, column = timedelta(seconds=index.expires_s), index.columns[0]
+    if column != measurement.time_column:
+        field = next((one for one in measurement.fields if one.key == column), None)
+        if field is None or field.types != ("date",) or (field.null_ratio is not None and field.null_ratio.value > 0):
+            return None
+        # A date that is out of range is decoded as a number.
+        times = [datetime.fromisoformat(value) for value in field.sample if "T" in value]
+        last = max((one if one.tzinfo else one.replace(tzinfo=UTC) for one in times), default=None)
+        if last is None:
+            return None
+        after += last - case.profile.window.end
+    return after / timedelta(days=1) if after > timedelta() else None
 
 
 def database_series(case: Case, measurement: Measurement) -> int | None:
@@ -281,11 +311,10 @@ def of_family(case: Case, database: str, names: Collection[str]) -> Impact | Non
         return None
     indexes = sum(1 if m.indexes is None else len(m.indexes) for m in members) / len(members)
     each, whole = engine.measurement_bytes + indexes * (engine.index_bytes or 0.0), _database_bytes(case, database)
-    avoidable = (len(names) - 1) * each
     return Impact(
         Currency.BYTES,
-        now=avoidable,
-        whole=None if whole is None else max(whole, avoidable),
+        now=at_most((len(names) - 1) * each, whole),
+        whole=whole,
         per_day=None if per_day is None else per_day * each,
         how=engine.measurement_price,
     )
@@ -458,15 +487,22 @@ def rows_growth(case: Case, measurement: Measurement) -> float | None:
     return None if added is None else added * _kept(case, measurement)
 
 
+_FILLED: Final = 0.9
+"""Share of the retention that the rows span, from which on as many expire as are added."""
+
+
 def _kept(case: Case, measurement: Measurement) -> float:
-    """The share that stays of what is added, 0 to 1: by what the server counts as deleted, else by how the time of the
-    oldest row has moved since the previous audit; 1 if neither is known. Where more is gone than is left, no more rows
-    come than go: the first ones stayed only as long as those that are left.
+    """The share that stays of what is added, 0 to 1: by what the server counts as deleted, else by whether the oldest row
+    is about to expire, or how its time has moved since the previous audit; 1 if nothing is known. Where more is gone
+    than is left, no more rows come than go: the first ones stayed only as long as those that are left.
     """
     counters = measurement.status.counters if measurement.status else {}
     inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)
     if inserted and deleted:
         return 1 - deleted / inserted if deleted < inserted - deleted else 0.0
+    kept, age = kept_days(case, measurement), age_days(case, measurement)
+    if kept is not None and age is not None and age >= _FILLED * kept:
+        return 0.0
     before, previous = case.before(measurement), case.timeline.previous
     if before is None or previous is None:
         return 1.0
@@ -503,10 +539,11 @@ def added_a_day(case: Case, measurement: Measurement) -> float | None:
 def of_periods(case: Case, family: CollectionFamily, avoidable: float, *, how: str) -> Impact:
     """What could be saved of the bytes of all collections of a family. It grows as long as periods are added."""
     held = total(member.bytes for member in family.members)
+    avoidable = at_most(avoidable, held)
     return Impact(
         Currency.BYTES,
         now=avoidable,
-        whole=max(held, avoidable) if held else None,
+        whole=float(held) if held else None,
         per_day=avoidable * periods_a_day(case, family) / len(family.members),
         how=how,
     )
