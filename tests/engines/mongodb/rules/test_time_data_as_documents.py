@@ -15,7 +15,7 @@ from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.time_data_as_documents import time_data_as_documents as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.impact import Currency
-from tsaudit.model.profile import Measurement, Storage
+from tsaudit.model.profile import Field, Measurement, Storage
 from tsaudit.model.subject import Subject
 
 READINGS = [{"time": at, "sensor": f"TLM{i % 5}", "celsius": 20 + i / 7} for i, at in enumerate(times(300))]
@@ -50,6 +50,8 @@ WORDS = tuple(
     for where in ("floor", "desk", "road", "sand")
 )
 
+IDS = tuple(f"{n * 7919**9 % 16**32:032x}" for n in range(1, 95))
+
 
 def _found(measurement: Measurement) -> tuple[Finding, ...]:
     return with_steps(rule, a_profile(measurement, engine="mongodb"))
@@ -77,7 +79,7 @@ def test_constant_names_no_source() -> None:
         # The same few texts, short ones, and IDs.
         (20, 40.0, WORDS, False),
         (95, 5.0, WORDS, False),
-        (95, 40.0, tuple(f"{n * 7919**9 % 16**32:032x}" for n in range(1, 95)), False),
+        (95, 40.0, IDS, False),
     ],
 )
 def test_documents_with_texts_of_their_own_are_events(
@@ -86,6 +88,40 @@ def test_documents_with_texts_of_their_own_are_events(
     text = a_field("remarks", types=("string",), distinct=a_count(values), sample=sample, value_bytes=value_bytes)
     findings = _found(dataclasses.replace(AIR, fields=(*AIR.fields, text)))
     assert (not findings) is are_events
+
+
+@pytest.mark.parametrize(
+    ("changes", "found"),
+    [
+        # Drivers add it to all documents.
+        ((a_field("updatedAt", types=("date",)),), 1),
+        ((a_field("stage", types=("string",), distinct=a_count(4)),), 1),
+        ((a_field("updatedAt", types=("date",)), a_field("stage", types=("string",), distinct=a_count(4))), 0),
+        ((a_field("modified", types=("date",)), a_field("archived", types=("bool",), distinct=a_count(2))), 0),
+        (
+            (
+                a_field("updatedAt", types=("date",)),
+                a_field("ticket", types=("string",), distinct=a_count(90), sample=IDS),
+            ),
+            0,
+        ),
+        (
+            (
+                a_field("updatedAt", types=("date",)),
+                a_field("ticket", types=("string",), distinct=a_count(9), sample=IDS),
+            ),
+            1,
+        ),
+    ],
+)
+def test_documents_about_things_that_change_are_no_measurements(changes: tuple[Field, ...], found: int) -> None:
+    assert len(_found(dataclasses.replace(AIR, fields=(*AIR.fields, *changes)))) == found
+
+
+@pytest.mark.parametrize(("key", "found"), [("invoice", 0), ("payload.voucher", 0), ("payload.weight", 1)])
+def test_numbers_of_things_are_not_measured(key: str, found: int) -> None:
+    numbers = a_field(key, types=("int",), distinct=a_count(95))
+    assert len(_found(dataclasses.replace(AIR, fields=(*AIR.fields[:2], numbers)))) == found
 
 
 def _of_size(data: int, index: int, days_old: int) -> Measurement:

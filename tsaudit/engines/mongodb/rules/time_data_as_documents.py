@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.columns.name_words import CHANGED, STATE, words_of
+from tsaudit.analysis.columns.roles import names_numbered
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
@@ -42,7 +44,9 @@ def time_data_as_documents(case: Case) -> Iterator[Finding]:
 
     Documents with a meaningful ID, as `_id` or under another unique index, are not measurements: a time series
     collection cannot enforce uniqueness. Nor are documents of which texts that hardly come again, such as the bodies of
-    requests, fill a quarter or more: these are events.
+    requests, fill a quarter or more: these are events. Nor are documents with the time of their last change, and a
+    state, a flag, or an ID of their own, such as jobs and messages. Numbers of things, such as those of orders, are not
+    measured.
 
     The cost is what would certainly be saved: the index on `_id`, which a time series collection does not have, and in
     each document the names of the fields and the source, which a bucket contains only once. What compression already
@@ -75,7 +79,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if measurement.time_column is None or rows is None or options is None or is_series(measurement):
         return
     read = measurement.documents.read if measurement.documents else 0
-    if read < ENOUGH or _has_to_be_unique(measurement) or _are_events(measurement):
+    if read < ENOUGH or _has_to_be_unique(measurement) or _are_events(measurement) or _change(measurement):
         return
     sources = [f for f in measurement.fields if _names_source(measurement, f)]
     values = [f for f in measurement.fields if _is_measured(case, measurement, f)]
@@ -108,6 +112,25 @@ def _are_events(measurement: Measurement) -> bool:
     return own >= _MOST_OWN * mean > 0
 
 
+def _change(measurement: Measurement) -> bool:
+    """Whether the documents are about things that change, such as jobs: they say when, and have a state, a flag, or an
+    ID of their own. Drivers add the time of the last change to all documents, also to measurements.
+    """
+    says_when = any(field.types == ("date",) and words_of(field.key) & CHANGED for field in measurement.fields)
+    return says_when and any(_is_of_thing(measurement, field) for field in measurement.fields)
+
+
+def _is_of_thing(measurement: Measurement, field: Field) -> bool:
+    from tsaudit.analysis.shapes.identifiers import identifier_kind
+
+    if field.key == DOCUMENT_ID:
+        return False
+    if field.types == ("bool",) or words_of(field.key) & STATE:
+        return True
+    is_own = _share(measurement, field) > _OWN_TEXTS * _present(field)
+    return is_own and field.types == ("string",) and identifier_kind(field.sample) is not None
+
+
 def _share(measurement: Measurement, field: Field) -> float:
     """Distinct values per document read."""
     read = measurement.documents.read if measurement.documents else 0
@@ -125,7 +148,7 @@ def _names_source(measurement: Measurement, field: Field) -> bool:
 def _is_measured(case: Case, measurement: Measurement, field: Field) -> bool:
     numbers = distinct_types(case.profile.engine, field.types) == ("number",)
     varies = _share(measurement, field) >= _FEWEST_VALUES
-    return field.key != DOCUMENT_ID and numbers and varies
+    return field.key != DOCUMENT_ID and numbers and varies and not names_numbered(field.key)
 
 
 def _impact(case: Case, measurement: Measurement, sources: list[Field]) -> Impact | None:
