@@ -492,9 +492,9 @@ _FILLED: Final = 0.9
 
 
 def _kept(case: Case, measurement: Measurement) -> float:
-    """The share that stays of what is added, 0 to 1: by what the server counts as deleted, else by whether the oldest row
-    is about to expire, or how its time has moved since the previous audit; 1 if nothing is known. Where more is gone
-    than is left, no more rows come than go: the first ones stayed only as long as those that are left.
+    """The share that stays of what is added, 0 to 1: by what the server counts as deleted, else by whether the oldest
+    row is about to expire, or how its time has moved since the previous audit; 1 if nothing is known. Where more is
+    gone than is left, no more rows come than go: the first ones stayed only as long as those that are left.
     """
     counters = measurement.status.counters if measurement.status else {}
     inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)

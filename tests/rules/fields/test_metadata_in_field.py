@@ -26,7 +26,7 @@ from tsaudit.config.settings import Target
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.impact import Currency
-from tsaudit.model.profile import Field, Profile, RepeatedColumns, RowBytes, RowPatterns, Storage, TableKind
+from tsaudit.model.profile import Field, How, Profile, RepeatedColumns, RowBytes, RowPatterns, Storage, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
@@ -129,6 +129,9 @@ def test_warning_when_it_never_changes_within_a_series() -> None:
     assert finding.changes
     assert "This adds no series." in finding.fix
     assert not _finding(_text("remark", 2, constant=0.94)).changes
+    newest = dataclasses.replace(a_ratio(0.95), source=a_source(How.SAMPLED))
+    field = dataclasses.replace(_text("remark", 2), constant_ratio=newest)
+    assert "As far as the rows read show, this adds no series." in _finding(field).fix
 
 
 def test_silence_when_a_tag_says_the_same() -> None:

@@ -16,7 +16,7 @@ from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
-from tsaudit.model.profile import Field, Measurement, RepeatedColumns, TableKind
+from tsaudit.model.profile import Field, How, Measurement, RepeatedColumns, TableKind
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, many, number, percent, size
 
@@ -191,8 +191,9 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
     values = many(field.distinct.value, "distinct value")
     habit = "the same within each series" if is_constant else "which repeat often"
     series = measurement.series.value if measurement.series else 0
+    is_certain = constant is not None and constant.source.how is How.EXACT
     effect = (
-        "This adds no series."
+        f"{'This' if is_certain else 'As far as the rows read show, this'} adds no series."
         if is_constant
         else f"As a tag it would create up to {number(max(series, 1) * field.distinct.value)} series."
     )
