@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
+from tsaudit.config.rule_settings import LimitPolicy, RulePolicy
 from tsaudit.config.settings import Harm, Settings, Target
 from tsaudit.engines.registry import ENGINES
-from tsaudit.rule import LimitPolicy, RulePolicy
 from tsaudit.text import nearest
 
 

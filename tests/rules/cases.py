@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
+from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, RuleResult, Severity
@@ -17,7 +18,7 @@ from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.planning.plans import plans_of
-from tsaudit.rule import LimitPolicy, Rule
+from tsaudit.rule import Rule
 
 History = Callable[[Profile], Timeline]
 

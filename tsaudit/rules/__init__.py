@@ -11,8 +11,10 @@ import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tsaudit import plugins
+from tsaudit.config.rule_settings import RulePolicy
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import UnfinishedModuleError
@@ -20,7 +22,9 @@ from tsaudit.guidelines import GUIDELINES
 from tsaudit.harm import worst_of
 from tsaudit.model.facts import offered
 from tsaudit.plugins import Problem
-from tsaudit.rule import Family, Rule, RulePolicy
+
+if TYPE_CHECKING:
+    from tsaudit.rule import Rule
 
 
 @functools.cache
@@ -43,6 +47,8 @@ def unusable() -> tuple[Problem, ...]:
 
 def families() -> tuple[str, ...]:
     """Every family: tsaudit's own in their order, then the families of other packages."""
+    from tsaudit.rule import Family
+
     own = tuple(str(family) for family in Family)
     return own + tuple(sorted({rule.family for rule in all_rules()} - set(own)))
 
@@ -65,6 +71,9 @@ def _shared() -> tuple[Rule, ...]:
 
 
 def _in(folders: str) -> Iterator[Rule]:
+    # What only checks a configuration that names no rule loads nothing of this.
+    from tsaudit.rule import Rule
+
     for name in _modules(folders):
         function = name.rpartition(".")[2]
         found = getattr(importlib.import_module(name), function, None)

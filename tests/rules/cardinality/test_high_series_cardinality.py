@@ -10,6 +10,7 @@ import pytest
 from tests.builders import RECURRING, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
+from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.plan import StepKind
@@ -28,7 +29,6 @@ from tsaudit.model.profile import (
     TagSets,
 )
 from tsaudit.model.subject import Subject
-from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality as rule
 
 CASES = (

@@ -11,6 +11,7 @@ import pytest
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
+from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
@@ -26,7 +27,6 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
-from tsaudit.rule import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 from tsaudit.text.forecasts import PROVISIONAL
 
