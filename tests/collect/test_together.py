@@ -70,6 +70,15 @@ def test_profile_is_the_same_as_with_a_statement_for_each(together: Writer, monk
     assert statements(alone, *facts) >= 72
 
 
+@pytest.mark.parametrize(("most", "expected"), [(2, 4), (20, 1)])
+def test_a_statement_reads_rows_of_as_many_tables_as_the_engine_allows(
+    most: int, expected: int, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    target = writer_to("duckdb", request, tmp_path)(Dataset(tables=[_table(3 * number) for number in range(1, 8)]))
+    monkeypatch.setattr(ENGINES["duckdb"], "measurements_per_statement", {"row_sample": most, "row_estimate": 50})
+    assert statements(collected(target), "row_sample") == expected
+
+
 _INDEX = Index("i", "btree", ("c0",), unique=False, constraint=False, partial=False)
 
 
@@ -90,7 +99,7 @@ def test_tables_batched_facts_are_few_and_small(tables: list[tuple[int, int | No
         )
         for number, (columns, rows, indexes) in enumerate(tables)
     ]
-    groups = list(_small(drafts))
+    groups = list(_small(drafts, 100))
     small = [draft for draft in drafts if draft.estimated_rows is not None and draft.estimated_rows <= 100_000]
     assert [draft for group in groups for draft in group] == small
     for group in groups:

@@ -96,7 +96,8 @@ def prefetch_tables(
         if is_small and not draft.unreadable and not _has_failed(runner, draft):
             alike[draft.database, shape(draft)].append(draft)
 
-    _prefetch(runner, fact, (group for same in alike.values() for group in _small(same)), given)
+    most = runner.engine.measurements_per_statement.get(fact, _MOST_TABLES)
+    _prefetch(runner, fact, (group for same in alike.values() for group in _small(same, most)), given)
 
 
 def _prefetch(
@@ -115,9 +116,9 @@ def _has_failed(runner: QueryRunner, draft: Draft) -> bool:
     return runner.has_failed(draft.database, draft.name)
 
 
-def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
-    """Groups of tables that together have few rows, columns and indexes. Tables with many rows, or with an unknown
-    number of rows, are in no group.
+def _small(drafts: Iterable[Draft], most_tables: int) -> Iterator[list[Draft]]:
+    """Groups of at most `most_tables` that together have few rows, columns and indexes. Tables with many rows, or with
+    an unknown number of rows, are in no group.
     """
     group: list[Draft] = []
     sizes = [0, 0, 0]
@@ -128,7 +129,7 @@ def _small(drafts: Iterable[Draft]) -> Iterator[list[Draft]]:
             continue
         own = (rows, len(draft.columns), 1 + len(draft.measurement.indexes or ()))
         joined = [size + more for size, more in zip(sizes, own, strict=True)]
-        if group and (len(group) == _MOST_TABLES or any(size > at for size, at in zip(joined, most, strict=True))):
+        if group and (len(group) == most_tables or any(size > at for size, at in zip(joined, most, strict=True))):
             yield group
             group, joined = [], list(own)
         group.append(draft)
