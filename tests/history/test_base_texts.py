@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import tracemalloc
 import zlib
 from dataclasses import replace
 from datetime import date, timedelta
@@ -144,6 +145,20 @@ def test_text_longer_than_a_base_can_be_is_stored_by_itself(store: Store, monkey
     save(store, 0)
     assert bases(store) == {}
     assert store.profile("demo", FIRST) == profile_of("a", FIRST)
+
+
+def test_text_longer_than_a_base_is_never_in_memory_as_a_whole(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    values = ("v" * 4_000,) * 25
+    long = a_profile(*(a_measurement(f"m{n}", tags=(a_tag(sample=values),)) for n in range(200)), day=FIRST)
+    length = len(to_json(long))
+    monkeypatch.setattr(base_texts, "LARGEST_BASE", length // 2)
+    store.save(profile_of("a", FIRST), result_of(FIRST), None)  # what is only loaded once
+    tracemalloc.start()
+    store.save(long, result_of(FIRST), None)
+    _, most = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert most < length // 10
+    assert store.profile("demo", FIRST) == long
 
 
 def test_damaged_base_costs_the_days_stored_with_it_and_no_other(store: Store) -> None:

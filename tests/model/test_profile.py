@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import a_measurement, a_profile
+from tsaudit.model.jsonfile import in_parts, to_json
 from tsaudit.model.profile import Database, Gap, Profile, Reason
 from tsaudit.model.timeline import figures
 
@@ -54,3 +55,10 @@ def test_series_when_the_database_counts_itself_are_known_however_few_are_listed
 def test_gap_of_another_fact_or_measurement_leaves_the_whole_known() -> None:
     for gap in (Gap("row_count", Reason.FAILED, "x", "more"), Gap("measurements", Reason.FAILED, "x", "more", "cpu")):
         assert two_databases(gap).series == 7
+
+
+@pytest.mark.parametrize("name", ["cpu", '"measurements":[]', "cut \ud83d off"])
+def test_parts_of_a_profile_are_its_json(name: str) -> None:
+    profile = replace(a_profile(a_measurement(name), a_measurement("other")), target=name)
+    assert b"".join(in_parts(profile)) == to_json(profile)
+    assert b"".join(in_parts(a_profile())) == to_json(a_profile())

@@ -9,7 +9,7 @@ also be unpacked by a packer that has one.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from datetime import date
 from functools import cached_property
 from typing import Final
@@ -42,6 +42,11 @@ class Packer:
     def packed(self, text: bytes) -> bytes:
         """The compressed text, with a checksum."""
         return self._compressor.compress(text)
+
+    def packed_parts(self, parts: Iterable[bytes], size: int) -> bytes:
+        """The same for a text in parts, which need not be in memory together. `size`: of all of them, in bytes."""
+        compressing = self._compressor.compressobj(size=size)
+        return b"".join([*map(compressing.compress, parts), compressing.flush()])
 
     def unpacked(self, data: bytes) -> bytes:
         """The text that was packed with this base, or without one. Raises ValueError if the data is damaged or was

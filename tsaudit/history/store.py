@@ -18,7 +18,7 @@ from tsaudit.history.base_texts import Packer, Packers
 from tsaudit.history.schema import duration, figure, incident_day, rule_outcome, snapshot
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
-from tsaudit.model.jsonfile import from_json, to_json
+from tsaudit.model.jsonfile import from_json, in_parts, to_json
 from tsaudit.model.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
@@ -81,7 +81,10 @@ class Store:
         day; the result, and so the verdict, is replaced.
         """
         own = _of_day(result.target, result.day)
-        measured, found = to_json(profile) if profile else None, to_json(result)
+        found = to_json(result)
+        size = sum(map(len, in_parts(profile))) if profile else 0
+        is_short = size + len(found) <= base_texts.LARGEST_BASE
+        measured = b"".join(in_parts(profile)) if profile and is_short else None
         with self.writing(result.target) as connection:
             if write_values is not None:
                 write_values(connection)
@@ -92,7 +95,10 @@ class Store:
             if profile is None and connection.execute(update(snapshot).where(own).values(row)).rowcount:
                 return
             is_complete = profile is not None and not any(gap.fact in STRUCTURE for gap in profile.gaps)
-            row |= {"profile": packer.packed(measured) if measured is not None else None}
+            if profile is not None and measured is None:
+                row |= {"profile": packer.packed_parts(in_parts(profile), size)}
+            else:
+                row |= {"profile": packer.packed(measured) if measured is not None else None}
             row |= {"schema_complete": int(is_complete)}
             connection.execute(delete(snapshot).where(own))
             new_id = connection.execute(insert(snapshot).values(row)).inserted_primary_key

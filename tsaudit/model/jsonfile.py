@@ -6,11 +6,14 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 if TYPE_CHECKING:
     from pydantic import TypeAdapter
+
+    from tsaudit.model.profile import Profile
 
 T = TypeVar("T")
 
@@ -34,8 +37,20 @@ def to_json(value: object, *, indent: int | None = None) -> bytes:
     try:
         return adapter(cls).dump_json(value, indent=indent)
     except ValueError:
-        text = json.dumps(adapter(cls).dump_python(value, mode="json"), ensure_ascii=False, indent=indent)
+        separators = (",", ":") if indent is None else None
+        plain = adapter(cls).dump_python(value, mode="json")
+        text = json.dumps(plain, ensure_ascii=False, indent=indent, separators=separators)
         return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
+
+
+def in_parts(profile: Profile) -> Iterator[bytes]:
+    """The text of `to_json` in parts, at least one for each measurement: all of it may not fit into memory."""
+    key = b'"measurements":['
+    before, after = to_json(replace(profile, measurements=())).split(key, 1)
+    yield before + key
+    for place, measurement in enumerate(profile.measurements):
+        yield (b"," if place else b"") + to_json(measurement)
+    yield after
 
 
 def from_json(cls: type[T], data: bytes | str) -> T:
