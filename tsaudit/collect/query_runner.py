@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 import pyarrow as pa
 
+from tsaudit.collect.alike import Alike
 from tsaudit.collect.plausibility import impossible
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine
@@ -320,6 +321,7 @@ class QueryRunner:
         """How many rows of each measurement are read for its sample."""
         self.window = window
         self.gaps: list[Gap] = []
+        self.alike = Alike()
         self._statements: dict[str | None, dict[str, str]] = {}
         """By database, None for the whole target: the statement of each fact."""
         """Fact to statement, for facts about a database or the target."""

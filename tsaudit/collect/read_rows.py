@@ -58,6 +58,11 @@ class ReadColumn:
         found: Mask = self.values.is_valid().to_numpy()
         return found
 
+    @property
+    def filled_rows(self) -> bytes:
+        """Which rows have a value, as bytes to compare; empty for all of them."""
+        return self.known.tobytes() if self.values.null_count else b""
+
     @cached_property
     def filled(self) -> int:
         """The number of rows with a value."""

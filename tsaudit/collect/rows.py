@@ -5,7 +5,7 @@ outside: the clocks may differ, and then the table was not measured.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, Literal
@@ -22,6 +22,7 @@ from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect import partial_scan
+from tsaudit.collect.alike import content_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan
@@ -222,100 +223,127 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         return draft
 
     source = sample_source(runner, draft)
-    series = series_of_read(draft)
-    by_series = RowGroups(series)
-    fields = tuple(filled_in(field, draft.read(Role.FIELD, field.key), by_series, source) for field in draft.fields)
-    tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
-    measured = {f.key: draft.read(Role.FIELD, f.key) for f in fields if f.types and all(map(is_number, f.types))}
-    fields = tuple(
-        replace(
-            field,
-            numbers_by=numbers_by(field, draft.read(Role.FIELD, field.key), tags),
-            also_in=also_in(field, draft.read(Role.FIELD, field.key), measured),
-            same_tag=same_tag(field.key, draft.read(Role.FIELD, field.key), tags),
-        )
-        for field in fields
-    )
-    patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
-    known = replace(
-        draft.measurement,
-        tags=tuple(
-            # Rows of a few series do not show which others write more.
-            replace(tag, busiest=None if draft.sampled_series else busiest(tags[tag.key], source))
-            for tag in draft.tags
-        ),
-        fields=fields,
-        row_patterns=patterns,
-        rhythms=own_rhythms,
-        rows_apart=None,
-    )
-    if runner.engine.repeats_texts:
-        known = replace(known, row_bytes=_row_bytes(runner, draft, source))
-    if runner.engine.infers_roles:
-        known = replace(known, copies=_copies(draft, source))
-    draft = replace(draft, measurement=known)
-    return draft if draft.time is None else _over_time(runner, draft, series, source)
-
-
-def _over_time(runner: QueryRunner, draft: Draft, series: np.ndarray, source: Source) -> Draft:
-    """The same with what the times of the rows show. `series`: a number per row, by measure name, too."""
-    tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
+    layout = runner.alike.of(_layout_key(runner, draft, source), lambda: _layout(runner, draft, source))
     values = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
-    times, times_us = draft.read_times()
-    sampled_points = point_sample(
-        tags,
-        times_us,
-        series if draft.measurement.measure_names is None else series_of_read(draft, by_measure_name=False),
-        draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
-        source,
-        all_rows=draft.is_read_whole,
-    )
-    changes = tag_changes(tags, times, source)
-    # A row that is stored twice has another number each time.
+    measured = {f.key: values[f.key] for f in draft.fields if f.types and all(map(is_number, f.types))}
     given = frozenset(column.name for column in draft.columns if column.is_generated)
-    written = {key: column for key, column in values.items() if key not in given}
-    others = _other_tags(draft)
-    known = replace(
-        draft.measurement,
-        tags=tuple(
+    times = draft.read_times() if draft.time else None
+    fields = []
+    for field in draft.fields:
+        column = values[field.key]
+        found = filled_in(field, column, layout.by_series, source)
+        shown = dict(layout.fields.get(field.key, {}))
+        if times:
+            shown["lag"] = time_lag(column, times[0])
+            shown["per_day"] = rise_per_day(column, times[1]) if field.key in given else None
+            if field.key in layout.tag_columns:
+                tag = layout.tag_columns[field.key]
+                shown["split"] = split_name(column, tag, times[1], series_of_read(draft))
+        fields.append(
             replace(
-                tag,
-                changes=changes[tag.key],
-                reports=reports(tags[tag.key], times_us),
-                idle_hours=idle_hours(tags[tag.key], times_us),
-                turnover=turnover(
-                    tags,
-                    times_us,
-                    tag.key,
-                    None if draft.sampled_series else others[tag.key],
-                    source,
-                    fleets.rows_per_value(draft.measurement, tag) or 0.0,
-                ),
+                found,
+                numbers_by=numbers_by(found, column, layout.tag_columns),
+                also_in=also_in(found, column, measured),
+                same_tag=same_tag(field.key, column, layout.tag_columns),
+                **shown,
             )
-            for tag in draft.tags
-        ),
-        fields=tuple(
-            replace(
-                field,
-                lag=time_lag(values[field.key], times),
-                idle_hours=idle_hours(values[field.key], times_us),
-                end=field_end(values[field.key], times_us),
-                split=split_name(values[field.key], tags[field.key], times_us, series) if field.key in tags else None,
-                per_day=rise_per_day(values[field.key], times_us) if field.key in given else None,
-            )
-            for field in draft.fields
-        ),
-        point_sample=sampled_points,
-        repeats=repeats(tags, written, times, source, times_us),
-        rows_apart=_apart(draft, times, times_us, source),
-    )
+        )
+    tags = tuple(replace(tag, **layout.tags[tag.key]) for tag in draft.tags)
+    shown = dict(layout.measurement)
+    if times and shown["repeats"].repeated:
+        # A row that is stored twice has another number each time.
+        written = {key: column for key, column in values.items() if key not in given}
+        shown["repeats"] = repeats(layout.tag_columns, written, times[0], source, times[1])
+    if runner.engine.repeats_texts:
+        shown["row_bytes"] = _row_bytes(runner, draft, source)
     if runner.engine.infers_roles:
-        known = replace(known, fields=_looked_back(runner, draft, known.fields))
-    status = known.status
-    last = {key: status.ids[key] / status.id_limits[key] for key in given.intersection(status.ids)} if status else {}
-    if used := frozenset(key for key, share in last.items() if share >= _SOME_USED):
-        known = replace(known, fields=_with_rises(runner, draft, known.fields, used))
-    return replace(draft, measurement=known)
+        shown["copies"] = _copies(draft, source)
+        if times:
+            fields = _looked_back(runner, draft, fields)
+    if times:
+        fields = _with_rises(runner, draft, fields, given)
+    return replace(draft, measurement=replace(draft.measurement, tags=tags, fields=tuple(fields), **shown))
+
+
+@dataclass(frozen=True, slots=True)
+class _Layout:
+    """What the rows read show about their tags and times, and about which fields they have, whatever the values of the
+    fields. Measurements of one collector have the same layout.
+    """
+
+    by_series: RowGroups
+    tag_columns: Mapping[str, ReadColumn]
+    tags: Mapping[str, Mapping[str, Any]]
+    """What is known of each tag, by attribute."""
+    fields: Mapping[str, Mapping[str, Any]]
+    """The same of each field."""
+    measurement: Mapping[str, Any]
+    """The same of the measurement. The repeated rows are compared without their fields."""
+
+
+def _layout_key(runner: QueryRunner, draft: Draft, source: Source) -> Hashable:
+    """All that `_layout` depends on."""
+    assert draft.sample is not None
+    read = [draft.read(Role.TAG, tag.key) for tag in draft.tags]
+    if draft.time:
+        read.append(draft.read_times()[0])
+    if draft.measurement.measure_names is not None:
+        read.append(draft.sample.column("measure_name"))
+    table = pa.table([column.values for column in read], [str(place) for place in range(len(read))])
+    return (
+        content_of(table.combine_chunks().to_batches()),
+        draft.sample.num_rows,
+        tuple((field.key, draft.read(Role.FIELD, field.key).filled_rows) for field in draft.fields),
+        tuple((tag.key, tag.label_of, fleets.rows_per_value(draft.measurement, tag)) for tag in draft.tags),
+        draft.time,
+        draft.measurement.tag_sets,
+        draft.measurement.measure_names is None,
+        draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
+        draft.is_read_whole,
+        draft.sampled_series,
+        draft.partial_scan,
+        source,
+    )
+
+
+def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
+    series = series_of_read(draft)
+    tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
+    patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
+    # Rows of a few series do not show which others write more.
+    of_tags: dict[str, dict[str, Any]] = {
+        key: {"busiest": None if draft.sampled_series else busiest(column, source)} for key, column in tags.items()
+    }
+    of_fields: dict[str, dict[str, Any]] = {}
+    known: dict[str, Any] = {"row_patterns": patterns, "rhythms": own_rhythms, "rows_apart": None}
+    if draft.time is not None:
+        times, times_us = draft.read_times()
+        changes, others = tag_changes(tags, times, source), _other_tags(draft)
+        for tag in draft.tags:
+            by = None if draft.sampled_series else others[tag.key]
+            written = fleets.rows_per_value(draft.measurement, tag) or 0.0
+            of_tags[tag.key] |= {
+                "changes": changes[tag.key],
+                "reports": reports(tags[tag.key], times_us),
+                "idle_hours": idle_hours(tags[tag.key], times_us),
+                "turnover": turnover(tags, times_us, tag.key, by, source, written),
+            }
+        for field in draft.fields:
+            column = draft.read(Role.FIELD, field.key)
+            of_fields[field.key] = {"idle_hours": idle_hours(column, times_us), "end": field_end(column, times_us)}
+        known |= {
+            "point_sample": point_sample(
+                tags,
+                times_us,
+                series if draft.measurement.measure_names is None else series_of_read(draft, by_measure_name=False),
+                draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
+                source,
+                all_rows=draft.is_read_whole,
+            ),
+            "repeats": repeats(tags, {}, times, source, times_us),
+            "rows_apart": _apart(draft, times, times_us, source),
+        }
+    return _Layout(RowGroups(series), tags, of_tags, of_fields, known)
 
 
 _MOST_LOOKED_BACK: Final = 8
@@ -326,7 +354,7 @@ _CHEAP_ROWS: Final = 100_000
 """A table with so many rows is read from beginning to end in little time, without an index on the time."""
 
 
-def _looked_back(runner: QueryRunner, draft: Draft, fields: tuple[Field, ...]) -> tuple[Field, ...]:
+def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
     """The fields, those that none of the rows read has with what older rows have; until a statement fails."""
     unread, found = _not_read(draft, fields), dict[str, Field]()
     for field in unread:
@@ -334,7 +362,7 @@ def _looked_back(runner: QueryRunner, draft: Draft, fields: tuple[Field, ...]) -
         if known is None:
             break
         found[field.key] = known
-    return tuple(found.get(field.key, field) for field in fields)
+    return [found.get(field.key, field) for field in fields]
 
 
 def _not_read(draft: Draft, fields: Sequence[Field]) -> list[Field]:
@@ -379,19 +407,22 @@ _SOME_USED: Final = 0.1
 """Share of the IDs of a sequence that are given before it matters how fast."""
 
 
-def _with_rises(
-    runner: QueryRunner, draft: Draft, fields: tuple[Field, ...], given: frozenset[str]
-) -> tuple[Field, ...]:
-    """The fields, those that a sequence fills with how they rise in the whole window where the newest rows cover less
-    than a day: one query, of pages chosen at random.
+def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: frozenset[str]) -> list[Field]:
+    """The fields, those of `given` that a sequence has used up in part with how they rise in the whole window where the
+    newest rows cover less than a day: one query, of pages chosen at random.
     """
+    if (status := draft.measurement.status) is None:
+        return fields
+    used = {key for key in given.intersection(status.ids) if status.ids[key] >= _SOME_USED * status.id_limits[key]}
+    if not used:
+        return fields
     assert draft.time is not None
     assert draft.sample is not None
     rows, whole = draft.measurement.rows, draft.measurement.rows_total or draft.measurement.rows
     is_newest = draft.partial_scan is None or draft.partial_scan.newest
     if draft.is_read_whole or not is_newest or rows is None or whole is None or _days_of(draft) >= 1:
         return fields
-    wanted = [draft.time.name, *sorted(given)]
+    wanted = [draft.time.name, *sorted(used)]
     part = PartialScan(False, rows.value, whole.value, whole.value).of(draft.sample_limit)
     window = draft.measurement.own_window or runner.window
     batches: list[pa.RecordBatch] = []
@@ -402,10 +433,8 @@ def _with_rises(
     if _days_of(spread) <= _days_of(draft):
         return fields
     times_us = spread.read_times()[1]
-    rises = {key: rise_per_day(spread.read(Role.FIELD, key), times_us) for key in given}
-    return tuple(
-        replace(field, per_day=found) if (found := rises.get(field.key)) is not None else field for field in fields
-    )
+    rises = {key: rise_per_day(spread.read(Role.FIELD, key), times_us) for key in used}
+    return [replace(field, per_day=found) if (found := rises.get(field.key)) is not None else field for field in fields]
 
 
 def _days_of(draft: Draft) -> float:

@@ -1,0 +1,89 @@
+"""What measurements of one collector have in common is examined once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from tests.collecting import NOW, collected
+from tsaudit.collect import row_figures, rows
+from tsaudit.collect.alike import Alike, content_of
+from tsaudit.config.settings import Target
+from tsaudit.model.profile import Measurement
+
+
+def _batch(*values: str | None, name: str = "pump") -> pa.RecordBatch:
+    return pa.record_batch({name: pa.array(values, pa.string())})
+
+
+def test_content_of_batches_when_equal() -> None:
+    whole = _batch("north", None, "south", "north", None)
+    assert content_of([whole.slice(3, 2)]) == content_of([_batch("north", None)])
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        [_batch("north", "south")],
+        [_batch("north", "")],
+        [_batch("north", None, name="valve")],
+        [_batch("north")],
+        [_batch("north", None), _batch()],
+        [pa.record_batch({"pump": pa.array([b"north", None])})],
+    ],
+)
+def test_content_of_batches_when_something_differs(other: list[pa.RecordBatch]) -> None:
+    assert content_of([_batch("north", None)]) != content_of(other)
+
+
+def test_result_is_made_once_for_equal_keys() -> None:
+    alike, made = Alike(), list[str]()
+
+    def make(name: str) -> str:
+        made.append(name)
+        return name
+
+    assert [alike.of(key, lambda key=key: make(f"of {key}")) for key in (1, 2, 1)] == ["of 1", "of 2", "of 1"]
+    assert made == ["of 1", "of 2"]
+
+
+_TABLES = {
+    "flow": "i % 7 / 3.0",
+    "pressure": "i * 1.5",
+    "level": "CASE WHEN i % 4 = 0 THEN NULL ELSE i / 2.0 END",
+    "speed": "i",
+}
+
+
+def _audited(folder: Path, *names: str) -> dict[str, Measurement]:
+    file = folder / f"{'-'.join(names)}.duckdb"
+    with duckdb.connect(str(file)) as connection:
+        for name in names:
+            connection.execute(
+                f"CREATE TABLE {name} AS SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i // 3 * INTERVAL 1 MINUTE AS ts, "
+                f"'pump' || i % 3 AS pump, {_TABLES[name]} AS value FROM range(3, 303) AS t(i)"
+            )
+    profile = collected(Target(name="t", engine="duckdb", url=f"duckdb:///{file}"))
+    # These name the file.
+    return {one.name: replace(one, database="", fingerprint=None, statements={}) for one in profile.measurements}
+
+
+def test_tables_of_one_collector_are_measured_like_each_by_itself(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alone = {name: _audited(tmp_path, name)[name] for name in _TABLES}
+    examined = []
+
+    def tag_changes(*given: Any) -> Any:
+        examined.append(given)
+        return row_figures.tag_changes(*given)
+
+    monkeypatch.setattr(rows, "tag_changes", tag_changes)
+    assert _audited(tmp_path, *_TABLES) == alone
+    # Only `level` lacks its field in some rows.
+    assert len(examined) == 2
