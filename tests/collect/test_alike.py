@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import duckdb
 import pyarrow as pa
 import pytest
 
 from tests.collecting import NOW, collected
-from tsaudit.collect import row_figures, rows
+from tsaudit.collect import row_figures, rows, series
 from tsaudit.collect.alike import Alike, content_of
+from tsaudit.collect.draft import Draft
 from tsaudit.config.settings import Target
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import Measurement, Tag, Window
 
 
 def _batch(*values: str | None, name: str = "pump") -> pa.RecordBatch:
@@ -87,3 +90,24 @@ def test_tables_of_one_collector_are_measured_like_each_by_itself(
     assert _audited(tmp_path, *_TABLES) == alone
     # Only `level` lacks its field in some rows.
     assert len(examined) == 2
+
+
+def _listing(runner: Any, *batches: pa.RecordBatch) -> series._Listing:
+    draft = Draft.new("plant", "m")
+    draft = replace(draft, measurement=replace(draft.measurement, tags=(Tag("pump", "string"), Tag("site", "string"))))
+    found = series._Listing(runner, draft, series.listing_of(runner, draft), None)
+    for batch in batches:
+        found.consume(batch)
+    return found
+
+
+def test_counter_is_shared_by_equal_listings(monkeypatch: pytest.MonkeyPatch) -> None:
+    window = Window(NOW - timedelta(days=1), NOW)
+    target = Target(name="t", engine="influxdb1", url="http://localhost")
+    runner = SimpleNamespace(alike=Alike(), target=target, window=window)
+    first = _listing(runner, _batch("p1", "p2"), _batch("p3")).shared(cast("Any", runner))
+    assert _listing(runner, _batch("p1", "p2"), _batch("p3")).shared(cast("Any", runner)) is first
+    assert _listing(runner, _batch("p1", "p2"), _batch("p4")).shared(cast("Any", runner)) is not first
+    monkeypatch.setattr(series, "_MOST_ALIKE", 2)
+    assert _listing(runner, _batch("p1", "p2"), _batch("p3")).shared(cast("Any", runner)) is not first
+    assert first.series.value == 3

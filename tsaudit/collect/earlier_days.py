@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import Final, Protocol
 
@@ -21,8 +21,22 @@ from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.values.value_hashes import series_digests, truncated
 from tsaudit.analysis.values.value_sets import ValueSet
+from tsaudit.collect.alike import Alike
 from tsaudit.collect.draft import Draft
-from tsaudit.model.profile import FOREVER, Count, Database, How, Measurement, Profile, Ratio, Reason, Window, utc_now
+from tsaudit.model.profile import (
+    FOREVER,
+    Arrivals,
+    Count,
+    Database,
+    How,
+    Measurement,
+    Profile,
+    Ratio,
+    Reason,
+    ValuesOverTime,
+    Window,
+    utc_now,
+)
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 
@@ -121,7 +135,9 @@ def _figures(measurement: Measurement) -> Iterator[Count | Ratio]:
 
 
 _TOGETHER: Final = 10_000
-"""Most values of a tag whose set is read together with others: several large ones would take much memory at once."""
+"""Most values of a tag whose set is read together with others, and of all sets that are compared with those of other
+measurements: several large ones would take much memory at once.
+"""
 
 
 class ValueMemory(Protocol):
@@ -148,6 +164,8 @@ class Comparison:
     day: date
     window: Window
     databases: Mapping[str, Database]
+    alike: Alike = field(default_factory=Alike)
+    """What was found for listings that measurements share."""
 
     def compare(self, draft: Draft, counter: TagSetCounter) -> Draft:
         """The draft with its arrivals, and its tags' values over time.
@@ -160,31 +178,67 @@ class Comparison:
         is_bounded = not draft.is_indexed and draft.time is not None
         if not is_bounded and utc_now() - self.window.end > SAME_DAY:
             return draft
-        listing_days = self._listing_days(draft)
-        tags, subject = counter.hashed(), Subject(draft.database, draft.name)
-        of_tags = [dataclasses.replace(subject, column=tag.key) for tag in draft.tags]
-        sizes = [counter.series.value, *(len(tags[tag.key].hashes) for tag in draft.tags)]
-        self.memory.expect([one for one, size in zip([subject, *of_tags], sizes, strict=True) if size <= _TOGETHER])
-        digests, before = series_digests(tags, counter.series.value), self.memory.of(subject)
+        subject, keys = Subject(draft.database, draft.name), tuple(tag.key for tag in draft.tags)
+        subjects = [subject, *(dataclasses.replace(subject, column=key) for key in keys)]
+        tags, listing_days = counter.hashed(), self._listing_days(draft)
+        sizes = [counter.series.value, *(len(tags[key].hashes) for key in keys)]
+        together = [one for one, size in zip(subjects, sizes, strict=True) if size <= _TOGETHER]
+        self.memory.expect(together)
+        if len(together) < len(subjects):
+            new_series, over_time = self._compared(
+                counter,
+                keys,
+                listing_days,
+                lambda place: self.memory.of(subjects[place]),
+                lambda place, after: self.memory.keep(subjects[place], after),
+            )
+        else:
+            before = [self.memory.of(one) for one in subjects]
+
+            def compared() -> tuple[list[ValueSet], Arrivals, dict[str, ValuesOverTime]]:
+                after = list(before)
+                return after, *self._compared(counter, keys, listing_days, before.__getitem__, after.__setitem__)
+
+            if sum(len(one.hashes) for one in before) <= _TOGETHER:
+                # Measurements of one collector mostly had the same values on earlier days, too.
+                key = counter, keys, listing_days, tuple(one.content for one in before)
+                after, new_series, over_time = self.alike.of(key, compared)
+            else:
+                after, new_series, over_time = compared()
+            for one, values in zip(subjects, after, strict=True):
+                self.memory.keep(one, values)
+        aged_tags = tuple(dataclasses.replace(tag, over_time=over_time[tag.key]) for tag in draft.tags)
+        known = dataclasses.replace(draft.measurement, arrivals=new_series, tags=aged_tags)
+        return dataclasses.replace(draft, measurement=known)
+
+    def _compared(
+        self,
+        counter: TagSetCounter,
+        keys: Sequence[str],
+        listing_days: int | None,
+        of: Callable[[int], ValueSet],
+        keep: Callable[[int, ValueSet], None],
+    ) -> tuple[Arrivals, dict[str, ValuesOverTime]]:
+        """What is new in the listing. `of`: the earlier set, of the series for 0, then of each tag. `keep` gets the
+        sets that include the day.
+        """
+        tags, before = counter.hashed(), of(0)
+        digests = series_digests(tags, counter.series.value)
         hashes = truncated(digests)
         after = before.observe_hashes(hashes, self.day)
-        self.memory.keep(subject, after)
+        keep(0, after)
         began, seen = arrivals.date_of(after.days[0]), {}
-        for tag, of_tag in zip(draft.tags, of_tags, strict=True):
-            listed = tags[tag.key]
-            earlier = self.memory.of(of_tag)
+        for place, key in enumerate(keys, 1):
+            listed, earlier = tags[key], of(place)
             if len(before.days) and not len(earlier.days):
                 # Earlier listings had no such tag, so its values are new and not just unknown.
                 earlier = earlier.observe((), arrivals.date_of(before.days[-1]))
             values = earlier.observe_hashes(listed.hashes, self.day)
-            self.memory.keep(of_tag, values)
+            keep(place, values)
             aged = arrivals.SeenTag(listed, values.first_days(listed.hashes), values.exact)
-            seen[tag.key] = aged, arrivals.new_values(earlier, values, aged, began, listing_days)
+            seen[key] = aged, arrivals.new_values(earlier, values, aged, began, listing_days)
         new_series = arrivals.new_series(before, after, hashes, [aged for aged, _ in seen.values()])
-        over_time = with_ages(new_series, after, digests, hashes, seen)
-        aged_tags = tuple(dataclasses.replace(tag, over_time=over_time[tag.key]) for tag in draft.tags)
-        known = dataclasses.replace(draft.measurement, arrivals=new_series, tags=aged_tags)
-        return dataclasses.replace(draft, measurement=known)
+        return new_series, with_ages(new_series, after, digests, hashes, seen)
 
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for everything ever written."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import partial_scan
+from tsaudit.collect.alike import content_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import Draft
@@ -22,6 +23,8 @@ from tsaudit.text import many, span
 
 SERIES_KEPT: Final = 64
 """Complete tag sets kept, to read their rows."""
+_MOST_ALIKE: Final = 10_000
+"""Tag sets of a listing that is compared with those of other measurements."""
 _MOST_VALUES: Final = 100_001
 """Values of one tag that are listed, where only they are: one more than InfluxDB allows by default."""
 
@@ -62,7 +65,7 @@ def list_tag_sets(
     listing = tried[-1]
     draft = replace(draft, some_series=listing.kept.series()).sent(fact, answer.statement)
     source = _source(runner, draft, answer)
-    counter = listing.counter
+    counter = listing.shared(runner)
     if draft.is_divided:
         draft = _without_tags_of_other_policies(draft, counter)
         if not draft.tags:
@@ -104,6 +107,9 @@ class _Listing:
         self.singly = {tag.key: TagSetCounter([tag.key], SAMPLE_SIZE) for tag in draft.tags if given.singly}
         self.kept = _Reservoir(draft)
         self.read = 0
+        self._tags = tuple(tag.key for tag in draft.tags)
+        self._batches: list[pa.RecordBatch] = []
+        """All that came, unless it is more than is compared with other listings."""
         self._most = runner.target.budget.max_listed
         self._is_divided = draft.is_divided
         self._also = also
@@ -119,8 +125,24 @@ class _Listing:
         if self._also:
             self._also(batch)
         self.read += batch.num_rows
+        if self.read > _MOST_ALIKE:
+            self._batches.clear()
+        else:
+            self._batches.append(batch)
         if self.read > self._most:
             raise TooMuchError(f"the listing was stopped after {many(self._most, 'tag set')}; raise budget.max_listed")
+
+    def shared(self, runner: QueryRunner) -> TagSetCounter:
+        """The counter of the first measurement with this very listing. Call after the last batch."""
+        if self.read > _MOST_ALIKE:
+            return self.counter
+
+        def complete() -> TagSetCounter:
+            # From now on, several threads may read it.
+            self.counter.columns()
+            return self.counter
+
+        return runner.alike.of((self._is_divided, self._tags, content_of(self._batches)), complete)
 
 
 def _in_part(

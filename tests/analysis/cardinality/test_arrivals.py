@@ -108,6 +108,29 @@ def test_large_sets_are_read_one_at_a_time(monkeypatch: pytest.MonkeyPatch) -> N
     assert set(memory.sets) == {Subject("main", "cpu", column) for column in ("", "host", "region")}
 
 
+def test_shared_listing_is_compared_with_the_earlier_days_of_each_measurement(monkeypatch: pytest.MonkeyPatch) -> None:
+    memory, at, compared = Memory(), utc_now(), []
+    listed(memory, on(0), hosts(4))
+    counter = TagSetCounter(["host", "region"])
+    counter.add(pa.RecordBatch.from_pylist(hosts(6)))
+    new_series = arrivals.new_series
+    monkeypatch.setattr(arrivals, "new_series", lambda *given: compared.append(given) or new_series(*given))
+    comparison = Comparison(memory, on(1), Window(at, at), {"main": Database("main", retention=())})
+    tags = tuple(Tag(key, "string") for key in ("host", "region"))
+    found = {}
+    for name in ("cpu", "mem", "disk"):
+        measurement = Measurement("main", name, None, tags, (), series=Count(6, a_source()), kind=TableKind.SERIES)
+        found[name] = comparison.compare(Draft(measurement, is_indexed=True), counter).finished()
+    assert {name: one.arrivals and one.arrivals.new_series for name, one in found.items()} == {
+        "cpu": 2,
+        "mem": None,
+        "disk": None,
+    }
+    assert found["disk"].tags == found["mem"].tags != found["cpu"].tags
+    assert len(compared) == 2
+    assert memory.sets[Subject("main", "disk", "host")] == memory.sets[Subject("main", "mem", "host")]
+
+
 def hosts(count: int, **more: str) -> list[TagSet]:
     return [{"host": f"web-{i:03}", "region": f"r{i % 3}", **more} for i in range(count)]
 

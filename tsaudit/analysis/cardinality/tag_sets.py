@@ -81,12 +81,14 @@ class TagSetCounter:
         self._rows = 0
         self._numbered_rows = 0
         self._distinct_rows = 0
+        self._found: dict[str | Source, Any] = {}
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add tag sets: string columns, null if the tag is absent.
 
         A tag without a column is absent in the whole batch. A column that is new becomes a tag that was absent before.
         """
+        self._found = {}
         if self._thinning:
             batch = self._thinning.thinned(batch)
             if not batch.num_rows:
@@ -114,16 +116,30 @@ class TagSetCounter:
     def columns(self) -> dict[str, TagColumn]:
         """Each tag separately."""
         self._compact()
-        return {name: self._tag_column(name, column) for name, column in self._columns.items()}
+        return self._once(
+            "columns", lambda: {name: self._tag_column(name, column) for name, column in self._columns.items()}
+        )
 
     def hashed(self) -> dict[str, HashedTag]:
         """Each tag's values as hashes, for the value sets that are kept over time."""
         self._compact()
-        return {name: HashedTag.of(c.values, c.codes) for name, c in self._columns.items()}
+        return self._once(
+            "hashed", lambda: {name: HashedTag.of(c.values, c.codes) for name, c in self._columns.items()}
+        )
 
     def tag_sets(self, source: Source) -> TagSets:
         """The tags together. Dependencies that may be a coincidence of few rows are left out."""
         self._compact()
+        return self._once(source, lambda: self._tag_sets(source))
+
+    def _once(self, name: str | Source, make: Callable[[], Found]) -> Found:
+        """The result of `make`, or the earlier one if no tag set was added since."""
+        if name not in self._found:
+            self._found[name] = make()
+        found: Found = self._found[name]
+        return found
+
+    def _tag_sets(self, source: Source) -> TagSets:
         table, names = self._table(), list(self._columns)
         levels = [self._levels(name) for name in names]
         dependencies = dependency_search.single(table, [self._is_unique(name) for name in names])

@@ -12,7 +12,7 @@ day, or a listing of all values that had data in the days up to it.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, TypeVar
@@ -94,6 +94,11 @@ class ValueSet:
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
         """Everything the set contains except its bounds."""
         return self.hashes, self.first, self.last, self.days, self.distinct
+
+    @property
+    def content(self) -> tuple[Hashable, ...]:
+        """Equal for equal sets."""
+        return *self.bounds, *(column.tobytes() for column in self.columns())
 
     @property
     def bounds(self) -> tuple[int, int, int]:
