@@ -47,7 +47,6 @@ _BUCKETS: Final = (10, 100, 1000)
 _MOST_REPORTED: Final = 50
 """Joint and near dependencies reported for one measurement."""
 
-_Codes = npt.NDArray[Any]
 Found = TypeVar("Found")
 
 

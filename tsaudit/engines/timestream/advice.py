@@ -58,7 +58,6 @@ _MOST_MEASURES: Final = 256
 """Maximum number of measures in one record:
 https://docs.aws.amazon.com/timestream/latest/developerguide/ts-limits.html
 """
-_MOST_NAMES: Final = 6
 _MOST_QUERIES: Final = 3
 _MOST_COMMANDS: Final = 3
 _SHOWN: Final = 4

@@ -15,10 +15,6 @@ from tsaudit.model.profile import Measurement, SharedInstants
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
-_SHOWN = 3
-"""Number of measure names in the suggested statement; the others follow the same pattern."""
-
-
 _ROWS_PER_INSTANT: Final = 1.5
 """Minimum rows per combination of dimensions and time: merging then leaves at most two thirds of the rows."""
 _MOST_PER_RECORD: Final = 256
