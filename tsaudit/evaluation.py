@@ -89,6 +89,7 @@ def required_facts(engine: str, rules: Iterable[Rule] | None = None) -> frozense
 def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time: Deadline) -> RuleResult:
     rule, profile = case.rule, case.profile
     limits = tuple(limit for t in rule.thresholds if isfinite((limit := case.limit(t.name)).value))
+    left_out = ""
 
     def result(
         outcome: Outcome, findings: tuple[Finding, ...] = (), gaps: tuple[Gap, ...] = (), reason: str = ""
@@ -105,7 +106,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
             reason=reason,
             limits=limits,
             why=" ".join(rule.section("Why it matters").split()),
-            not_evaluated="; ".join(filter(None, (of_other_kinds(case), rule.leaves_out and rule.leaves_out(case)))),
+            not_evaluated="; ".join(filter(None, (of_other_kinds(case), left_out))),
         )
 
     if switches.is_off(rule.code, rule.name):
@@ -138,6 +139,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
             findings = within(plugin_time.left(), lambda: _storable(_found(case, switches)))
         else:
             findings = _found(case, switches)
+            left_out = rule.leaves_out(case) if rule.leaves_out else ""
     except OutOfTimeError:
         reason = f"it did not return within the {plugin_time.seconds:.3g} s that rules of installed packages have"
         return result(Outcome.ERROR, gaps=gaps, reason=reason)

@@ -353,7 +353,7 @@ def rule(
     the letters of the code do not stand for it. `engines`: the names of the engines it applies to, or a function that
     decides it for an engine; None for all that offer the facts in `requires`. A rule in an engine's package applies
     only to that engine, whatever `engines` is. `kinds`: the kinds of tables it evaluates; None for all. `leaves_out`:
-    what else it does not evaluate in a target, in words. Rules of other packages need no guidelines.
+    what else it does not evaluate in a target, in words; not for rules of other packages, which need no guidelines.
     """
 
     def decorate(check: Check) -> Rule:

@@ -30,7 +30,7 @@ _MANY_ROWS: Final = 10_000
 """Minimum number of rows for which one value of a column counts as that of all."""
 
 
-def _tells_uses(case: Case, measurement: Measurement) -> bool:
+def _shows_uses(case: Case, measurement: Measurement) -> bool:
     """Whether the server counts uses of indexes, and some were counted: for a table with a key, of one of its own. If
     not even the key was used, nobody has read the table since the counters began.
     """
@@ -43,7 +43,7 @@ def _tells_uses(case: Case, measurement: Measurement) -> bool:
 def _unread(case: Case) -> str:
     """The tables whose indexes no query has used, in words; empty if there are none."""
     counted = [m for m in case.measurements if any(index.scans is not None for index in m.indexes or ())]
-    names = [m.name for m in counted if not _tells_uses(case, m)]
+    names = [m.name for m in counted if not _shows_uses(case, m)]
     tables = f"{many(len(names), case.engine.words.measurement)} ({listed(names, 3)})"
     return f"uses of the indexes of {tables}: no query has used any, so the counters prove nothing" if names else ""
 
@@ -131,7 +131,7 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
 def _found(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if case.engine.has_given_columns(measurement):
         return
-    if not _tells_uses(case, measurement):
+    if not _shows_uses(case, measurement):
         uncounted = tuple(replace(index, scans=None) for index in measurement.indexes or ())
         measurement = replace(measurement, indexes=uncounted)
     found = (_evaluate(case, measurement, index) for index in measurement.indexes or ())
