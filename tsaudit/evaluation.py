@@ -24,7 +24,7 @@ from tsaudit.model.profile import CONTRADICTED, Gap, Profile, TableKind, Tag, ut
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
-from tsaudit.planning.plans import plans_of, settled, with_advice
+from tsaudit.planning.plans import plans_of, with_advice, without_contradictions
 from tsaudit.rule import Case, Family, Rule
 from tsaudit.rules import plugin_rules, rules_for
 from tsaudit.rules import unusable as rules_unusable
@@ -75,7 +75,7 @@ def evaluate(
         day=profile.day,
         audited_at=now or utc_now(),
         tsaudit_version=VERSION,
-        results=tuple(with_advice(profile, result) for result in settled(results)),
+        results=tuple(with_advice(profile, result) for result in without_contradictions(results)),
         plans=plans,
     )
 

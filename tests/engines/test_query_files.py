@@ -51,6 +51,7 @@ PARAMETERS = {
     "whole": False,
     "percent": "0.5",
     "timescaledb": HOSTILE,
+    "server": 18,
     "inherited": True,
     "measurements": [HOSTILE, "m"],
     "several": [HOSTILE, "m"],

@@ -13,7 +13,7 @@ from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, LeaveO
 from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.plan import Requested
 from tsaudit.model.subject import Subject
-from tsaudit.planning.plans import merge, settled
+from tsaudit.planning.plans import merge, without_contradictions
 from tsaudit.rule import Family
 
 AT = Subject("shop", "requests")
@@ -114,7 +114,7 @@ def _results(*wanted: tuple[str, Change]) -> list[RuleResult]:
 @given(st.lists(st.tuples(st.sampled_from(("TAG001", "CAR001")), _CHANGES)))
 def test_no_two_findings_of_an_audit_ask_for_opposite_changes(wanted: list[tuple[str, Change]]) -> None:
     before = _results(*wanted)
-    after = settled(before)
+    after = without_contradictions(before)
     assert opposites(after) == []
     for old, new in zip(before, after, strict=True):
         for asked, found in zip(old.findings, new.findings, strict=True):
@@ -124,7 +124,9 @@ def test_no_two_findings_of_an_audit_ask_for_opposite_changes(wanted: list[tuple
 
 def test_a_name_of_a_tag_and_a_field_is_renamed_only_where_both_stay() -> None:
     named, made = Rename(AT, "zone", "zone_value", role="field"), MakeTag(AT, "zone")
-    (first,), (second,) = (result.findings for result in settled(_results(("FLD001", made), ("NAM004", named))))
+    (first,), (second,) = (
+        result.findings for result in without_contradictions(_results(("FLD001", made), ("NAM004", named)))
+    )
     assert first.changes == (made,)
     assert (second.changes, second.fix) == ((), "Not as long as FLD001 asks for something else for the role of zone.")
 

@@ -250,7 +250,7 @@ def merge(wanted: Iterable[Requested]) -> tuple[tuple[Requested, ...], tuple[Lef
     return tuple(kept), tuple(left_out)
 
 
-def settled(results: Sequence[RuleResult]) -> list[RuleResult]:
+def without_contradictions(results: Sequence[RuleResult]) -> list[RuleResult]:
     """The results, in which no two findings ask for opposite changes: of those that contradict each other, only the
     worse finding keeps its change, and the other one says why it has none.
     """
