@@ -187,6 +187,8 @@ def is_float(data_type: str) -> bool:
 
 def some_values(column: ReadColumn) -> tuple[str, ...]:
     """Up to SAMPLE_SIZE distinct values as strings, sorted: mostly the same ones on the next day."""
+    if pa.types.is_floating(column.type):
+        return _sampled(column.texts)
     texts = column.texts if pa.types.is_string(column.type) else pc.unique(column.texts)
     # Many tables of a target contain the same values, and the profile keeps the samples of all of them.
     return tuple(sorted({sys.intern(text[:TEXT_KEPT]) for text in _sampled(texts)}))

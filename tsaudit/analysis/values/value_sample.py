@@ -8,7 +8,6 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tsaudit.analysis.values.value_hashes import mixed
 
@@ -27,13 +26,13 @@ def sample(values: pa.StringArray, size: int, without: Sequence[str] = ()) -> tu
     `without`: values that are not taken.
     """
     found = hashes(values)
-    for one in without:
-        found[pc.index(values, one).as_py()] = _HIGHEST
+    most = size + len(without)
     # Only what is below the highest of them is sorted, because sorting all takes longer than hashing.
-    bound = np.partition(found, size - 1)[size - 1] if size < len(found) else _HIGHEST
+    bound = np.partition(found, most - 1)[most - 1] if most < len(found) else _HIGHEST
     lowest = np.flatnonzero(found <= bound)
-    lowest = lowest[np.argsort(found[lowest], kind="stable")[:size]]
-    return tuple(sorted(values.take(pa.array(lowest)).to_pylist()))
+    lowest = lowest[np.argsort(found[lowest], kind="stable")[:most]]
+    taken = values.take(pa.array(lowest)).to_pylist()
+    return tuple(sorted([value for value in taken if value not in without][:size]))
 
 
 def hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
