@@ -422,7 +422,9 @@ def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
         return False
     is_open = declared.is_enforced is None
     enforced = case.engine.enforces_limits(case.profile) if is_open else declared.is_enforced
-    if enforced and (is_open or limit.origin == SERVER):
+    if (enforced or is_open) and limit.origin == SERVER:
+        return enforced
+    if enforced and is_open:
         return True
     # More than a limit proves that it is not enforced, or that this server was given another one.
     return False if used > limit.value else enforced

@@ -86,7 +86,7 @@ class Harm(Model):
     day.
     """
     max_rejected_share: Annotated[float, Field(ge=0, le=1)] = 0.001
-    """Share of the points written that is critical if they are rejected."""
+    """Share of the points sent that is critical if they are rejected."""
     max_overwritten_share: Annotated[float, Field(ge=0, le=1)] = 0.01
     """Share of the rows read that is critical if they were overwritten."""
 

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import (
     determined_tags,
@@ -21,7 +22,7 @@ from tsaudit.analysis.shapes import shapes
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
-from tsaudit.rule import Case, Threshold, resolve_limit
+from tsaudit.rule import Case, Threshold, declared_limit, resolve_limit
 from tsaudit.text import listed, many, number, percent
 
 MAX_SERIES: Final = Threshold(
@@ -78,6 +79,12 @@ def series_limit(case: Case, measurement: Measurement | None = None) -> Limit:
 def values_limit(case: Case, measurement: Measurement) -> Limit:
     """The most values that a tag of the measurement may have, according to the server."""
     return resolve_limit("unbounded-tag", MAX_VALUES, case.profile, case.policy, measurement)
+
+
+def quick_way(case: Case, limit: Limit) -> str:
+    """How to gain time where a limit of the server is near, in complete sentences; empty if the engine knows no way."""
+    declared = None if costs.is_owners(limit) else declared_limit(case.profile, limit.name)
+    return declared.fix if declared else ""
 
 
 @dataclass(frozen=True, slots=True)

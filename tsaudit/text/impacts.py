@@ -134,7 +134,9 @@ def _share(impact: Impact) -> list[str]:
 
 
 def _checked(impact: Impact) -> str:
-    return "written" if impact.currency is Currency.REJECTED or impact.is_enforced is None else "read"
+    if impact.currency is Currency.REJECTED:
+        return "sent"
+    return "written" if impact.is_enforced is None else "read"
 
 
 def _limit(impact: Impact, days: float) -> str:

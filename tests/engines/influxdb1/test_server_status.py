@@ -94,7 +94,7 @@ def test_rejected_series_are_counted_and_the_tag_is_named(of_series: Influxd, in
         dropped = found["SRV001"]
         assert (dropped.observed, dropped.main_contributor) == (30, "path")
         assert dropped.message.endswith(
-            "25% of those written: the database has 92 of the 100 series that it may have, and tag path, in 9 "
+            "25% of those sent: the database has 92 of the 100 series that it may have, and tag path, in 9 "
             "measurements, causes 68% of them."
         )
         assert "also CAR001" in {evidence.label for evidence in dropped.evidence}
@@ -126,7 +126,7 @@ def test_rejected_types_are_counted_and_the_field_is_named(own_influxd: Influxd)
     assert _severities(found) == {"SRV001": Severity.CRITICAL}
     # The server keeps only the first type, and says nowhere which field had another one.
     assert found["SRV001"].message.endswith(
-        "no limit of the server is near, so a field most likely has another type than before."
+        "no tag and no database is near its limit, so a field most likely has another type than before."
     )
     # A shard that began with the other type has it.
     long_ago = int((NOW - timedelta(days=20)).timestamp()) * 10**9

@@ -100,7 +100,9 @@ def test_limit_of_the_engine_that_the_server_may_not_enforce(
 def test_limit_that_the_server_enforces_as_its_index_says(in_memory: int, series: int, severity: Severity) -> None:
     server = ServerStatus({"max_series_per_database": 1_000_000.0, "index_in_memory": float(in_memory)})
     profile = a_profile(a_measurement(series=series), engine="influxdb1", server=server)
-    assert {finding.severity for finding in run_rule(rule, profile).findings} == {severity}
+    found = run_rule(rule, profile).findings
+    assert {finding.severity for finding in found} == {severity}
+    assert all(("raise `max-series-per-database`" in one.fix) is bool(in_memory) for one in found)
 
 
 def test_note_when_a_vendor_only_recommends_a_limit() -> None:

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime, timedelta
+from typing import Any, Final
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
+from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Database, KeptPoints, Profile, ServerCounter, ServerStatus
+from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
+from tsaudit.text import number
 
 
 def _of_type(kind: str, *values: float | str) -> Table:
@@ -65,10 +68,14 @@ def test_first_day_of_a_server_that_started_today(dropped: int | None, severity:
 def test_a_longer_past_is_a_note_on_the_first_day() -> None:
     (finding,) = _found(_profile(5_000, up=timedelta(days=40)))
     assert finding.severity is Severity.NOTE
-    assert (
-        finding.message
-        == "The server dropped 5,000 points since the server started on 2026-02-19, 33% of those written."
+    assert finding.message.startswith(
+        "The server dropped 5,000 points of main since the server started on 2026-02-19, 33% of those sent: "
     )
+    assert {e.label: e.value for e in finding.evidence} == {
+        "points sent": "15,000",
+        "points written": "10,000",
+        "points dropped": "5,000",
+    }
 
 
 def test_only_what_came_since_the_audit_before_counts() -> None:
@@ -77,7 +84,9 @@ def test_only_what_came_since_the_audit_before_counts() -> None:
     assert not _found(_profile(5_000, 200_000, up), yesterday)
     (finding,) = _found(_profile(5_050, 200_000, up), yesterday)
     assert finding.severity is Severity.WARNING
-    assert finding.message == "The server dropped 50 points since the audit of 2026-03-30, < 0.1% of those written."
+    assert finding.message.startswith(
+        "The server dropped 50 points of main since the audit of 2026-03-30, < 0.1% of those sent: "
+    )
     (finding,) = _found(_profile(5_500, 200_000, up), yesterday)
     assert finding.severity is Severity.CRITICAL
 
@@ -198,3 +207,75 @@ def test_what_shards_count_is_not_counted_again() -> None:
     (finding,) = _found(_of_server(12, 12), _of_server(5, days_ago=1))
     assert (finding.observed, finding.subject.database) == (7, "main")
     assert _found(_of_server(12, 0), _of_server(12, 12, days_ago=1)) == (), "the shard expired, with its counter"
+
+
+_LIMITS: Final = {"max_series_per_database": 1_000_000.0, "max_values_per_tag": 5_000.0}
+
+
+def _of_tag(values: int, dropped: int = 40, **changes: Any) -> Profile:
+    """Of a server that does not say which kind of index it has."""
+    tags = (a_tag("order", values, ("a1", "b2")), a_tag("shop", 4))
+    measurement = a_measurement("sales", values, tags=tags)
+    made = _profile(dropped, 60)
+    assert made.server is not None
+    status = dataclasses.replace(made.server, settings=_LIMITS)
+    databases = (Database("main", a_count(values + 10)),)
+    return dataclasses.replace(made, server=status, measurements=(measurement,), databases=databases, **changes)
+
+
+# The server compares the number of values with its limit before it adds those of a write.
+@pytest.mark.parametrize("values", [5_000, 5_900])
+def test_a_tag_that_has_all_values_is_the_reason_and_its_finding_follows(values: int) -> None:
+    profile = _of_tag(values)
+    found = {item.code: finding for item, finding in evaluate(profile, Timeline()).findings() if item.code != "RET001"}
+    finding = found["SRV001"]
+    assert f"tag order of sales has {number(values)} of the 5,000 values that one tag may have." in finding.message
+    assert finding.main_contributor == "order"
+    assert "raise `max-values-per-tag`" in finding.fix
+    assert "TAG002" not in found
+    assert any(one.label == "also TAG002" for one in finding.evidence)
+    assert ENGINES["influxdb1"].enforces_limits(profile) is True
+
+
+def test_a_tag_far_beyond_its_limit_shows_that_nothing_is_enforced_unless_points_are_dropped() -> None:
+    assert ENGINES["influxdb1"].enforces_limits(_of_tag(40_000, 0)) is False
+    assert ENGINES["influxdb1"].enforces_limits(_of_tag(5_009, 0)) is None
+    profile = _of_tag(40_000)
+    assert ENGINES["influxdb1"].enforces_limits(profile) is None
+    (finding,) = _found(profile)
+    assert "40,000 of the 5,000 values that one tag may have, if this server enforces that limit" in finding.message
+
+
+_EXCLUDED: Final = "no tag and no database is near its limit, so a field most likely has another type than before"
+
+
+def test_a_type_is_the_reason_only_if_all_others_would_have_been_seen() -> None:
+    (finding,) = _found(_of_tag(50))
+    assert _EXCLUDED in finding.message
+    gap = Gap("field_types", Reason.TIMED_OUT, "", "main", "sales")
+    (unseen,) = _found(_of_tag(50, gaps=(gap,)))
+    known = _of_tag(50)
+    assert known.server is not None
+    status = dataclasses.replace(known.server, settings={})
+    (unlimited,) = _found(dataclasses.replace(known, server=status))
+    for one in (unseen, unlimited):
+        assert "most likely" not in one.message
+        assert "the audit does not see why" in one.message
+
+
+def test_a_field_of_another_type_in_another_policy_is_named() -> None:
+    hourly = a_measurement("tank", database="main/hourly", fields=(a_field("level", ("float",)), a_field("pump")))
+    raw = a_measurement("tank", fields=(a_field("level", ("integer",)), a_field("pump")))
+    databases = (Database("main", a_count(5)), Database("main/hourly", policy_of="main"))
+    profile = dataclasses.replace(_profile(7), measurements=(raw, hourly), databases=databases)
+    (finding,) = _found(profile)
+    assert "field level of tank is integer in main and float in main/hourly." in finding.message
+    assert finding.main_contributor == "level"
+    assert finding.headline.startswith("The server dropped 7 points of main since the server started on")
+
+
+def test_only_the_first_reasons_are_named() -> None:
+    fields = tuple(a_field(f"f{n}", ("float", "string")) for n in range(5))
+    made = _profile(7)
+    (finding,) = _found(dataclasses.replace(made, measurements=(a_measurement("tank", fields=fields),)))
+    assert finding.message.endswith("field f2 of tank has several types: float and string; 2 more like these.")

@@ -117,6 +117,7 @@ def test_values_count_toward_a_limit_that_holds(in_memory: float, limits: Mappin
     (finding,) = run_rule(rule, profile, limits).findings
     assert finding.impact is not None
     assert finding.impact.currency == currency
+    assert ("raise `max-values-per-tag`" in finding.fix) is bool(in_memory)
 
 
 def test_silence_when_ids_are_scoped() -> None:

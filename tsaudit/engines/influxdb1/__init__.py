@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -14,10 +14,14 @@ from tsaudit.engines.influx import TELEGRAF, InfluxEngine
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
-    from tsaudit.model.profile import Profile
+    from tsaudit.model.profile import Database, Profile
 
 
 _CONFIGURATION: Final = "https://docs.influxdata.com/influxdb/v1/administration/config/"
+_RAISE: Final = (
+    "The quick way is to raise `{}` in the section [data] of the configuration, or to set 0 for no limit, and to "
+    "restart the server: each further series then takes memory."
+)
 _LIMITS: Final = (
     ServerLimit(
         "high-series-cardinality.max_series",
@@ -25,6 +29,7 @@ _LIMITS: Final = (
         f"{_CONFIGURATION}#max-series-per-database--1000000",
         setting="max_series_per_database",
         is_enforced=None,
+        fix=_RAISE.format("max-series-per-database"),
     ),
     ServerLimit(
         "unbounded-tag.engine_values",
@@ -32,6 +37,7 @@ _LIMITS: Final = (
         f"{_CONFIGURATION}#max-values-per-tag--100000",
         setting="max_values_per_tag",
         is_enforced=None,
+        fix=_RAISE.format("max-values-per-tag"),
     ),
 )
 
@@ -65,11 +71,8 @@ class Influxdb1(InfluxEngine):
 
     def enforces_limits(self, profile: Profile) -> bool | None:
         # Only the index in memory enforces limits. The index on disk never rejects a series, whatever the settings are.
-        settings = profile.server.settings if profile.server else {}
-        in_memory = settings.get("index_in_memory")
-        if in_memory is not None:
-            return bool(in_memory)
-        return False if _is_above_a_limit(profile, settings) else None
+        in_memory = profile.server.settings.get("index_in_memory") if profile.server else None
+        return _enforces_by_use(profile) if in_memory is None else bool(in_memory)
 
     def advice(self) -> type[Advice]:
         from tsaudit.engines.influxdb1.advice import Influxdb1Advice
@@ -77,15 +80,37 @@ class Influxdb1(InfluxEngine):
         return Influxdb1Advice
 
 
-def _is_above_a_limit(profile: Profile, settings: Mapping[str, float]) -> bool:
-    """Whether any figure is above a limit of the server. The index in memory, which enforces limits, would prevent
-    that.
+_MOST_IN_A_WRITE: Final = 10_000
+"""Points in a write, at most, as the vendor advises."""
+_PART: Final = 0.2
+"""Share of a low limit that a write may be at most."""
+
+
+def _enforces_by_use(profile: Profile) -> bool | None:
+    """Whether limits are enforced, as far as what is used of them shows. Only the index in memory drops points where
+    one is reached, and only the index on disk goes beyond one without dropping any. None: nothing shows it.
     """
-    series, values = settings.get("max_series_per_database"), settings.get("max_values_per_tag")
-    databases = (one.series.value for one in profile.databases if one.series)
-    counted = (tag.values for m in profile.measurements for tag in m.tags)
-    tags = (count.value for count in counted if count and not count.standard_error)
-    return bool((series and any(n > series for n in databases)) or (values and any(n > values for n in tags)))
+    shown = {one for database in profile.wholes for one in _shown_by(profile, database)}
+    return True if True in shown else False if shown else None
+
+
+def _shown_by(profile: Profile, database: Database) -> Iterator[bool]:
+    settings = profile.server.settings if profile.server else {}
+    is_dropping = bool(profile.server and profile.server.counted("points_dropped", database.server_name))
+    # The server compares the values of a tag with the limit before it adds those of a write, so it can have so many
+    # more; of series, it drops all of a write, so it can have so many less.
+    limit = settings.get("max_series_per_database", 0)
+    used = [(database.series.value, limit - _of_a_write(limit), limit)] if database.series else []
+    limit = settings.get("max_values_per_tag", 0)
+    counts = (tag.values for m in profile.inside(database) for tag in m.tags)
+    used += [(count.value, limit, limit + _of_a_write(limit)) for count in counts if count and not count.standard_error]
+    for number, least, most in used:
+        if most and number >= least and is_dropping is (number <= most):
+            yield is_dropping
+
+
+def _of_a_write(limit: float) -> float:
+    return min(_MOST_IN_A_WRITE, _PART * limit)
 
 
 ENGINE: Final = Influxdb1()

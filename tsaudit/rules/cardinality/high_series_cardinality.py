@@ -17,6 +17,7 @@ from tsaudit.rules.series_estimate import (
     MAX_SERIES,
     counts_fields,
     main_tag,
+    quick_way,
     series_error,
     series_evidence,
     series_limit,
@@ -185,12 +186,14 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     # The limit may count every field of a tag set, so the share is that of the tag sets.
     sets = sum(m.series.value for m in scope.inside if m.series)
     share = min(cause.series / sets, 1.0) if cause and sets else None
+    impact = _impact(case, scope, series, limit)
+    quick = quick_way(case, limit) if impact and impact.is_enforced is not False else ""
     words = f"; {cause.where} causes {percent(share)} of them" if cause and share is not None else ""
     return Finding(
         subject=scope.subject,
-        impact=_impact(case, scope, series, limit),
+        impact=impact,
         message=f"{_message(case, scope, series, limit)}{words}.",
-        fix=cause.fix if cause else _UNKNOWN,
+        fix=" ".join(filter(None, (cause.fix if cause else _UNKNOWN, quick))),
         changes=cause.changes if cause else (),
         observed=series,
         limit=limit,
@@ -201,6 +204,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")
             for size, i in sizes[:5]
         )
+        + ((Evidence("to gain time", quick),) if quick else ())
         + (series_evidence(largest) if largest else ())
         + tuple(_measure_names(largest)),
         facts=("series_listing", "database_series"),

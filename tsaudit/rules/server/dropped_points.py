@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
@@ -11,10 +12,10 @@ from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
+from tsaudit.model.profile import Database, Field, KeptPoints, Measurement, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.rules.series_estimate import main_tag, series_limit, values_limit
+from tsaudit.rules.series_estimate import main_tag, quick_way, series_limit, values_limit
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, percent
 
@@ -51,7 +52,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
 
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
-    fields with several types. Where no limit is near, a type is the likeliest reason.
+    fields with several types, in shards of one retention policy or in different ones. If all limits and all that they
+    count are known, and none is near, a type is the likeliest reason.
 
     Points with the same tags and time are one row. If the server accepted more points for a shard than it has rows, the
     rest was overwritten, sent again, or deleted since; the counters do not tell which. Where the audit before counted
@@ -74,7 +76,7 @@ def dropped_points(case: Case) -> Iterator[Finding]:
 
     Find the reason in the writer's log or the server's: `field type conflict`, `max-series-per-database limit
     exceeded`, or `max-values-per-tag limit exceeded`. Write the new type under another name, or stop the tag that makes
-    the series. If all sources are honest, raise the limit.
+    the series. Raising the limit is the quick way, and the right one if all sources are honest.
 
     If points overwrite each other, add the tag that tells them apart, or write times as precisely as they are known.
 
@@ -210,7 +212,7 @@ class _Lost:
         return replace(self, dropped=self.dropped + rest.dropped, goes_on=self.goes_on or rest.goes_on)
 
     @property
-    def written(self) -> int:
+    def sent(self) -> int:
         return self.points + self.accepted
 
 
@@ -249,45 +251,67 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
 
 
 def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
-    share = f", {percent(lost.points / lost.written)} of those written" if lost.written else ""
+    share = f", {percent(lost.points / lost.sent)} of those sent" if lost.sent else ""
     how = "the server's counters of points, or lines, that it dropped or refused"
-    impact = Impact(Currency.REJECTED, now=lost.points, whole=lost.written, goes_on=lost.goes_on, how=how)
+    impact = Impact(Currency.REJECTED, now=lost.points, whole=lost.sent, goes_on=lost.goes_on, how=how)
     did = " and ".join(
         f"{verb} {many(points, 'point')}"
         for verb, points in (("dropped", lost.dropped), ("refused", lost.failed))
         if points
     )
+    did = f"The server {did}{f' of {database.name}' if database.name else ''} {lost.since}"
     reasons = list(_reasons(case, database)) if lost.dropped else []
-    words = [one.words for one in reasons]
-    if lost.dropped and not reasons and _is_known(database, case.profile.inside(database)):
-        words.append("no limit of the server is near, so a field most likely has another type than before")
+    words = [one.words for one in reasons[:_MOST_NAMED]]
+    if more := len(reasons) - len(words):
+        words.append(f"{number(more)} more like these")
+    if lost.dropped and not reasons:
+        words.append(_by_exclusion(case, database))
     if lost.failed:
         words.append("a write is refused if the cache is full or the disk takes no more")
+    quick = list(dict.fromkeys(one.quick_way for one in reasons if one.quick_way))
+    look = (
+        "Look for `partial write` in the log of the server or its writers: it names the field with another type, or "
+        "the limit that is reached."
+        if lost.dropped
+        else "Look for `engine:` in the log of the server: it names what is full."
+    )
     return Finding(
         subject=Subject(database.name),
-        message=f"The server {did} {lost.since}{share}{': ' if words else ''}{'; '.join(words)}.",
-        headline=f"The server {did} {lost.since}",
+        message=f"{did}{share}: {'; '.join(words)}.",
+        headline=f"{did}: {reasons[0].words}" if reasons else did,
         impact=impact if lost.is_recent else None,
-        fix="Look for `partial write` in the log of the server or its writers: it names the field with another type, "
-        "or the limit that is reached."
-        if lost.dropped
-        else "Look for `engine:` in the log of the server: it names what is full.",
+        fix=" ".join([*quick, look]),
         changes=tuple(change for one in reasons for change in one.changes),
         observed=lost.points,
         unit="points",
         main_contributor=next((one.column for one in reasons), None),
         evidence=(
+            Evidence("points sent", number(lost.sent)),
+            Evidence("points written", number(lost.accepted)),
             Evidence("points dropped", number(lost.dropped)),
             *([Evidence("points refused", number(lost.failed))] if lost.failed else []),
-            Evidence("points written", number(lost.written)),
+            *(Evidence("to gain time", one) for one in quick),
         ),
         facts=("server_counters",),
     )
 
 
-def _is_known(database: Database, inside: Sequence[Measurement]) -> bool:
-    """Whether the audit would have noticed if a limit had been reached."""
-    return database.series is not None and all(tag.values for m in inside for tag in m.tags)
+_MOST_NAMED: Final = 3
+"""Reasons that the message names."""
+_SEEN_BY: Final = frozenset({"measurements", "tag_keys", "tag_values", "field_types", "database_series"})
+"""Facts that show which limits are reached, and which fields have several types."""
+
+
+def _by_exclusion(case: Case, database: Database) -> str:
+    """The reason, if none was seen: a conclusion only if the audit would have seen each of the others."""
+    profile, settings = case.profile, case.profile.server.settings if case.profile.server else {}
+    limits = [limit.setting for limit in case.engine.limits if limit.setting]
+    gaps = [gap for gap in profile.gaps if gap.fact in _SEEN_BY]
+    is_hidden = any(gap.database is None or profile.is_within(gap.database, database.name) for gap in gaps)
+    tags = (tag.values for m in profile.inside(database) for tag in m.tags)
+    if limits and settings.keys() >= set(limits) and database.series and all(tags) and not is_hidden:
+        return "no tag and no database is near its limit, so a field most likely has another type than before"
+    return "the audit does not see why; a field may have another type than before, or a limit may be reached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,6 +319,8 @@ class _Reason:
     words: str
     column: str | None
     changes: tuple[Change, ...]
+    quick_way: str = ""
+    """What ends it until the cause is gone, in complete sentences; empty if there is no such way."""
 
 
 def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
@@ -304,28 +330,46 @@ def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
 
 
 def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
-    inside = case.profile.inside(database)
-    if case.engine.enforces_limits(case.profile) is not False:
-        for measurement in inside:
-            limit = values_limit(case, measurement)
-            for tag in measurement.tags:
-                if limit.value and tag.values and tag.values.value >= case.harm.limit_critical * limit.value:
-                    used = f"{number(tag.values.value)} of the {number(limit.value)} values that one tag may have"
-                    words = f"tag {tag.key} of {measurement.name} has {used}"
-                    yield _Reason(words, tag.key, made_fields(measurement, tag.key))
-        series, limit = database.series.value if database.series else 0, series_limit(case)
-        # A batch is dropped with all its new series, so the limit itself is seldom reached.
-        if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
-            cause = main_tag(inside)
-            words = f"the database has {number(series)} of the {number(limit.value)} series that it may have"
-            words += f", and {cause.where} causes {percent(min(cause.series / series, 1.0))} of them" if cause else ""
-            yield _Reason(words, cause.tag if cause else None, cause.changes if cause else ())
+    inside, enforced = case.profile.inside(database), case.engine.enforces_limits(case.profile)
+    if enforced is False:
+        return
+    unless = "" if enforced else ", if this server enforces that limit"
+    for measurement in inside:
+        limit = values_limit(case, measurement)
+        for tag in measurement.tags:
+            if limit.value and tag.values and tag.values.value >= case.harm.limit_critical * limit.value:
+                used = f"{number(tag.values.value)} of the {number(limit.value)} values that one tag may have"
+                words = f"tag {tag.key} of {measurement.name} has {used}{unless}"
+                yield _Reason(words, tag.key, made_fields(measurement, tag.key), quick_way(case, limit))
+    series, limit = database.series.value if database.series else 0, series_limit(case)
+    # A batch is dropped with all its new series, so the limit itself is seldom reached.
+    if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
+        cause = main_tag(inside)
+        words = f"the database has {number(series)} of the {number(limit.value)} series that it may have{unless}"
+        words += f", and {cause.where} causes {percent(min(cause.series / series, 1.0))} of them" if cause else ""
+        changes = cause.changes if cause else ()
+        yield _Reason(words, cause.tag if cause else None, changes, quick_way(case, limit))
 
 
 def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
+    """Fields that have several types: in the shards of one retention policy, or in different policies, to one of which
+    a writer sends the type of the other.
+    """
+    alike: dict[tuple[str, str], list[tuple[Measurement, Field]]] = defaultdict(list)
     for measurement in inside:
         for field in measurement.fields:
-            if len(field.types) > 1:
-                words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
-                look = Diagnose(subject_of(measurement, field.key), "types", field.key, tuple(field.types))
-                yield _Reason(words, field.key, (look,))
+            alike[measurement.name, field.key].append((measurement, field))
+    found = [
+        (places, types)
+        for places in alike.values()
+        if len(types := tuple(dict.fromkeys(kind for _, field in places for kind in field.types))) > 1
+    ]
+    for places, types in sorted(found, key=lambda one: all(len(field.types) == 1 for _, field in one[0])):
+        measurement, field = max(places, key=lambda place: len(place[1].types))
+        if len(field.types) > 1:
+            words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
+        else:
+            each = listed([f"{listed(field.types)} in {measurement.database}" for measurement, field in places])
+            words = f"field {field.key} of {measurement.name} is {each}"
+        look = Diagnose(subject_of(measurement), "types", field.key, types)
+        yield _Reason(words, field.key, (look,))

@@ -20,7 +20,7 @@ from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, series_evidence, values_limit
+from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, quick_way, series_evidence, values_limit
 from tsaudit.text import count, listed, many, number, over_time, percent, rows_of, values_of
 from tsaudit.text import day as written
 
@@ -412,16 +412,21 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         evidence.append(Evidence("values per row", f"{number(per_row)}, in {count(measurement.rows)} rows"))
     if tag.over_time is not None and tag.over_time.kind != "unknown":
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
+    is_near = impact is not None and impact.currency is Currency.LIMIT
+    limit = values_limit(case, measurement) if is_near else found.limit
+    quick = quick_way(case, limit) if limit and is_near else ""
+    evidence += [Evidence("to gain time", quick)] if quick else []
+    fix = found.kind.fix if changes else identity_kept(measurement, tag.key)
     return Finding(
         subject=subject_of(measurement, tag.key),
         impact=impact,
         message=f"Tag {tag.key} has {found.reason}." + (f" {ended_words(case, newest)}" if newest else ""),
-        fix=found.kind.fix if changes else identity_kept(measurement, tag.key),
+        fix=" ".join(filter(None, (fix, quick))),
         changes=changes,
         observed=found.observed,
         per_day=(_net_per_day(case, measurement, tag) or None) if found.observed == tag.values.value else None,
         # Only one limit is shown: the one that the share and the date are about.
-        limit=values_limit(case, measurement) if impact and impact.currency is Currency.LIMIT else found.limit,
+        limit=limit,
         unit="values",
         main_contributor=tag.key,
         share=share_of_tag(tag.key, measurement.tag_sets),
