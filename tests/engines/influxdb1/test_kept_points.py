@@ -131,7 +131,8 @@ def test_what_cannot_be_counted_is_not_known(influxd: Influxd, monkeypatch: pyte
     true, refused = Client.series, [""]
 
     def series(self: Client, statement: str, *how: object) -> Iterator[object]:
-        if refused[0] in statement:
+        # Other facts need the list of shards, too.
+        if refused[0] in statement and "DIAGNOSTICS" not in statement:
             raise FactError(Reason.DENIED, "not authorized")
         return true(self, statement, *how)  # type: ignore[arg-type]
 

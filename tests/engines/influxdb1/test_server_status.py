@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -11,7 +11,7 @@ import pytest
 from tests.builders import DAY, NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
-from tests.servers import Influxd, run_influxd
+from tests.servers import Influxd, influxql, run_influxd
 from tsaudit.config.settings import Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
@@ -159,6 +159,27 @@ def test_troubles_that_the_server_counts(own_influxd: Influxd) -> None:
     assert [(f.severity, f.message) for f in found] == [
         (Severity.NOTE, "Since the audit of 2026-03-31, the server was restarted.")
     ]
+
+
+def test_shards_that_outlive_their_retention(own_influxd: Influxd) -> None:
+    target = write(Dataset([_hosts(3)], retention=timedelta(days=3650)), "influxdb1", own_influxd.url)
+    (database,) = target.databases
+    (kept,) = collected(target, now=NOW).databases
+    assert kept.storage is not None
+    assert (kept.storage.expired_shards, kept.storage.expired_since) == (0, None)
+    first = int((datetime.now(UTC) - timedelta(days=40)).timestamp()) * 10**9
+    write_lines(own_influxd.url, database, iter([f"cpu,host=h1 usage=1.5 {first}"]))
+    (policy,) = kept.retention or ()
+    # The server looks for shards to delete each half hour, so it has not yet.
+    influxql(own_influxd.url, f'ALTER RETENTION POLICY "{policy.policy}" ON "{database}" DURATION 10d')
+    profile, found = _audited(target)
+    (passed,) = profile.databases
+    assert passed.storage is not None
+    assert (passed.storage.expired_shards or 0) >= 1
+    assert passed.storage.expired_since is not None
+    assert profile.server is not None
+    assert profile.server.settings["retention_enabled"] == 1
+    assert "although the retention service is on" in found["RET003"].message
 
 
 def test_points_beyond_the_retention_are_no_loss(influxd: Influxd) -> None:

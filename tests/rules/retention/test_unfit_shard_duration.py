@@ -1,8 +1,9 @@
-"""RET003: shards that are too short or too long for the retention."""
+"""RET003: shards that are too short or too long for the retention, or outlive it."""
 
 from __future__ import annotations
 
-from datetime import timedelta
+import dataclasses
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -151,3 +152,44 @@ def test_files_run_out_in_weeks() -> None:
     (files,) = [finding for finding in found if not finding.subject.database]
     assert files.impact is not None
     assert files.impact.days_left == pytest.approx((65_536 - 50_000) / 240)
+
+
+def _expired(kept_s: int, enabled: float | None) -> list[Finding]:
+    profile = _profile(30, DAY, kept_s, index=True)
+    (database,) = profile.databases
+    assert database.storage is not None
+    since = int(datetime(2026, 2, 3, 10, tzinfo=UTC).timestamp())
+    storage = dataclasses.replace(
+        database.storage, expired_shards=12, expired_bytes=3_400 * MB, expired_since=since, data_bytes=9_000 * MB
+    )
+    settings = {} if enabled is None else {"retention_enabled": enabled}
+    return list(
+        run_rule(
+            rule,
+            dataclasses.replace(
+                profile, databases=(dataclasses.replace(database, storage=storage),), server=ServerStatus(settings)
+            ),
+        ).findings
+    )
+
+
+@pytest.mark.parametrize(
+    ("enabled", "why", "fix"),
+    [
+        (0.0, ": the retention service is switched off.", "Set `enabled = true`"),
+        (1.0, ", although the retention service is on.", "Look for `retention` in the log"),
+        (None, ".", "Set `enabled = true`"),
+    ],
+)
+def test_a_retention_that_is_not_carried_out(enabled: float | None, why: str, fix: str) -> None:
+    (finding,) = _expired(14 * DAY, enabled)
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "autogen keeps data for 14 days, but 12 of 30 shards should have been deleted, the oldest on 2026-02-03" + why
+    )
+    assert finding.fix.startswith(fix)
+    assert "3.4 GB" in finding.fix
+
+
+def test_nothing_expires_where_everything_is_kept() -> None:
+    assert all("should have been deleted" not in finding.message for finding in _expired(FOREVER, 0.0))

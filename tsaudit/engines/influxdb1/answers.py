@@ -6,7 +6,7 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any, Final
 
 import pyarrow as pa
@@ -67,20 +67,56 @@ class Shards:
     bytes: int = 0
     series: int = 0
     """Number of series; a series counts once in each shard that contains it."""
+    expired: tuple[tuple[datetime, int], ...] | None = ()
+    """When the retention of each shard passed that should have been deleted since, and its bytes; None: not known."""
 
     def __add__(self, other: Shards) -> Shards:
-        return Shards(self.count + other.count, self.bytes + other.bytes, self.series + other.series)
+        is_known = self.expired is not None and other.expired is not None
+        expired = (*(self.expired or ()), *(other.expired or ())) if is_known else None
+        return Shards(self.count + other.count, self.bytes + other.bytes, self.series + other.series, expired)
 
 
-def shards(answer: Iterator[Series]) -> dict[tuple[str, str], Shards]:
+_OVERDUE: Final = timedelta(days=1)
+"""How long a shard may be there after its retention, at least: by default, the server looks for such shards each half
+hour.
+"""
+_MISSED: Final = 3
+"""So many times in a row, the server must have looked for shards to delete."""
+
+
+def shards(answer: Sequence[Series]) -> dict[tuple[str, str], Shards]:
     """All shards, by database and retention policy."""
-    found: dict[tuple[str, str], Shards] = {}
+    overdue, found = _overdue(answer), dict[tuple[str, str], Shards]()
     for series in answer:
         if series.get("name") == "shard":
-            key = series["tags"]["database"], series["tags"]["retentionPolicy"]
-            held = (sum(map(influxql.whole, influxql.column(series, name))) for name in ("diskBytes", "seriesCreate"))
-            found[key] = found.get(key, Shards()) + Shards(1, *held)
+            tags = series["tags"]
+            key = tags["database"], tags["retentionPolicy"]
+            held, count = (
+                sum(map(influxql.whole, influxql.column(series, name))) for name in ("diskBytes", "seriesCreate")
+            )
+            passed = overdue.get(tags["id"]) if overdue else None
+            expired = None if overdue is None else ((passed, held),) if passed else ()
+            found[key] = found.get(key, Shards()) + Shards(1, held, count, expired)
     return found
+
+
+def _overdue(answer: Sequence[Series]) -> dict[str, datetime] | None:
+    """The shards that should have been deleted, and when the retention of each passed; None if it is not known."""
+    now, grace = None, _OVERDUE
+    passed: dict[str, datetime] = {}
+    for series in answer:
+        columns = series.get("columns", ())
+        if "expiry_time" in columns:
+            each = (influxql.column(series, name) for name in ("id", "end_time", "expiry_time"))
+            # Of a shard that is kept forever, the server says that it expires when it ends.
+            passed |= {str(n): datetime.fromisoformat(at) for n, end, at in zip(*each, strict=True) if at > end}
+        elif series.get("name") == "system" and "currentTime" in columns:
+            (time,) = influxql.column(series, "currentTime")
+            now = datetime.fromisoformat(time)
+        elif series.get("name") == "config-retention" and "check-interval" in columns:
+            (interval,) = influxql.column(series, "check-interval")
+            grace = max(grace, _MISSED * timedelta(seconds=duration_s(interval)))
+    return None if now is None else {n: at for n, at in passed.items() if at < now - grace}
 
 
 def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float]]:
@@ -97,6 +133,9 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                     if setting in series["columns"]:
                         (value,) = influxql.column(series, setting)
                         yield "setting", setting.replace("-", "_"), "", float(value)
+            case "config-retention":
+                (is_enabled,) = influxql.column(series, "enabled")
+                yield "setting", "retention_enabled", "", float(is_enabled)
             case str(name) if name in _OF_SERVER:
                 for counter, columns in _OF_SERVER[name].items():
                     known = [column for column in columns if column in series["columns"]]

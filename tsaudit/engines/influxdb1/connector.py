@@ -395,7 +395,7 @@ class InfluxConnection:
         if self._shards is None:
             try:
                 statement, answer = self._about_shards(ask, "bytes")
-                self._shards = _AllShards(statement, shards(iter(answer)))
+                self._shards = _AllShards(statement, shards(answer))
             except FactError as error:
                 self._shards = error
         else:
@@ -405,6 +405,12 @@ class InfluxConnection:
         ask.rows.statement = self._shards.statement
         held = self._shards.of(ask.part)
         figures = {"data_bytes": held.bytes, "index_bytes": None, "shards": held.count, "shard_series": held.series}
+        expired = held.expired
+        figures |= {
+            "expired_shards": None if expired is None else len(expired),
+            "expired_bytes": None if expired is None else sum(size for _, size in expired),
+            "expired_since": int(min(at for at, _ in expired).timestamp()) if expired else None,
+        }
         yield pa.record_batch({name: pa.array([value], pa.int64()) for name, value in figures.items()})
 
     def _about_shards(self, ask: _Ask, hidden: str) -> tuple[str, list[Series]]:

@@ -31,7 +31,8 @@ OF_DATABASES: Final = (
         CostLevel.METADATA,
         ("kind", "name", "database", "value"),
         "what the server reports about itself, as far as the user may read it: rows of the kind `setting` with "
-        "configured limits (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; "
+        "configured limits (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory` and "
+        "`retention_enabled`, 1 or 0; "
         "PostgreSQL's own names), `counter` with the points of a database since the server started (`points_written`, "
         "`points_dropped`, `points_failed`), with the failures of the server (`continuous_queries_failed`, "
         "`subscriptions_failed`, `server_errors`, `compactions_failed`, `flushes_failed`, `writes_rejected`, "
@@ -259,7 +260,9 @@ OF_DATABASES: Final = (
         ("data_bytes", "index_bytes"),
         "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes None if "
         "not reported; an engine with shards adds the columns `shards`, their number, and `shard_series`, the sum of "
-        "the series in each shard, None if not reported",
+        "the series in each shard, None if not reported; one that reports the retention of each shard adds "
+        "`expired_shards`, the number of those that are still there a day after it has passed, `expired_bytes`, and "
+        "`expired_since`, when that of the oldest passed, in seconds since 1970",
     ),
     Fact(
         "kept_points",

@@ -36,9 +36,10 @@ class ServerStatus:
     """The server's limits and counters, as far as the user may read them."""
 
     settings: Mapping[str, float] = field(default_factory=dict)
-    """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; the maximum of
-    `open_files` and `connections`; for PostgreSQL, `lock_table`, the number of locks that fit, and other settings by
-    their own names. A missing setting is not known.
+    """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; `retention_enabled`,
+    whether shards are deleted after their retention, 1 or 0; the maximum of `open_files` and `connections`; for
+    PostgreSQL, `lock_table`, the number of locks that fit, and other settings by their own names. A missing setting is
+    not known.
     """
     counters: tuple[ServerCounter, ...] = ()
     failures: tuple[ServerCounter, ...] = ()

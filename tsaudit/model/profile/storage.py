@@ -123,6 +123,12 @@ class DatabaseStorage:
     """Number of shards, files by time range, on engines that have them per database: InfluxDB 1 and 2."""
     shard_series: int | None = None
     """Sum of the series in each shard: a series counts once in every shard that contains it."""
+    expired_shards: int | None = None
+    """Number of shards that are still there a day or more after their retention has passed; None: not known."""
+    expired_bytes: int | None = None
+    """Bytes of these shards."""
+    expired_since: int | None = None
+    """When the retention of the oldest of them passed, in seconds since 1970; None if there are none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Final
 
 from tsaudit import costs
@@ -12,6 +13,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import FOREVER, Database, Retention
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
+from tsaudit.text import day as written
 from tsaudit.text import duration, many, number, retention, size
 
 _DAY_S: Final = 86_400
@@ -38,8 +40,8 @@ _ON_DISK: Final = _Price(10, 490_000, 410, "index on disk")
 
 @rule(
     code="RET003",
-    title="Shards are too short or too long for the retention",
-    costs={Currency.BYTES, Currency.LIMIT},
+    title="Shards do not fit the retention, or outlive it",
+    costs={Currency.BYTES, Currency.LIMIT, Currency.MECHANISM},
     guidelines=("F1", "H5"),
     requires={"retention", "database_bytes"},
     uses={"server_status"},
@@ -57,7 +59,8 @@ _ON_DISK: Final = _Price(10, 490_000, 410, "index on disk")
     ),
 )
 def unfit_shard_duration(case: Case) -> Iterator[Finding]:
-    """Retention policies and buckets whose shards cost more than their data need, because of their duration.
+    """Retention policies and buckets whose shards cost more than their data need, because of their duration, or because
+    they are not deleted.
 
     InfluxDB sets one hour for a retention below two days, a day up to half a year, and a week above; whoever changes
     the retention later keeps the duration. Shards shorter than that cost memory: each takes 50 kB of heap with the
@@ -67,6 +70,10 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
 
     Shards longer than the whole retention keep points for long after it: a shard is deleted when its newest point
     expires. The finding counts the bytes that the vendor's duration would save, on average.
+
+    Shards that are still there a day after their retention has passed show that it is not carried out: on InfluxDB 1.x,
+    `[retention] enabled` may be false in the configuration. Only administrators see when the retention of a shard
+    passes.
 
     All shards together keep files open, 2 or 10 each. If they approach `open_files`, the server can make no more
     shards. That limit is not read from the server, so this is a warning, unless you set it.
@@ -85,17 +92,22 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
 
     `ALTER RETENTION POLICY "p" ON "d" SHARD DURATION 7d`, on InfluxDB 2 `influx bucket update --shard-group-duration
     7d`. That is for new shards: the others stay until they expire. If there are thousands, copy their data once into a
-    policy or bucket with long shards.
+    policy or bucket with long shards. Where the retention is not carried out, set `enabled = true` in the section
+    [retention] of the configuration, once nobody needs the old data.
 
     ## References
 
     - Shard group duration management:
       https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/#shard-group-duration-management
+    - The service that deletes shards: https://docs.influxdata.com/influxdb/v1/administration/config/#retention
     - Shards and shard groups: https://docs.influxdata.com/influxdb/v2/reference/internals/shards/
     """
     price = _price(case)
     kept = [one for one in (_kept(case, database, price) for database in case.profile.databases) if one]
     for one in kept:
+        if expired := _expired(one):
+            yield _outlived(case, one, expired)
+            continue
         if one.policy.partition_s is None:
             continue
         spared = one.shards * (1 - one.policy.partition_s / one.recommended_s)
@@ -153,6 +165,48 @@ def _kept(case: Case, database: Database, price: _Price) -> _Kept | None:
     inside = [m for m in case.profile.measurements if m.database == database.name]
     is_written = any(costs.added_a_day(case, m) for m in inside)
     return _Kept(database, policy, storage.shards, storage.shard_series, price, is_written)
+
+
+def _expired(one: _Kept) -> int:
+    """The number of shards that should have been deleted."""
+    known = one.database.storage.expired_shards if one.database.storage else None
+    return 0 if one.policy.duration_s == FOREVER else known or 0
+
+
+def _outlived(case: Case, one: _Kept, expired: int) -> Finding:
+    """Shards that are kept although their retention has passed."""
+    assert one.database.storage is not None
+    held, since = one.database.storage.expired_bytes, one.database.storage.expired_since
+    enabled = case.profile.server.settings.get("retention_enabled") if case.profile.server else None
+    kept = retention(one.policy.duration_s)
+    did = f"{one.policy.policy} keeps data for {kept}, but {number(expired)} of {many(one.shards, 'shard')}"
+    oldest = f", the oldest on {written(datetime.fromtimestamp(since, UTC).date())}" if since is not None else ""
+    why = ""
+    if enabled is not None:
+        why = ", although the retention service is on" if enabled else ": the retention service is switched off"
+    deletes = f"these shards{f', {size(held)},' if held else ''} and with them all points that are older than {kept}"
+    return Finding(
+        subject=Subject(one.database.name),
+        impact=Impact(Currency.MECHANISM, how="the server's list of shards, and its clock"),
+        message=f"{did} should have been deleted{oldest}{why}.",
+        headline=f"{did} should have been deleted",
+        fix="Look for `retention` in the log of the server: it says which shards it could not delete. Nobody wants "
+        f"{deletes}."
+        if enabled
+        else "Set `enabled = true` in the section [retention] of the configuration, and restart the server. It then "
+        f"deletes {deletes}: if somebody needs them, set a longer duration first.",
+        observed=expired,
+        unit="shards",
+        evidence=(
+            Evidence("shards", number(one.shards)),
+            Evidence("that should have been deleted", number(expired)),
+            *([Evidence("their bytes", size(held))] if held is not None else []),
+            # If the server does not report which index it has, the price is the lower one; series take memory, too.
+            Evidence("their memory", f"at least {size(expired * one.price.bytes)}: {_SOURCE}"),
+            *([Evidence("[retention] enabled", "true" if enabled else "false")] if enabled is not None else []),
+        ),
+        facts=("retention", "database_bytes"),
+    )
 
 
 def _too_short(case: Case, one: _Kept) -> Iterator[Finding]:
