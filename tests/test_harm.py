@@ -23,7 +23,7 @@ MB = 1_000_000
 
 
 def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
-    return Impact(currency, now, **changes)
+    return Impact(currency, now, **{"per_day": 0.0} | changes)
 
 
 @pytest.mark.parametrize(

@@ -61,7 +61,7 @@ def of_series(case: Case, measurement: Measurement, tags: Iterable[str], *, keep
 
 
 def of_count(case: Case, measurement: Measurement, avoidable: int, *, how: str) -> Impact | None:
-    """What a known number of series of its database costs, which does not grow; None where series cost nothing."""
+    """What a known number of series of its database costs; None where series cost nothing."""
     engine = case.engine
     if not engine.has_costly_series:
         return None

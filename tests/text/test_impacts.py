@@ -61,7 +61,7 @@ def test_what_has_ended_is_told_in_the_past(is_enforced: bool | None, expected: 
     ],
 )
 def test_a_limit_is_reached_now_or_later(days_left: float | None, reason: str, consequence: str) -> None:
-    impact = Impact(Currency.LIMIT, 80, 100, days_left=days_left, unit="series")
+    impact = Impact(Currency.LIMIT, 80, 100, 0.0, days_left=days_left, unit="series")
     assert (impacts.reason(impact, 30), impacts.consequence(impact, 30)) == (reason, consequence)
 
 
@@ -103,3 +103,11 @@ def test_growth_ends_when_as_much_is_removed_as_is_added(
     assert impacts.reason(impact, 365).endswith(f" in {when}")
     assert impacts.consequence(impact, 365).endswith(f" in {when}.")
     assert impact.after(365) == impact.after(impact.stops_after(365))
+
+
+@pytest.mark.parametrize("currency", [Currency.SERIES, Currency.BYTES, Currency.MONEY, Currency.FAMILY])
+def test_growth_that_was_not_measured_is_not_said_to_be_none(currency: Currency) -> None:
+    said = impacts.consequence(Impact(currency, 4_000, 9_000), 30)
+    assert said.startswith("At least ")
+    assert said.endswith("; whether there will be more is not known yet.")
+    assert impacts.consequence(Impact(currency, 4_000, 9_000, 0.0), 30).startswith("Nothing more: it stays at ")

@@ -47,8 +47,8 @@ class Impact:
     """The total that `now` is a part of: the series of the database, the bytes of the table, the query cost, the rows
     written; for a limit, the limit itself. None: not known, so no share is evaluated.
     """
-    per_day: float | None = 0.0
-    """By how much `now` grows a day at the present rate; 0 if it does not grow, None if that is not known."""
+    per_day: float | None = None
+    """By how much `now` grows a day at the present rate; 0 if it is known not to grow, None if that is not known."""
     kept_days: float | None = None
     """After how many days added data is removed again; None for never."""
     ahead_days: float | None = None

@@ -127,3 +127,19 @@ def test_series_that_no_tag_divides(influxd: Influxd, monkeypatch: pytest.Monkey
     assert not apart.whole
     assert apart.lost(("id",)) == (apart.rows - 1, False)
     assert not [cost for cost in profile.costs if cost.fact == "row_slice"]
+
+
+def test_rows_of_all_series_tell_until_when_they_are_written(influxd: Influxd) -> None:
+    """Of 4,000 orders, the rows of a few are read first, and these may all be older than the newest of all."""
+    times = [NOW - timedelta(minutes=7 * n + 1) for n in range(4_000)]
+    rows = [
+        Row(at, {"shop": f"s{n % 3}", "order": f"{n * 7919 % 4_000:04d}-{n % 7}"}, {"v": 1.0})
+        for n, at in enumerate(times)
+    ]
+    _, profile = compared(rows, influxd)
+    (orders,) = profile.measurements
+    assert (orders.first_time, orders.last_time) == (min(times), max(times))
+    growth = next(f.impact for r, f in evaluate(profile).findings() if r.code == "TAG002")
+    assert growth is not None
+    # One comes each 7 minutes; those that were there at first came before.
+    assert growth.per_day == pytest.approx(24 * 60 / 7, rel=0.1)

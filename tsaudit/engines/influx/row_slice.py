@@ -84,6 +84,7 @@ def _compared(draft: Draft, found: RowSlice) -> Draft:
     times = ReadColumn(found.times)
     apart = rows_apart(tags, times, found.source, sets, whole=found.whole, within=found.within)
     draft = replace(draft, measurement=replace(draft.measurement, rows_apart=apart)).sent("row_slice", found.statement)
+    draft = _with_times(draft, found.times)
     for one in _causes(draft.measurement.tag_sets) if draft.measurement.tag_sets else ():
         if found.within not in (one.tag, *one.together_with):
             draft = _with_turnover(draft, one, tags, times, found.source)
@@ -108,9 +109,6 @@ def _causes(sets: TagSets) -> list[Contribution]:
 
 def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, series: int) -> Draft:
     """Add what the newest rows of a few sources show. A source is all series that differ only in these tags."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     most = min(_SOURCES, int(MOST_SERIES * max(without.series_left, 1) / series))
     sources = list(_sources(draft, _others(draft, without)))[:most]
     window = draft.measurement.own_window or runner.window
@@ -120,11 +118,20 @@ def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, seri
     if read is None or not read[0].num_rows:
         return draft
     source = runner.source("row_slice", How.SAMPLED, f"the newest rows of {many(len(sources), 'source')}")
-    oldest = pc.min(read[0].column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
-    known = replace(draft.measurement, first_time=min(draft.measurement.first_time or oldest, oldest))
-    draft = replace(draft, measurement=known)
+    draft = _with_times(draft, read[0].column(0))
     columns = {tag.key: ReadColumn(read[0].column(1 + place)) for place, tag in enumerate(draft.tags)}
     return _with_turnover(draft, without, columns, ReadColumn(read[0].column(0)), source)
+
+
+def _with_times(draft: Draft, times: pa.ChunkedArray) -> Draft:
+    """Add the oldest and the newest of these rows: those of a few series may be older than the newest of all."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    ends = pc.min_max(times.cast(pa.timestamp("us", "UTC"), safe=False)).as_py()
+    here = draft.measurement
+    first, last = min(here.first_time or ends["min"], ends["min"]), max(here.last_time or ends["max"], ends["max"])
+    return replace(draft, measurement=replace(here, first_time=first, last_time=last))
 
 
 def _with_turnover(

@@ -98,9 +98,9 @@ def of_memory(case: Case, measurement: Measurement, enough_hours: float) -> Impa
 
 
 def _saved(found: Charges, saved: float, how: str) -> Impact:
-    return Impact(
-        Currency.MONEY, now=saved, whole=found.total, how="; ".join(part for part in (how, _HOW, SOURCE) if part)
-    )
+    # The bill is that of the present rate, which is not expected to change.
+    said = "; ".join(part for part in (how, _HOW, SOURCE) if part)
+    return Impact(Currency.MONEY, now=saved, whole=found.total, per_day=0.0, how=said)
 
 
 def record_bytes(measurement: Measurement) -> float:

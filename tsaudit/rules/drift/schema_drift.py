@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
@@ -179,9 +179,8 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
     if added < max(_MIN_ADDED, _RISE * before.value):
         return None
     how = f"series since {case.timeline.previous.day}" if case.timeline.previous else ""
-    priced = costs.of_count(case, measurement, added, how=how)
     # A single day with the new tag does not show whether more series will come.
-    return None if priced is None else replace(priced, per_day=None)
+    return costs.of_count(case, measurement, added, how=how)
 
 
 def _good_news(
