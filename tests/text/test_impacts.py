@@ -111,3 +111,21 @@ def test_growth_that_was_not_measured_is_not_said_to_be_none(currency: Currency)
     assert said.startswith("At least ")
     assert said.endswith("; whether there will be more is not known yet.")
     assert impacts.consequence(Impact(currency, 4_000, 9_000, 0.0), 30).startswith("Nothing more: it stays at ")
+
+
+@pytest.mark.parametrize(
+    ("currency", "now", "unit", "expected"),
+    [
+        (Currency.SERIES, 45_678, "", "At least 45,600 avoidable series"),
+        (Currency.BYTES, 7_899_000_000, "", "At least 7.89 GB of avoidable storage"),
+        (Currency.MONEY, 15.9, "", "At least $15 a month"),
+        (Currency.FAMILY, 20_990, "tables", "At least 20,900 tables of one family"),
+    ],
+)
+def test_at_least_is_never_more_than_there_is(currency: Currency, now: float, unit: str, expected: str) -> None:
+    assert impacts.consequence(Impact(currency, now, unit=unit), 30).startswith(expected)
+
+
+def test_reads_of_less_than_a_day_are_at_least_those_of_a_day() -> None:
+    said = impacts.consequence(Impact(Currency.READS, 5_678_901, counted_s=600), 30)
+    assert said.startswith("Each day, at least 5,670,000 rows read unnecessarily")

@@ -10,7 +10,20 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tsaudit.rules import all_rules
-from tsaudit.text import amount, change, in_full, many, number, percent, plural, quantity, short, size
+from tsaudit.text import (
+    amount,
+    change,
+    in_full,
+    many,
+    number,
+    percent,
+    plural,
+    quantity,
+    rounded,
+    rounded_down,
+    short,
+    size,
+)
 
 VALUES = st.floats(-1e15, 1e15, allow_nan=False, exclude_min=True, exclude_max=True)
 SHARES = st.floats(0, 1, allow_nan=False)
@@ -198,3 +211,26 @@ def test_setting_is_shown_with_all_digits() -> None:
 )
 def test_short_number_for_an_axis(value: float, text: str) -> None:
     assert short(value) == text
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0, 0), (1_239, 1_230), (49_999, 49_900), (0.98765, 0.987), (2_159_999.9, 2_150_000)],
+)
+def test_a_lower_bound_is_never_more_than_the_value(value: float, expected: float) -> None:
+    assert rounded_down(value) == expected
+
+
+@pytest.mark.parametrize(
+    ("ratio", "expected"), [(0.777, "77%"), (0.29, "29%"), (0.9956, "99.5%"), (0.00499, "0.4%"), (0.99999, "> 99.9%")]
+)
+def test_a_share_of_at_least_so_much_is_rounded_down(ratio: float, expected: str) -> None:
+    assert percent(ratio, is_least=True) == expected
+
+
+@pytest.mark.parametrize(
+    ("value", "error", "expected"),
+    [(48_765, None, 48_800), (48_765, 90.0, 48_800), (48_765, 900.0, 49_000), (48_765, 20_000.0, 50_000), (0, 3.0, 0)],
+)
+def test_an_estimate_has_the_digits_that_its_error_leaves(value: float, error: float | None, expected: float) -> None:
+    assert rounded(value, error) == expected

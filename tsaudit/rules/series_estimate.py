@@ -204,11 +204,12 @@ def _contributions(sets: TagSets) -> tuple[Evidence, ...]:
     """One line per tag with the series left without it; then lines for buckets, and for the greedy order of dropping
     tags.
     """
-    at_least = "at least " if sets.sampled is not None else ""
+    is_least = sets.sampled is not None
+    at_least = "at least " if is_least else ""
     each = [
         Evidence(
             f"without {_names(c)}",
-            f"{_left(c)} series left ({at_least}{percent(share_of(c, sets))} fewer)",
+            f"{_left(c)} series left ({at_least}{percent(share_of(c, sets), is_least=is_least)} fewer)",
         )
         for c in sets.contributions[:_MOST_TAGS]
     ]

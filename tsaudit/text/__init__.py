@@ -2,7 +2,20 @@
 
 from tsaudit.text.figures import count, over_time, rows_of, under, values_of
 from tsaudit.text.names import listed, nearest, printable, short_fingerprint
-from tsaudit.text.numbers import amount, change, in_full, many, number, percent, plural, quantity, rounded, short, size
+from tsaudit.text.numbers import (
+    amount,
+    change,
+    in_full,
+    many,
+    number,
+    percent,
+    plural,
+    quantity,
+    rounded,
+    rounded_down,
+    short,
+    size,
+)
 from tsaudit.text.times import day, duration, instant, retention, span
 
 __all__ = [
@@ -24,6 +37,7 @@ __all__ = [
     "quantity",
     "retention",
     "rounded",
+    "rounded_down",
     "rows_of",
     "short",
     "short_fingerprint",

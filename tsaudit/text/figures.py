@@ -28,7 +28,7 @@ class FigureText:
 def count(figure: Count) -> str:
     """The number, and how it was measured if it is not exact: `1,200 (estimate)`."""
     how = figure.source.how
-    value = rounded(figure.value) if how == "estimate" else figure.value
+    value = rounded(figure.value, figure.standard_error) if how == "estimate" else figure.value
     return number(value) + ("" if how == "exact" else f" ({how})")
 
 
@@ -37,7 +37,7 @@ def values_of(figure: Count, noun: str = "value") -> str:
     values` for an estimate.
     """
     if figure.source.how == "estimate":
-        return f"about {many(rounded(figure.value), noun)}"
+        return f"about {many(rounded(figure.value, figure.standard_error), noun)}"
     at_least = "at least " if figure.source.how == "sampled" else ""
     return f"{at_least}{many(figure.value, noun)}"
 
@@ -45,7 +45,7 @@ def values_of(figure: Count, noun: str = "value") -> str:
 def rows_of(figure: Count) -> str:
     """The number of rows in words: `about 5,000 rows` if they were not counted, `at least` if only some were."""
     if figure.source.how != "exact" and not figure.is_lower_bound:
-        return f"about {many(rounded(figure.value), 'row')}"
+        return f"about {many(rounded(figure.value, figure.standard_error), 'row')}"
     return f"{'at least ' if figure.is_lower_bound else ''}{many(figure.value, 'row')}"
 
 

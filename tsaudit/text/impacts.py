@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
+
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.text.names import listed
-from tsaudit.text.numbers import many, number, percent, quantity, rounded, size
+from tsaudit.text.numbers import many, number, percent, quantity, rounded, rounded_down, size
 from tsaudit.text.times import duration
 
 
@@ -49,11 +51,11 @@ def consequence(impact: Impact, days: float) -> str:
         case Currency.ANSWERS:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
         case Currency.READS:
-            least = "about" if impact.counted_s is None else "at least"
-            return f"Each day, {least} {_amount(impact, impact.now)}, and more as the table grows."
+            read = f"about {_amount(impact, impact.now)}" if impact.counted_s is None else f"at least {_least(impact)}"
+            return f"Each day, {read}, and more as the table grows."
         case _:
             if impact.per_day is None:
-                return f"At least {_amount(impact, impact.now)}; whether there will be more is not known yet."
+                return f"At least {_least(impact)}; whether there will be more is not known yet."
             if not _grows(impact, days):
                 return f"Nothing more: it stays at {_amount(impact, impact.now)}."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
@@ -105,6 +107,12 @@ def _figure(impact: Impact, value: float) -> str:
             return f"${number(round(value))}"
         case _:
             return number(rounded(value))
+
+
+def _least(impact: Impact) -> str:
+    """The amount today as a lower bound, which is never more than it is."""
+    down = math.floor if impact.currency is Currency.MONEY else rounded_down
+    return _amount(impact, down(impact.now))
 
 
 def _amount(impact: Impact, value: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from decimal import Decimal
+from decimal import ROUND_FLOOR, Decimal
 from typing import Final
 
 NOT_KNOWN: Final = "\N{EN DASH}"
@@ -31,9 +31,18 @@ def number(value: float) -> str:
     return f"{Decimal(short):f}" if abs(value) >= 1e-9 else short
 
 
-def rounded(value: float) -> float:
-    """An estimate without the digits that it does not have: three significant ones."""
-    return float(f"{value:.3g}")
+def rounded(value: float, error: float | None = None) -> float:
+    """An estimate without the digits that it does not have: at most three significant ones are kept. `error`: its
+    standard error, which may leave fewer; None if that is not known.
+    """
+    relative = error / abs(value) if error and value else 0.0
+    return float(f"{value:.{1 if relative >= 0.1 else 2 if relative >= 0.01 else 3}g}")
+
+
+def rounded_down(value: float) -> float:
+    """A lower bound without the digits that it does not have, so that it stays one: `101,000` for 101,950."""
+    exact = Decimal(str(value))
+    return float(exact.quantize(Decimal(1).scaleb(exact.adjusted() - 2), ROUND_FLOOR)) if value else value
 
 
 def short(value: float) -> str:
@@ -55,8 +64,11 @@ def change(value: float) -> str:
     return f"+{number(value)}" if value > 0 else f"{_MINUS}{number(-value)}" if value < 0 else "±0"
 
 
-def percent(ratio: float) -> str:
-    """A ratio as a percentage: `42%`. Values close to 0 or 1 are never rounded to them: `99.9%`, `< 0.1%`, `> 100%`."""
+def percent(ratio: float, *, is_least: bool = False) -> str:
+    """A ratio as a percentage: `42%`. Values close to 0 or 1 are never rounded to them: `99.9%`, `< 0.1%`, `> 100%`.
+
+    `is_least`: a lower bound, which is rounded down.
+    """
     if not math.isfinite(ratio):
         return number(ratio)
     if ratio < 0:
@@ -66,6 +78,8 @@ def percent(ratio: float) -> str:
     if 0.999 < ratio < 1.001 and ratio != 1:
         return "> 99.9%" if ratio < 1 else "> 100%"
     digits = 1 if ratio < 0.01 or 0.99 <= ratio < 1.1 else 0
+    if is_least:
+        ratio = float(Decimal(str(ratio)).quantize(Decimal(1).scaleb(-2 - digits), ROUND_FLOOR))
     return f"{ratio * 100:,.{digits}f}".removesuffix(".0") + "%"
 
 

@@ -132,6 +132,24 @@ def test_finding_when_hardly_any_value_is_used_again() -> None:
     assert run_rule(rule, a_profile(_measurement(499, words, rows=600))).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize(
+    ("rows", "error", "said"),
+    [
+        (4_321, 50.0, "in about 4,300 rows, each in about 5 of them on average"),
+        (1_100, 20.0, "in about 1,100 rows, hardly any is used again"),
+        (2_345, 900.0, "in about 2,000 rows, each in few of them"),
+        (1_234, 700.0, "in about 1,000 rows, each in few of them"),
+    ],
+)
+def test_what_an_estimate_of_the_rows_does_not_show_is_not_said(rows: int, error: float, said: str) -> None:
+    measurement = dataclasses.replace(
+        _measurement(900, tuple(f"name{i}x" for i in range(64))),
+        rows=a_count(rows, How.ESTIMATE, standard_error=error),
+    )
+    (finding,) = run_rule(rule, a_profile(measurement)).findings
+    assert finding.message == f"Tag order_id has 900 values {said}."
+
+
 def test_silence_when_devices_wrote_little_so_far() -> None:
     devices = tuple(f"70b3d5{7919 * i % 16**10:010x}" for i in range(64))
     assert run_rule(rule, a_profile(_measurement(3_000, devices, rows=6_000))).outcome is Outcome.PASS

@@ -14,7 +14,7 @@ from tsaudit.model.profile import FOREVER, Database, Retention
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import day as written
-from tsaudit.text import duration, many, number, retention, size
+from tsaudit.text import duration, many, number, retention, rounded_down, size
 
 _DAY_S: Final = 86_400
 _HALF_A_YEAR_S: Final = 180 * _DAY_S
@@ -202,7 +202,7 @@ def _outlived(case: Case, one: _Kept, expired: int) -> Finding:
             Evidence("that should have been deleted", number(expired)),
             *([Evidence("their bytes", size(held))] if held is not None else []),
             # If the server does not report which index it has, the price is the lower one; series take memory, too.
-            Evidence("their memory", f"at least {size(expired * one.price.bytes)}: {_SOURCE}"),
+            Evidence("their memory", f"at least {size(rounded_down(expired * one.price.bytes))}: {_SOURCE}"),
             *([Evidence("[retention] enabled", "true" if enabled else "false")] if enabled is not None else []),
         ),
         facts=("retention", "database_bytes"),

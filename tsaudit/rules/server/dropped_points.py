@@ -141,9 +141,10 @@ def _overwritten(database: Database, kept: KeptPoints) -> Finding:
         how="the server's counter writePointsOk of the shard, and the values in it",
     )
     did = f"{number(kept.overwritten)} of {many(kept.accepted, 'accepted point')}"
+    share = percent(kept.overwritten / kept.accepted, is_least=True)
     return Finding(
         subject=Subject(database.name, kept.measurement),
-        message=f"At least {did} ({percent(kept.overwritten / kept.accepted)}) are not in the shard that begins on "
+        message=f"At least {did} ({share}) are not in the shard that begins on "
         f"{written(kept.first.date())}: others with the same tags and time overwrote them"
         f"{', or two agents write the same' if is_doubled else ', or they were sent again'}.",
         headline=f"At least {did} were overwritten or sent again",

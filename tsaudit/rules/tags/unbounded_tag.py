@@ -21,7 +21,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, quick_way, series_evidence, values_limit
-from tsaudit.text import count, listed, many, number, over_time, percent, rows_of, values_of
+from tsaudit.text import count, listed, many, number, over_time, percent, rounded, rows_of, values_of
 from tsaudit.text import day as written
 
 _REPORTS: Final = 2
@@ -274,7 +274,7 @@ def _reason(
     some = values >= _WITH_ROWS * limit.value
     # Values that are used only a few times leave room for new ones, up to the last rows read.
     if some and rows and (each := _rows_of_each(rows, tag)) and not (fleet or fleets.levels_off(tag)):
-        again = "hardly any is used again" if each < _REPORTS else f"each in {number(round(each))} of them on average"
+        again = _used_again(rows, tag, each)
         early = _TOMORROW if _is_too_early(case, measurement, tag, kind) else ""
         where = f" in {rows_of(rows)}, " if _are_of_tag(rows, tag) else "; of those in the rows read, "
         return f"{said}{where}{again}{early}", values, None
@@ -298,6 +298,8 @@ def _since_the_listing(case: Case, tag: Tag) -> str:
     return f", {number(tag.over_time.new_values or 0)} of them new since the listing before, each written once or twice"
 
 
+_SURE: Final = 2
+"""So many standard errors around an estimate, the true number may be."""
 _TOMORROW: Final = "; whether they occur again will show with the next audit"
 
 
@@ -309,6 +311,15 @@ def _rows_of_each(rows: Count, tag: Tag) -> float | None:
     else:
         each = tag.reports.per_value if tag.reports else 0.0
     return each if 0 < each < REPEATS else None
+
+
+def _used_again(rows: Count, tag: Tag, each: float) -> str:
+    """How often a value is used, which is in so many rows on average, as far as the number of rows is known."""
+    error = each * rows.standard_error / rows.value if rows.standard_error and _are_of_tag(rows, tag) else 0.0
+    if each - _SURE * error < _REPORTS <= each + _SURE * error:
+        return "each in few of them"
+    about = "about " if error else ""
+    return "hardly any is used again" if each < _REPORTS else f"each in {about}{number(round(each))} of them on average"
 
 
 def _are_of_tag(rows: Count, tag: Tag) -> bool:
@@ -408,8 +419,9 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     # Dividing the values of some rows by the number of all rows would be too low.
     whole = tag.values.source.how is not How.SAMPLED
     if whole and measurement.rows is not None and measurement.rows.value >= max(tag.values.value, 1):
-        per_row = tag.values.value / measurement.rows.value
-        evidence.append(Evidence("values per row", f"{number(per_row)}, in {count(measurement.rows)} rows"))
+        rows, per_row = measurement.rows, tag.values.value / measurement.rows.value
+        error = per_row * rows.standard_error / rows.value if rows.standard_error else None
+        evidence.append(Evidence("values per row", f"{number(rounded(per_row, error))}, in {count(rows)} rows"))
     if tag.over_time is not None and tag.over_time.kind != "unknown":
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     is_near = impact is not None and impact.currency is Currency.LIMIT
