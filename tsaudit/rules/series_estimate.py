@@ -81,7 +81,7 @@ def values_limit(case: Case, measurement: Measurement) -> Limit:
     return resolve_limit("unbounded-tag", MAX_VALUES, case.profile, case.policy, measurement)
 
 
-def quick_way(case: Case, limit: Limit) -> str:
+def stopgap(case: Case, limit: Limit) -> str:
     """How to gain time where a limit of the server is near, in complete sentences; empty if the engine knows no way."""
     declared = None if costs.is_owners(limit) else declared_limit(case.profile, limit.name)
     return declared.fix if declared else ""

@@ -13,6 +13,7 @@ from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
@@ -271,6 +272,8 @@ def test_a_field_of_another_type_in_another_policy_is_named() -> None:
     (finding,) = _found(profile)
     assert "field level of tank is integer in main and float in main/hourly." in finding.message
     assert finding.main_contributor == "level"
+    looks = {c.at.database: c.values for c in finding.changes if isinstance(c, Diagnose)}
+    assert looks == {"main": ("integer",), "main/hourly": ("float",)}
     assert finding.headline.startswith("The server dropped 7 points of main since the server started on")
 
 

@@ -108,7 +108,7 @@ def _overdue(answer: Sequence[Series]) -> dict[str, datetime] | None:
         columns = series.get("columns", ())
         if "expiry_time" in columns:
             each = (influxql.column(series, name) for name in ("id", "end_time", "expiry_time"))
-            # Of a shard that is kept forever, the server says that it expires when it ends.
+            # Without a retention, a shard expires when it ends, according to the list.
             passed |= {str(n): datetime.fromisoformat(at) for n, end, at in zip(*each, strict=True) if at > end}
         elif series.get("name") == "system" and "currentTime" in columns:
             (time,) = influxql.column(series, "currentTime")

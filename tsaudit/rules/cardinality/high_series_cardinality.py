@@ -17,11 +17,11 @@ from tsaudit.rules.series_estimate import (
     MAX_SERIES,
     counts_fields,
     main_tag,
-    quick_way,
     series_error,
     series_evidence,
     series_limit,
     series_of,
+    stopgap,
 )
 from tsaudit.text import number, percent
 
@@ -187,7 +187,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     sets = sum(m.series.value for m in scope.inside if m.series)
     share = min(cause.series / sets, 1.0) if cause and sets else None
     impact = _impact(case, scope, series, limit)
-    quick = quick_way(case, limit) if impact and impact.is_enforced is not False else ""
+    quick = stopgap(case, limit) if impact and impact.is_enforced is not False else ""
     words = f"; {cause.where} causes {percent(share)} of them" if cause and share is not None else ""
     return Finding(
         subject=scope.subject,

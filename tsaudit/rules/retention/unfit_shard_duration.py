@@ -187,7 +187,11 @@ def _outlived(case: Case, one: _Kept, expired: int) -> Finding:
     deletes = f"these shards{f', {size(held)},' if held else ''} and with them all points that are older than {kept}"
     return Finding(
         subject=Subject(one.database.name),
-        impact=Impact(Currency.MECHANISM, how="the server's list of shards, and its clock"),
+        impact=Impact(
+            Currency.MECHANISM,
+            consequence="The server keeps all data, and opens more shards, until its retention is carried out.",
+            how="the server's list of shards, and its clock",
+        ),
         message=f"{did} should have been deleted{oldest}{why}.",
         headline=f"{did} should have been deleted",
         fix="Look for `retention` in the log of the server: it says which shards it could not delete. Nobody wants "

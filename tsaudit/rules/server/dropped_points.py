@@ -15,7 +15,7 @@ from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Database, Field, KeptPoints, Measurement, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.rules.series_estimate import main_tag, quick_way, series_limit, values_limit
+from tsaudit.rules.series_estimate import main_tag, series_limit, stopgap, values_limit
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, percent
 
@@ -269,7 +269,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         words.append(_by_exclusion(case, database))
     if lost.failed:
         words.append("a write is refused if the cache is full or the disk takes no more")
-    quick = list(dict.fromkeys(one.quick_way for one in reasons if one.quick_way))
+    quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
     look = (
         "Look for `partial write` in the log of the server or its writers: it names the field with another type, or "
         "the limit that is reached."
@@ -320,7 +320,7 @@ class _Reason:
     words: str
     column: str | None
     changes: tuple[Change, ...]
-    quick_way: str = ""
+    stopgap: str = ""
     """What ends it until the cause is gone, in complete sentences; empty if there is no such way."""
 
 
@@ -341,7 +341,7 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
             if limit.value and tag.values and tag.values.value >= case.harm.limit_critical * limit.value:
                 used = f"{number(tag.values.value)} of the {number(limit.value)} values that one tag may have"
                 words = f"tag {tag.key} of {measurement.name} has {used}{unless}"
-                yield _Reason(words, tag.key, made_fields(measurement, tag.key), quick_way(case, limit))
+                yield _Reason(words, tag.key, made_fields(measurement, tag.key), stopgap(case, limit))
     series, limit = database.series.value if database.series else 0, series_limit(case)
     # A batch is dropped with all its new series, so the limit itself is seldom reached.
     if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
@@ -349,7 +349,7 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
         words = f"the database has {number(series)} of the {number(limit.value)} series that it may have{unless}"
         words += f", and {cause.where} causes {percent(min(cause.series / series, 1.0))} of them" if cause else ""
         changes = cause.changes if cause else ()
-        yield _Reason(words, cause.tag if cause else None, changes, quick_way(case, limit))
+        yield _Reason(words, cause.tag if cause else None, changes, stopgap(case, limit))
 
 
 def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
@@ -360,17 +360,13 @@ def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
     for measurement in inside:
         for field in measurement.fields:
             alike[measurement.name, field.key].append((measurement, field))
-    found = [
-        (places, types)
-        for places in alike.values()
-        if len(types := tuple(dict.fromkeys(kind for _, field in places for kind in field.types))) > 1
-    ]
-    for places, types in sorted(found, key=lambda one: all(len(field.types) == 1 for _, field in one[0])):
+    found = [places for places in alike.values() if len({kind for _, field in places for kind in field.types}) > 1]
+    for places in sorted(found, key=lambda places: all(len(field.types) == 1 for _, field in places)):
         measurement, field = max(places, key=lambda place: len(place[1].types))
         if len(field.types) > 1:
             words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
         else:
             each = listed([f"{listed(field.types)} in {measurement.database}" for measurement, field in places])
             words = f"field {field.key} of {measurement.name} is {each}"
-        look = Diagnose(subject_of(measurement), "types", field.key, types)
-        yield _Reason(words, field.key, (look,))
+        look = (Diagnose(subject_of(one), "types", field.key, tuple(here.types)) for one, here in places)
+        yield _Reason(words, field.key, tuple(look))

@@ -20,7 +20,7 @@ from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, quick_way, series_evidence, values_limit
+from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, series_evidence, stopgap, values_limit
 from tsaudit.text import count, listed, many, number, over_time, percent, rounded, rows_of, values_of
 from tsaudit.text import day as written
 
@@ -426,7 +426,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     is_near = impact is not None and impact.currency is Currency.LIMIT
     limit = values_limit(case, measurement) if is_near else found.limit
-    quick = quick_way(case, limit) if limit and is_near else ""
+    quick = stopgap(case, limit) if limit and is_near else ""
     evidence += [Evidence("to gain time", quick)] if quick else []
     fix = found.kind.fix if changes else identity_kept(measurement, tag.key)
     return Finding(
