@@ -54,7 +54,7 @@ def _database(
     key = ", ".join(["time", *(f"tag{k}" for k in range(tags))])
     rows = [
         (
-            f"2026-11-26 00:{i:02}:00",
+            f"2026-08-31 00:{i:02}:00",
             *(tag.format(i % (k + 2), i) for k in range(tags)),
             *(str(i * (k + 1) / 7) if as_text else i * (k + 1) / 7 for k in range(fields)),
         )
@@ -93,7 +93,8 @@ KINDS: Final[dict[str, Callable[[Path, int], None]]] = {
 
 def _configure(folder: Path) -> None:
     files = sorted(folder.glob("*.db"))
-    targets = [{"name": f.stem, "engine": "sqlite", "url": f"sqlite:///{f.name}"} for f in files]
+    # All rows are within it on each audited day, so that each has the same to do.
+    targets = [{"name": f.stem, "engine": "sqlite", "url": f"sqlite:///{f.name}", "window": "90d"} for f in files]
     (folder / "tsaudit.yaml").write_text(json.dumps({"targets": targets}))
 
 

@@ -30,20 +30,25 @@ _MANY_ROWS: Final = 10_000
 """Minimum number of rows for which one value of a column counts as that of all."""
 
 
-def _shows_uses(case: Case, measurement: Measurement) -> bool:
-    """Whether the server counts uses of indexes, and some were counted: for a table with a key, of one of its own. If
-    not even the key was used, nobody has read the table since the counters began.
+def _is_server_used(case: Case) -> bool:
+    """Whether the server has counted a use of any index."""
+    return any(index.scans for m in case.profile.measurements for index in m.indexes or ())
+
+
+def _shows_uses(measurement: Measurement, *, is_server_used: bool) -> bool:
+    """Whether uses of indexes were counted: for a table with a key, of one of its own. If not even the key was used,
+    nobody has read the table since the counters began.
     """
     own = measurement.indexes or ()
     has_key = any(index.constraint and index.scans is not None for index in own)
-    others = (index for m in case.profile.measurements for index in m.indexes or ())
-    return any(index.scans for index in (own if has_key else others))
+    return any(index.scans for index in own) if has_key else is_server_used
 
 
 def _unread(case: Case) -> str:
     """The tables whose indexes no query has used, in words; empty if there are none."""
     counted = [m for m in case.measurements if any(index.scans is not None for index in m.indexes or ())]
-    names = [m.name for m in counted if not _shows_uses(case, m)]
+    is_used = _is_server_used(case)
+    names = [m.name for m in counted if not _shows_uses(m, is_server_used=is_used)]
     tables = f"{many(len(names), case.engine.words.measurement)} ({listed(names, 3)})"
     return f"uses of the indexes of {tables}: no query has used any, so the counters prove nothing" if names else ""
 
@@ -125,13 +130,14 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - When to use an index, GreptimeDB:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     """
-    yield from case.once_for_family(lambda measurement: _found(case, measurement))
+    is_used = _is_server_used(case)
+    yield from case.once_for_family(lambda measurement: _found(case, measurement, is_server_used=is_used))
 
 
-def _found(case: Case, measurement: Measurement) -> Iterator[Finding]:
+def _found(case: Case, measurement: Measurement, *, is_server_used: bool) -> Iterator[Finding]:
     if case.engine.has_given_columns(measurement):
         return
-    if not _shows_uses(case, measurement):
+    if not _shows_uses(measurement, is_server_used=is_server_used):
         uncounted = tuple(replace(index, scans=None) for index in measurement.indexes or ())
         measurement = replace(measurement, indexes=uncounted)
     found = (_evaluate(case, measurement, index) for index in measurement.indexes or ())
