@@ -444,6 +444,10 @@ def rate(case: Case, figure: str, at: Subject, now: float) -> float | None:
     return max((now - before) / ago, 0.0)
 
 
+_IN_SIGHT_DAYS: Final = 36_525
+"""A century: no rate of today says anything about a time after that."""
+
+
 def of_limit(
     case: Case,
     used: float,
@@ -454,13 +458,13 @@ def of_limit(
     how: str = "",
 ) -> Impact:
     """How near a limit is, at the present rate; None for one that is not known. `levels_at`: where growth ends."""
-    is_reached = per_day and levels_at >= limit.value
+    days_left = max(limit.value - used, 0) / per_day if per_day and levels_at >= limit.value else None
     return toward_limit(
         used,
         limit.value,
         limit.unit,
         per_day=per_day,
-        days_left=max(limit.value - used, 0) / per_day if per_day and is_reached else None,
+        days_left=days_left if days_left is None or days_left <= _IN_SIGHT_DAYS else None,
         is_enforced=is_enforced(case, limit, used),
         is_owners=is_owners(limit),
         how=how or limit.source,

@@ -323,6 +323,23 @@ def test_ids_run_out_at_the_rate_of_their_history_or_of_the_rows() -> None:
     )
 
 
+def test_few_rows_do_not_show_how_fast_ids_are_given() -> None:
+    """Each update of 300 rows took an ID."""
+    times = {"time_column": "time", "first_time": NOW - timedelta(days=300), "last_time": NOW, "rows": a_count(300)}
+    finding = _found(_numbered(1_900 * MILLION, **times))
+    assert finding.impact is not None
+    assert (finding.impact.per_day, finding.impact.days_left) == (None, None)
+    assert finding.consequence.endswith("When it is reached is not known yet.")
+
+
+def test_limit_that_is_out_of_sight_has_no_day() -> None:
+    times = {"time_column": "time", "first_time": NOW - timedelta(days=300), "last_time": NOW, "rows": a_count(30_000)}
+    fields = (dataclasses.replace(a_field("id"), per_day=100.0),)
+    finding = _found(_numbered(1_900 * MILLION, **times | {"fields": fields}))
+    assert finding.impact is not None
+    assert (finding.impact.per_day, finding.impact.days_left) == (100.0, None)
+
+
 @pytest.mark.parametrize(
     ("per_day", "changes", "is_said"),
     [

@@ -77,8 +77,8 @@ def near_limit(case: Case) -> Iterator[Finding]:
     Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002). Databases
     are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
     reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
-    a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read, or
-    at least at the rate at which rows come.
+    a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
+    where rows have most of them, at the rate at which rows come.
 
     ## Why it matters
 
@@ -260,9 +260,16 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
                 last,
                 partial(_ids, case, measurement, column, per_day, rows_a_day),
                 ("last_id", subject_of(measurement, column), last),
-                per_day=rows_a_day if per_day is None else per_day,
+                per_day=rows_a_day if per_day is None and _are_in_rows(measurement, column, last) else per_day,
                 most=status.id_limits[column],
             )
+
+
+def _are_in_rows(measurement: Measurement, column: str, last: float) -> bool:
+    """Whether rows have most of the IDs given so far, so that rows show how fast IDs are given."""
+    rows = measurement.rows_total or measurement.rows
+    sequence = measurement.status.sequences.get(column) if measurement.status else None
+    return rows is not None and last <= _WASTED * rows.value * (sequence.step if sequence else 1)
 
 
 def _ids(case: Case, measurement: Measurement, column: str, per_day: float | None, rows_a_day: float | None) -> _Advice:
