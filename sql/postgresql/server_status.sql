@@ -78,12 +78,15 @@ UNION ALL
 SELECT 'failure', format('subscription %s', s.subname), '', 1
 FROM pg_subscription AS s
 JOIN pg_stat_subscription AS w ON w.subid = s.oid
-WHERE s.subenabled AND w.pid IS NULL
+-- A standby has the subscriptions of its primary, and no workers.
+WHERE s.subenabled AND w.pid IS NULL AND NOT pg_is_in_recovery()
 UNION ALL
--- While one is open, no vacuum frees a row that was deleted after it began. None needs a day.
+-- While one may still read or write, no vacuum frees a row that was deleted after it began. None needs a day.
 SELECT 'failure', format('transaction of %s in process %s', a.usename, a.pid), '', 1
 FROM pg_stat_activity AS a
-WHERE a.xact_start < now() - INTERVAL '1 day' AND a.state LIKE 'idle in transaction%'
+WHERE a.state_change < now() - INTERVAL '1 day'
+  AND a.state LIKE 'idle in transaction%'
+  AND (a.backend_xid IS NOT NULL OR a.backend_xmin IS NOT NULL)
 UNION ALL
 SELECT 'failure', format('prepared transaction %s', p.gid), '', 1
 FROM pg_prepared_xacts AS p
@@ -91,13 +94,13 @@ WHERE p.prepared < now() - INTERVAL '1 day'
 UNION ALL
 SELECT 'failure', format('checksums of %s', coalesce(d.datname, 'all databases')), '', d.checksum_failures
 FROM pg_stat_database AS d
-WHERE d.checksum_failures > 0
+WHERE d.checksum_failures > 0 AND (d.datname = current_database() OR d.datname IS NULL)
 {% if server >= 15 %}
 UNION ALL
 -- The operating system sorts texts differently than when the database was made.
 SELECT 'failure', format('collation of %s', d.datname), '', 1
 FROM pg_database AS d
-WHERE d.datallowconn AND d.datcollversion <> pg_database_collation_actual_version(d.oid)
+WHERE d.datname = current_database() AND d.datcollversion <> pg_database_collation_actual_version(d.oid)
 {% endif %}
 {% if timescaledb %}
 UNION ALL

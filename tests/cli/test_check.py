@@ -293,7 +293,7 @@ def test_check_when_what_answers_is_not_slack(
     done = tsaudit("check")
     assert done.exit_code == Exit.USAGE
     place = slack.split("/")[2]
-    assert f"slack          failed   no response from Slack at {place}: 220 mail.example.com" in done.stdout
+    assert f"slack          failed   no response from Slack at {place}: the server does not speak HTTP; " in done.stdout
     assert caplog.text == ""
 
 

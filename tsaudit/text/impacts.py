@@ -104,14 +104,14 @@ def _figure(impact: Impact, value: float) -> str:
         case Currency.BYTES:
             return size(value)
         case Currency.MONEY:
-            return f"${number(round(value))}"
+            return f"${number(round(value) if value >= 1 else round(value, 2))}"
         case _:
             return number(rounded(value))
 
 
 def _least(impact: Impact) -> str:
     """The amount today as a lower bound, which is never more than it is."""
-    down = math.floor if impact.currency is Currency.MONEY else rounded_down
+    down = math.floor if impact.currency is Currency.MONEY and impact.now >= 1 else rounded_down
     return _amount(impact, down(impact.now))
 
 

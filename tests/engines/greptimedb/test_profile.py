@@ -89,4 +89,4 @@ def test_region_whose_leader_is_down(version: str) -> None:
     assert [(one.name, one.database) for one in profile.server.failures] == [("region 1 of hits", "shop")]
     (finding,) = run_rule(server_in_distress, profile).findings
     assert finding.message == "The leader of region 1 of hits is down."
-    assert (finding.subject, finding.severity) == (Subject("shop"), Severity.CRITICAL)
+    assert (finding.subject, finding.severity) == (Subject("shop", "region 1 of hits"), Severity.CRITICAL)

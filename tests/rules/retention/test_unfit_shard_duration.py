@@ -14,6 +14,7 @@ from tests.rules.cases import Case, run_rule
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import FOREVER, Database, DatabaseStorage, Profile, Retention, ServerStatus
 from tsaudit.model.subject import Subject
+from tsaudit.model.timeline import Timeline
 from tsaudit.rules.retention.unfit_shard_duration import unfit_shard_duration as rule
 
 HOUR, DAY = 3_600, 86_400
@@ -154,7 +155,7 @@ def test_files_run_out_in_weeks() -> None:
     assert files.impact.days_left == pytest.approx((65_536 - 50_000) / 240)
 
 
-def _expired(kept_s: int, enabled: float | None) -> list[Finding]:
+def _expiring(kept_s: int, enabled: float | None) -> Profile:
     profile = _profile(30, DAY, kept_s, index=True)
     (database,) = profile.databases
     assert database.storage is not None
@@ -163,32 +164,39 @@ def _expired(kept_s: int, enabled: float | None) -> list[Finding]:
         database.storage, expired_shards=12, expired_bytes=3_400 * MB, expired_since=since, data_bytes=9_000 * MB
     )
     settings = {} if enabled is None else {"retention_enabled": enabled}
-    return list(
-        run_rule(
-            rule,
-            dataclasses.replace(
-                profile, databases=(dataclasses.replace(database, storage=storage),), server=ServerStatus(settings)
-            ),
-        ).findings
-    )
+    databases = (dataclasses.replace(database, storage=storage),)
+    return dataclasses.replace(profile, databases=databases, server=ServerStatus(settings))
+
+
+def _expired(kept_s: int, enabled: float | None) -> list[Finding]:
+    return list(run_rule(rule, _expiring(kept_s, enabled)).findings)
 
 
 @pytest.mark.parametrize(
     ("enabled", "why", "fix"),
     [
         (0.0, ": the retention service is switched off.", "Set `enabled = true`"),
-        (1.0, ", although the retention service is on.", "Look for `retention` in the log"),
-        (None, ".", "Set `enabled = true`"),
+        (1.0, ", although the retention service is on.", "The next audit shows"),
+        (None, ".", "The next audit shows"),
     ],
 )
 def test_a_retention_that_is_not_carried_out(enabled: float | None, why: str, fix: str) -> None:
     (finding,) = _expired(14 * DAY, enabled)
-    assert finding.severity is Severity.WARNING
+    assert finding.severity is (Severity.WARNING if enabled == 0 else Severity.NOTE)
     assert finding.message == (
         "autogen keeps data for 14 days, but 12 of 30 shards should have been deleted, the oldest on 2026-02-03" + why
     )
     assert finding.fix.startswith(fix)
-    assert "3.4 GB" in finding.fix
+    assert ("3.4 GB" in finding.fix) is (enabled == 0)
+
+
+@pytest.mark.parametrize(("kept_before", "severity"), [(14, Severity.WARNING), (30, Severity.NOTE)])
+def test_shards_that_the_audit_before_saw_too_will_stay(kept_before: int, severity: Severity) -> None:
+    """Not those of a retention that was shortened since."""
+    timeline = Timeline(previous=_expiring(kept_before * DAY, 1.0))
+    (finding,) = run_rule(rule, _expiring(14 * DAY, 1.0), timeline=timeline).findings
+    assert finding.severity is severity
+    assert ("in the log of the server" in finding.fix) is (severity is Severity.WARNING)
 
 
 def test_nothing_expires_where_everything_is_kept() -> None:

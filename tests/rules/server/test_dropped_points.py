@@ -13,7 +13,6 @@ from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
@@ -240,7 +239,14 @@ def test_a_tag_that_has_all_values_is_the_reason_and_its_finding_follows(values:
 
 def test_a_tag_far_beyond_its_limit_shows_that_nothing_is_enforced_unless_points_are_dropped() -> None:
     assert ENGINES["influxdb1"].enforces_limits(_of_tag(40_000, 0)) is False
-    assert ENGINES["influxdb1"].enforces_limits(_of_tag(5_009, 0)) is None
+    assert ENGINES["influxdb1"].enforces_limits(_of_tag(5_009, 0)) is False
+    assert ENGINES["influxdb1"].enforces_limits(_of_tag(5_009)) is True
+    # Of two databases, one goes beyond the limit freely.
+    free = a_measurement("other", database="free", tags=(a_tag("id", 40_000),))
+    both = _of_tag(5_009)
+    databases = (*both.databases, Database("free", a_count(40_000)))
+    both = dataclasses.replace(both, measurements=(*both.measurements, free), databases=databases)
+    assert ENGINES["influxdb1"].enforces_limits(both) is False
     profile = _of_tag(40_000)
     assert ENGINES["influxdb1"].enforces_limits(profile) is None
     (finding,) = _found(profile)
@@ -264,16 +270,15 @@ def test_a_type_is_the_reason_only_if_all_others_would_have_been_seen() -> None:
         assert "the audit does not see why" in one.message
 
 
-def test_a_field_of_another_type_in_another_policy_is_named() -> None:
+def test_a_field_of_another_type_in_another_policy_is_a_possibility() -> None:
     hourly = a_measurement("tank", database="main/hourly", fields=(a_field("level", ("float",)), a_field("pump")))
     raw = a_measurement("tank", fields=(a_field("level", ("integer",)), a_field("pump")))
     databases = (Database("main", a_count(5)), Database("main/hourly", policy_of="main"))
     profile = dataclasses.replace(_profile(7), measurements=(raw, hourly), databases=databases)
     (finding,) = _found(profile)
-    assert "field level of tank is integer in main and float in main/hourly." in finding.message
-    assert finding.main_contributor == "level"
-    looks = {c.at.database: c.values for c in finding.changes if isinstance(c, Diagnose)}
-    assert looks == {"main": ("integer",), "main/hourly": ("float",)}
+    said = "; the types of level of tank (float and integer) differ between its retention policies."
+    assert finding.message.endswith(said)
+    assert (finding.main_contributor, finding.changes) == (None, ())
     assert finding.headline.startswith("The server dropped 7 points of main since the server started on")
 
 

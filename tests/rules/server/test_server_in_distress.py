@@ -78,8 +78,8 @@ def distressed() -> Iterator[Postgresql]:
     )
 
 
-def _audited(server: Postgresql, schema: str) -> Profile:
-    target = Target(name="t", engine="postgresql", url=server.audit_url, databases=(schema,))
+def _audited(server: Postgresql, schema: str, url: str = "") -> Profile:
+    target = Target(name="t", engine="postgresql", url=url or server.audit_url, databases=(schema,))
     now = datetime.now(UTC)
     return collected(target, now=now, day=now.date())
 
@@ -147,9 +147,15 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
     server.execute("GRANT pg_read_all_stats TO tsaudit")
     server.execute("CREATE SUBSCRIPTION copy CONNECTION 'dbname=none' PUBLICATION p WITH (connect=false)")
     server.execute("CREATE DATABASE sorted TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en'")
-    with server.connect() as forgotten, server.connect() as connection:
+    with server.connect("sorted") as other:
+        other.execute(b"CREATE TABLE t (ts TIMESTAMPTZ, v FLOAT)")
+        other.execute(b"GRANT SELECT ON t TO tsaudit")
+    sorted_url = server.audit_url.replace("/postgres", "/sorted")
+    with server.connect() as forgotten, server.connect() as harmless, server.connect() as connection:
         forgotten.execute(b"BEGIN")
-        forgotten.execute(b"SELECT 1")
+        forgotten.execute(b"SELECT pg_current_xact_id()")
+        harmless.execute(b"BEGIN")
+        harmless.execute(b"SELECT 1")
         for statement in ("BEGIN", "CREATE TABLE x ()", "PREPARE TRANSACTION 'order 7'"):
             connection.execute(statement.encode())
         assert run_rule(rule, _audited(server, schema)).findings == (), "nothing is old, or another version"
@@ -157,20 +163,22 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
             "ALTER SUBSCRIPTION copy ENABLE",
             "SET allow_system_table_mods = on",
             _aged("pg_prepared_xacts", "prepared"),
-            _aged("pg_stat_activity", "xact_start"),
+            _aged("pg_stat_activity", "state_change"),
             "UPDATE pg_database SET datcollversion = '1' WHERE datname = 'sorted'",
         ):
             connection.execute(statement.encode())
         findings = run_rule(rule, _audited(server, schema)).findings
+        of_sorted = run_rule(rule, _audited(server, "public", sorted_url)).findings
         process = forgotten.info.backend_pid
     assert {f.subject.measurement: f.message.split(",")[0] for f in findings} == {
         "subscription copy": "The subscription copy is enabled",
         f"transaction of tester in process {process}": f"A transaction of tester in process {process} has been idle "
         "for a day",
         "prepared transaction order 7": "The prepared transaction order 7 has been open for a day",
-        "collation of sorted": "The collation of sorted has another version in the operating system than the one its "
-        "indexes were built with",
     }
+    assert [f.message.split(",")[0] for f in of_sorted if f.subject.measurement == "collation of sorted"] == [
+        "The collation of sorted has another version in the operating system than the one its indexes were built with"
+    ]
     assert {f.severity for f in findings} == {Severity.WARNING}
 
 

@@ -25,8 +25,9 @@ class Duckdb(FileEngine):
     words = Words(database="schema")
     file_magic = (8, b"DUCK")
     shrinking = (
-        "Copy the rows to a new file, ATTACH 'new.duckdb' AS new; COPY FROM DATABASE ... TO new; and put it in the "
-        "old one's place. If that much will be written again soon, leave it: new rows use the free blocks first."
+        "While nothing writes, copy the rows to a new file, ATTACH 'new.duckdb' AS new; COPY FROM DATABASE ... TO new; "
+        "and put it in the old one's place. If that much will be written again soon, leave it: new rows use the free "
+        "blocks first."
     )
     measurement_bytes = 266_000
     index_bytes = 262_000

@@ -88,10 +88,11 @@ _PART: Final = 0.2
 
 def _enforces_by_use(profile: Profile) -> bool | None:
     """Whether limits are enforced, as far as what is used of them shows. Only the index in memory drops points where
-    one is reached, and only the index on disk goes beyond one without dropping any. None: nothing shows it.
+    one is reached, and only the index on disk goes beyond one. Points are also dropped for other reasons, so what is
+    beyond one counts for more. None: nothing shows it.
     """
     shown = {one for database in profile.wholes for one in _shown_by(profile, database)}
-    return True if True in shown else False if shown else None
+    return False if False in shown else True if shown else None
 
 
 def _shown_by(profile: Profile, database: Database) -> Iterator[bool]:
@@ -99,14 +100,18 @@ def _shown_by(profile: Profile, database: Database) -> Iterator[bool]:
     is_dropping = bool(profile.server and profile.server.counted("points_dropped", database.server_name))
     # The server compares the values of a tag with the limit before it adds those of a write, so it can have so many
     # more; of series, it drops all of a write, so it can have so many less.
-    limit = settings.get("max_series_per_database", 0)
-    used = [(database.series.value, limit - _of_a_write(limit), limit)] if database.series else []
-    limit = settings.get("max_values_per_tag", 0)
+    series = settings.get("max_series_per_database", 0)
+    used = [(database.series.value, series - _of_a_write(series), series, series)] if database.series else []
+    values = settings.get("max_values_per_tag", 0)
     counts = (tag.values for m in profile.inside(database) for tag in m.tags)
-    used += [(count.value, limit, limit + _of_a_write(limit)) for count in counts if count and not count.standard_error]
-    for number, least, most in used:
-        if most and number >= least and is_dropping is (number <= most):
-            yield is_dropping
+    most = values + _of_a_write(values)
+    used += [(count.value, values, values, most) for count in counts if count and not count.standard_error]
+    for number, least, limit, most in used:
+        if limit and number > limit and not is_dropping:
+            yield False
+        elif limit and least <= number <= most and is_dropping:
+            # If it has more than that, and drops points, its limit may have been lowered.
+            yield True
 
 
 def _of_a_write(limit: float) -> float:

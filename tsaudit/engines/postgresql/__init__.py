@@ -126,7 +126,7 @@ class Postgresql(SqlEngine):
         "checksums": Failure(
             "Pages failed the {name}: what was stored in them is damaged",
             "Find the tables in the server's log, look after the disk, and restore them from a backup. The counter "
-            "starts again with pg_stat_reset().",
+            "begins again with the statistics: pg_stat_reset(), which clears those of tables and indexes, too.",
         ),
         "collation": Failure(
             "The {name} has another version in the operating system than the one its indexes were built with, so that "

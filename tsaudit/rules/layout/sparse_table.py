@@ -29,6 +29,8 @@ _WEEK_H: Final = 7 * 24
 _MOSTLY: Final = 0.5
 _TIMES: Final = 2
 """As many times as many values in other rows are no coincidence."""
+_ABOUT: Final = 1.2
+"""An estimate of all rows may be so many times the rows counted although there are no others."""
 _FEWEST_FIELDS: Final = 3
 """Minimum number of fields: with fewer, there is little to split."""
 _MOST_EMPTY: Final = 50
@@ -215,7 +217,8 @@ def _within(case: Case, measurement: Measurement, ratio: Ratio) -> str:
     is_counted = measurement.time_column is not None and ratio.source.how is not How.ESTIMATE
     total = measurement.rows_total
     is_all = total is not None and rows is not None and total.source.how is How.EXACT and total.value <= rows.value
-    is_young = measurement.first_time is not None and measurement.first_time - window.start >= timedelta(days=1)
+    is_young = total is None or rows is None or total.value <= _ABOUT * rows.value
+    is_young &= measurement.first_time is not None and measurement.first_time - window.start >= timedelta(days=1)
     if case.engine.keeps_documents or not is_counted or is_all or is_young:
         return ""
     its = "the" if measurement.own_window is None else "its"

@@ -72,8 +72,9 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
     expires. The finding counts the bytes that the vendor's duration would save, on average.
 
     Shards that are still there a day after their retention has passed show that it is not carried out: on InfluxDB 1.x,
-    `[retention] enabled` may be false in the configuration. Only administrators see when the retention of a shard
-    passes.
+    `[retention] enabled` may be false in the configuration. Otherwise it is a note until the next audit sees such
+    shards, too: the retention may have been shortened, or the server started, just before. Only administrators see when
+    the retention of a shard passes.
 
     All shards together keep files open, 2 or 10 each. If they approach `open_files`, the server can make no more
     shards. That limit is not read from the server, so this is a warning, unless you set it.
@@ -93,7 +94,7 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
     `ALTER RETENTION POLICY "p" ON "d" SHARD DURATION 7d`, on InfluxDB 2 `influx bucket update --shard-group-duration
     7d`. That is for new shards: the others stay until they expire. If there are thousands, copy their data once into a
     policy or bucket with long shards. Where the retention is not carried out, set `enabled = true` in the section
-    [retention] of the configuration, once nobody needs the old data.
+    [retention] of the configuration, once nobody needs what has expired in any database of the server.
 
     ## References
 
@@ -107,7 +108,6 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
     for one in kept:
         if expired := _expired(one):
             yield _outlived(case, one, expired)
-            continue
         if one.policy.partition_s is None:
             continue
         spared = one.shards * (1 - one.policy.partition_s / one.recommended_s)
@@ -173,6 +173,13 @@ def _expired(one: _Kept) -> int:
     return 0 if one.policy.duration_s == FOREVER else known or 0
 
 
+def _was_expired(case: Case, one: _Kept) -> bool:
+    """Whether the previous audit saw shards that should have been deleted by the same retention."""
+    before = case.timeline.previous
+    known = (d for d in before.databases if d.name == one.database.name) if before else ()
+    return any(bool(d.storage and d.storage.expired_shards) and one.policy in (d.retention or ()) for d in known)
+
+
 def _outlived(case: Case, one: _Kept, expired: int) -> Finding:
     """Shards that are kept although their retention has passed."""
     assert one.database.storage is not None
@@ -184,21 +191,26 @@ def _outlived(case: Case, one: _Kept, expired: int) -> Finding:
     why = ""
     if enabled is not None:
         why = ", although the retention service is on" if enabled else ": the retention service is switched off"
+    is_certain = enabled == 0 or _was_expired(case, one)
     deletes = f"these shards{f', {size(held)},' if held else ''} and with them all points that are older than {kept}"
     return Finding(
         subject=Subject(one.database.name),
         impact=Impact(
             Currency.MECHANISM,
-            consequence="The server keeps all data, and opens more shards, until its retention is carried out.",
+            consequence="Data is kept beyond its retention, and its shards stay open.",
             how="the server's list of shards, and its clock",
-        ),
+        )
+        if is_certain
+        else None,
         message=f"{did} should have been deleted{oldest}{why}.",
         headline=f"{did} should have been deleted",
-        fix="Look for `retention` in the log of the server: it says which shards it could not delete. Nobody wants "
-        f"{deletes}."
-        if enabled
-        else "Set `enabled = true` in the section [retention] of the configuration, and restart the server. It then "
-        f"deletes {deletes}: if somebody needs them, set a longer duration first.",
+        fix="Set `enabled = true` in the section [retention] of the configuration, and restart the server. It then "
+        f"deletes {deletes}, and what has expired in all other policies and databases: look at these first, and set a "
+        "longer duration where somebody needs the data."
+        if enabled == 0
+        else "Look for `retention` in the log of the server: it says which shards it could not delete."
+        if is_certain
+        else "The next audit shows whether they stay.",
         observed=expired,
         unit="shards",
         evidence=(
@@ -251,7 +263,8 @@ def _too_long(case: Case, one: _Kept) -> Iterator[Finding]:
         return
     now = one.policy.duration_s + one.policy.partition_s / 2
     saved = held * (one.policy.partition_s - one.recommended_s) / 2 / now
-    impact = Impact(Currency.BYTES, now=saved, whole=held, how="half of a shard is kept beyond the retention")
+    how = "half of a shard is kept beyond the retention"
+    impact = Impact(Currency.BYTES, now=saved, whole=held, per_day=0.0, how=how)
     yield _finding(
         case,
         one,

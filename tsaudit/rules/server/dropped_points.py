@@ -12,7 +12,7 @@ from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Database, Field, KeptPoints, Measurement, ServerStatus
+from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.series_estimate import main_tag, series_limit, stopgap, values_limit
@@ -266,7 +266,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     if more := len(reasons) - len(words):
         words.append(f"{number(more)} more like these")
     if lost.dropped and not reasons:
-        words.append(_by_exclusion(case, database))
+        words.append(_by_exclusion(case, database) + _of_other_policies(case.profile.inside(database)))
     if lost.failed:
         words.append("a write is refused if the cache is full or the disk takes no more")
     quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
@@ -306,6 +306,8 @@ _SEEN_BY: Final = frozenset({"measurements", "tag_keys", "tag_values", "field_ty
 def _by_exclusion(case: Case, database: Database) -> str:
     """The reason, if none was seen: a conclusion only if the audit would have seen each of the others."""
     profile, settings = case.profile, case.profile.server.settings if case.profile.server else {}
+    if case.engine.enforces_limits(profile) is False:
+        return "this server enforces no limit, so a field most likely has another type than before"
     limits = [limit.setting for limit in case.engine.limits if limit.setting]
     gaps = [gap for gap in profile.gaps if gap.fact in _SEEN_BY]
     is_hidden = any(gap.database is None or profile.is_within(gap.database, database.name) for gap in gaps)
@@ -353,20 +355,22 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
 
 
 def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
-    """Fields that have several types: in the shards of one retention policy, or in different policies, to one of which
-    a writer sends the type of the other.
-    """
-    alike: dict[tuple[str, str], list[tuple[Measurement, Field]]] = defaultdict(list)
+    """Fields that have several types in the shards of one retention policy."""
     for measurement in inside:
         for field in measurement.fields:
-            alike[measurement.name, field.key].append((measurement, field))
-    found = [places for places in alike.values() if len({kind for _, field in places for kind in field.types}) > 1]
-    for places in sorted(found, key=lambda places: all(len(field.types) == 1 for _, field in places)):
-        measurement, field = max(places, key=lambda place: len(place[1].types))
-        if len(field.types) > 1:
-            words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
-        else:
-            each = listed([f"{listed(field.types)} in {measurement.database}" for measurement, field in places])
-            words = f"field {field.key} of {measurement.name} is {each}"
-        look = (Diagnose(subject_of(one), "types", field.key, tuple(here.types)) for one, here in places)
-        yield _Reason(words, field.key, tuple(look))
+            if len(field.types) > 1:
+                words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
+                look = Diagnose(subject_of(measurement), "types", field.key, tuple(field.types))
+                yield _Reason(words, field.key, (look,))
+
+
+def _of_other_policies(inside: Sequence[Measurement]) -> str:
+    """The fields whose type in one retention policy is not that in another one, in words; empty if there are none. That
+    is no conflict, and normal for averages of whole numbers, unless a writer sends the one type to the other policy.
+    """
+    types: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for measurement in inside:
+        for field in measurement.fields:
+            types[measurement.name, field.key].update(field.types)
+    found = [f"{key} of {name} ({listed(sorted(kinds))})" for (name, key), kinds in types.items() if len(kinds) > 1]
+    return f"; the types of {listed(found, _MOST_NAMED)} differ between its retention policies" if found else ""

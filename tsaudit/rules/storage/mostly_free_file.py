@@ -45,8 +45,9 @@ def mostly_free_file(case: Case) -> Iterator[Finding]:
 
     ## Fix
 
-    SQLite: `VACUUM` rewrites the file, and needs as much disk again as the rows take. DuckDB: copy the rows to a new
-    file, `ATTACH 'new.duckdb' AS new; COPY FROM DATABASE old TO new;`, and replace the old one.
+    While nothing writes. SQLite: `VACUUM` rewrites the file; it needs up to twice its size as free disk, and gives new
+    rowids to rows of tables without an INTEGER PRIMARY KEY. DuckDB: copy the rows to a new file, `ATTACH 'new.duckdb'
+    AS new; COPY FROM DATABASE old TO new;`, and replace the old one.
 
     ## References
 

@@ -35,13 +35,22 @@ def _is_server_used(case: Case) -> bool:
     return any(index.scans for m in case.profile.measurements for index in m.indexes or ())
 
 
+_READS: Final = 10
+"""Number of times that a table was read as a whole from which on it has readers that use no index: an audit and a
+backup read it, too.
+"""
+
+
 def _shows_uses(measurement: Measurement, *, is_server_used: bool) -> bool:
-    """Whether uses of indexes were counted: for a table with a key, of one of its own. If not even the key was used,
-    nobody has read the table since the counters began.
+    """Whether the counters cover a time in which the table was read: an index of its own was used or, for a table
+    without a key, any index of the server; or all rows were read often.
     """
-    own = measurement.indexes or ()
+    own, status = measurement.indexes or (), measurement.status
     has_key = any(index.constraint and index.scans is not None for index in own)
-    return any(index.scans for index in own) if has_key else is_server_used
+    if any(index.scans for index in own) if has_key else is_server_used:
+        return True
+    rows = status.figures.get("live_rows", 0) if status else 0
+    return bool(status and rows and status.counters.get("rows_scanned", 0) >= _READS * rows)
 
 
 def _unread(case: Case) -> str:
