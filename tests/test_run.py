@@ -109,14 +109,14 @@ def test_history_of_one_engine_is_not_continued_with_another(tmp_path: Path, sto
     assert ChangeKind.RESOLVED not in {change.kind for change in done.changes}
 
 
-def test_past_day_before_all_rows_is_unknown(tmp_path: Path, store: Store) -> None:
+def test_past_day_without_rows_is_unknown(tmp_path: Path, store: Store) -> None:
     target = write(Dataset([a_table()]), "duckdb", tmp_path / "a.duckdb")
 
     done = run.audit_target(target, settings_for(tmp_path, target), store, day=DAY - timedelta(days=400))
 
     assert done.verdict is Verdict.UNKNOWN
     assert done.error is not None
-    assert "no table has a row of that day or before it" in done.error
+    assert "no table has a row within the window of that day" in done.error
 
 
 def test_audit_compacts_the_history_when_it_is_due(

@@ -45,14 +45,11 @@ def _decided(finding: Finding, sums: Mapping[_Group, Impact], harm: Harm) -> Fin
             if worse.rank > severity.rank and _is_material_part(impact, summed, group, harm):
                 severity, reason = worse, summed
     days = _days_ahead(reason, harm)
-    consequence = impacts.consequence(reason, days)
-    if reason.currency is Currency.READS and reason.now < harm.min_reads:
-        consequence += f" {impacts.below(reason, harm.min_reads)}"
     return replace(
         finding,
         severity=severity,
         severity_reason=impacts.reason(reason, days) if severity is not Severity.NOTE else "",
-        consequence=consequence,
+        consequence=impacts.consequence(reason, days, harm.min_reads),
     )
 
 

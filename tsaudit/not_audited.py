@@ -74,8 +74,8 @@ _FIX_EMPTY: Final = (
 _FIX_DATABASE: Final = (
     "Grant the user the permissions that `tsaudit check` lists, or list only the databases to audit under `databases`."
 )
-_NO_ROWS_THEN: Final = "no table has a row of that day or before it: the rows came later, or have been deleted since"
-_FIX_DAY: Final = "Audit a day that the database still has rows of: `tsaudit audit --day`."
+_NO_ROWS_THEN: Final = "no table has a row within the window of that day: there were none, or they have been deleted"
+_FIX_DAY: Final = "Audit a day of which the database still has rows, or set a longer `window`."
 _ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys", "field_types")
 """Facts in the order in which they depend on each other: the gap of the first one is the cause."""
 _MOST_CAUSES: Final = 2
@@ -103,8 +103,8 @@ def unseen(profile: Profile) -> str | None:
     return listed or _cause(unread(profile).values()) or "no measurement could be read"
 
 
-def _is_before_all_rows(profile: Profile) -> bool:
-    """Whether a past day was audited on which no measurement had rows, as far as they are kept."""
+def _is_without_rows(profile: Profile) -> bool:
+    """Whether a past day was audited in whose window no measurement has rows."""
     if profile.collected_at - profile.window.end <= SAME_DAY or not profile.measurements:
         return False
     return all(one.rows is not None and one.rows.value == 0 for one in profile.measurements)
@@ -148,7 +148,7 @@ def missed(
             else ""
         )
         return (whole(cause + then, _FIX_EMPTY),)
-    if _is_before_all_rows(profile):
+    if _is_without_rows(profile):
         return (whole(_NO_ROWS_THEN, _FIX_DAY),)
     if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
         message = f"The target became unreachable during the audit: {gone.detail}"

@@ -72,7 +72,12 @@ SELECT
     0
   )
 FROM pg_replication_slots AS s
-WHERE NOT s.active AND s.wal_status <> 'reserved'
+WHERE NOT s.active
+  AND s.wal_status <> 'reserved'
+{% if server >= 17 %}
+  -- On a standby, the copy of a slot that its primary has.
+  AND NOT s.synced
+{% endif %}
 UNION ALL
 -- Enabled, and no worker runs for it: it fails whenever it is started.
 SELECT 'failure', format('subscription %s', s.subname), '', 1
@@ -88,7 +93,7 @@ WHERE a.state_change < now() - INTERVAL '1 day'
   AND a.state LIKE 'idle in transaction%'
   AND (a.backend_xid IS NOT NULL OR a.backend_xmin IS NOT NULL)
 UNION ALL
-SELECT 'failure', format('prepared transaction %s', p.gid), '', 1
+SELECT 'failure', format('prepared transaction %s of %s', p.gid, p.database), '', 1
 FROM pg_prepared_xacts AS p
 WHERE p.prepared < now() - INTERVAL '1 day'
 UNION ALL

@@ -36,8 +36,10 @@ def reason(impact: Impact, days: float) -> str:
             return ", ".join(parts)
 
 
-def consequence(impact: Impact, days: float) -> str:
-    """What happens if nothing is done, in one sentence."""
+def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
+    """What happens if nothing is done, in one sentence; for fewer rows a day than `min_reads`, from how many on that is
+    a warning, in another one.
+    """
     match impact.currency:
         case Currency.REJECTED:
             return "Points keep being lost until the cause is gone."
@@ -52,7 +54,7 @@ def consequence(impact: Impact, days: float) -> str:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
         case Currency.READS:
             read = f"about {_amount(impact, impact.now)}" if impact.counted_s is None else f"at least {_least(impact)}"
-            return f"Each day, {read}, and more as the table grows."
+            return f"Each day, {read}, and more as the table grows.{_below(impact, min_reads)}"
         case _:
             if impact.per_day is None:
                 return f"At least {_least(impact)}; whether there will be more is not known yet."
@@ -63,12 +65,12 @@ def consequence(impact: Impact, days: float) -> str:
             return f"It grows to {_amount(impact, impact.after(days))} in {when}{memory}."
 
 
-def below(impact: Impact, least: float) -> str:
-    """Why an amount that comes each day is only a note. `least`: from which on it is a warning."""
-    warning = f"{number(least)} a day are a warning"
-    if impact.counted_s is None:
-        return f"It is a note because only {warning}."
-    return f"It is a note because this was counted {a_day_or_less(impact.counted_s)}, not in a day: {warning}."
+def _below(impact: Impact, least: float) -> str:
+    """How much of an amount that comes each day is a warning by default; empty from there on."""
+    if impact.now >= least:
+        return ""
+    counted = "" if impact.counted_s is None else f"This was counted {a_day_or_less(impact.counted_s)}, not in a day. "
+    return f" {counted}From {number(least)} a day on, it is a warning."
 
 
 def a_day_or_less(seconds: float | None) -> str:

@@ -239,7 +239,11 @@ def test_a_tag_that_has_all_values_is_the_reason_and_its_finding_follows(values:
 
 def test_a_tag_far_beyond_its_limit_shows_that_nothing_is_enforced_unless_points_are_dropped() -> None:
     assert ENGINES["influxdb1"].enforces_limits(_of_tag(40_000, 0)) is False
-    assert ENGINES["influxdb1"].enforces_limits(_of_tag(5_009, 0)) is False
+    young = _of_tag(5_009, 0)
+    assert ENGINES["influxdb1"].enforces_limits(young) is None
+    assert young.server is not None
+    old = dataclasses.replace(young, server=dataclasses.replace(young.server, started=NOW - timedelta(days=2)))
+    assert ENGINES["influxdb1"].enforces_limits(old) is False
     assert ENGINES["influxdb1"].enforces_limits(_of_tag(5_009)) is True
     # Of two databases, one goes beyond the limit freely.
     free = a_measurement("other", database="free", tags=(a_tag("id", 40_000),))

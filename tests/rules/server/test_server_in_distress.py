@@ -51,7 +51,7 @@ def test_what_fails_is_a_warning() -> None:
         "The last run of job 1000 (policy_retention of cpu) failed.",
         "Nobody reads the replication slot cdc, and the server keeps 3.6 GB of log for it.",
         "Nobody reads the replication slot search, and the server keeps 900 MB of log for it.",
-        "The replication slot copy lacks log that its reader still needs.",
+        "The replication slot copy was invalidated, so that its reader cannot go on.",
         # Of an engine that says no more of it.
         "backup fails, 2 times so far.",
     }
@@ -174,7 +174,8 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
         "subscription copy": "The subscription copy is enabled",
         f"transaction of tester in process {process}": f"A transaction of tester in process {process} has been idle "
         "for a day",
-        "prepared transaction order 7": "The prepared transaction order 7 has been open for a day",
+        "prepared transaction order 7 of postgres": "The prepared transaction order 7 of postgres has been open for a "
+        "day",
     }
     assert [f.message.split(",")[0] for f in of_sorted if f.subject.measurement == "collation of sorted"] == [
         "The collation of sorted has another version in the operating system than the one its indexes were built with"

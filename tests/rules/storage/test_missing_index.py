@@ -186,10 +186,10 @@ def test_note_says_in_how_long_its_rows_were_counted() -> None:
     finding = _found(_read(0, status=status))
     assert finding.severity is Severity.NOTE
     assert finding.consequence.endswith(
-        "It is a note because this was counted in 20 minutes, not in a day: 500,000,000 a day are a warning."
+        "This was counted in 20 minutes, not in a day. From 500,000,000 a day on, it is a warning."
     )
     whole_days = _found(_read(30 * 10 * BIG))
-    assert whole_days.consequence.endswith("It is a note because only 500,000,000 a day are a warning.")
+    assert whole_days.consequence.endswith("From 500,000,000 a day on, it is a warning.")
     assert "note" not in _found(_read(300 * 10 * BIG)).consequence
 
 

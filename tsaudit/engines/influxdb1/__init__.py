@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from dataclasses import replace
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import LocalServer, ServerLimit, Statements, Words
@@ -86,6 +87,10 @@ _PART: Final = 0.2
 """Share of a low limit that a write may be at most."""
 
 
+_LONG: Final = timedelta(days=1)
+"""After so long without a dropped point, a tag beyond its limit shows that new values are accepted."""
+
+
 def _enforces_by_use(profile: Profile) -> bool | None:
     """Whether limits are enforced, as far as what is used of them shows. Only the index in memory drops points where
     one is reached, and only the index on disk goes beyond one. Points are also dropped for other reasons, so what is
@@ -96,22 +101,32 @@ def _enforces_by_use(profile: Profile) -> bool | None:
 
 
 def _shown_by(profile: Profile, database: Database) -> Iterator[bool]:
-    settings = profile.server.settings if profile.server else {}
-    is_dropping = bool(profile.server and profile.server.counted("points_dropped", database.server_name))
-    # The server compares the values of a tag with the limit before it adds those of a write, so it can have so many
-    # more; of series, it drops all of a write, so it can have so many less.
-    series = settings.get("max_series_per_database", 0)
-    used = [(database.series.value, series - _of_a_write(series), series, series)] if database.series else []
-    values = settings.get("max_values_per_tag", 0)
-    counts = (tag.values for m in profile.inside(database) for tag in m.tags)
-    most = values + _of_a_write(values)
-    used += [(count.value, values, values, most) for count in counts if count and not count.standard_error]
-    for number, least, limit, most in used:
-        if limit and number > limit and not is_dropping:
-            yield False
-        elif limit and least <= number <= most and is_dropping:
-            # If it has more than that, and drops points, its limit may have been lowered.
-            yield True
+    server = profile.server
+    if server is None:
+        return
+    is_dropping = bool(server.counted("points_dropped", database.server_name))
+    is_settled = server.started is not None and profile.collected_at - server.started >= _LONG
+    limit = server.settings.get("max_series_per_database", 0)
+    if limit and database.series:
+        # It drops all of a write that would exceed the limit, so there may be so many less.
+        yield from _shown(database.series.value, limit - _of_a_write(limit), limit, limit, is_dropping=is_dropping)
+    limit = server.settings.get("max_values_per_tag", 0)
+    # It compares the values of a tag with the limit before it adds those of a write, so there may be so many more.
+    most = limit + _of_a_write(limit)
+    for count in (tag.values for m in profile.inside(database) for tag in m.tags):
+        if limit and count and not count.standard_error:
+            taken = limit if is_settled else most
+            yield from _shown(count.value, limit, most, taken, is_dropping=is_dropping)
+
+
+def _shown(number: float, least: float, most: float, taken: float, *, is_dropping: bool) -> Iterator[bool]:
+    """`least`, `most`: how many there are where more are rejected. `taken`: more than this are accepted, if nothing was
+    dropped; if something was, the limit may have been lowered.
+    """
+    if is_dropping and least <= number <= most:
+        yield True
+    elif not is_dropping and number > taken:
+        yield False
 
 
 def _of_a_write(limit: float) -> float:

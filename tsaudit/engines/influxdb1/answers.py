@@ -88,7 +88,8 @@ def shards(answer: Sequence[Series]) -> dict[tuple[str, str], Shards]:
     """All shards, by database and retention policy."""
     overdue, found = _overdue(answer), dict[tuple[str, str], Shards]()
     for series in answer:
-        if series.get("name") == "shard":
+        # SHOW SHARDS names its series after databases, of which one may be called so.
+        if series.get("name") == "shard" and "tags" in series:
             tags = series["tags"]
             key = tags["database"], tags["retentionPolicy"]
             held, count = (

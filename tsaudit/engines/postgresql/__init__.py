@@ -106,7 +106,7 @@ class Postgresql(SqlEngine):
             "From max_slot_wal_keep_size on, the log is removed, and its reader has to copy everything again.",
         ),
         "lost": Failure(
-            "The replication {own} lacks log that its reader still needs",
+            "The replication {own} was invalidated, so that its reader cannot go on",
             "Drop it, and let its reader copy everything again, with a new slot.",
         ),
         "subscription": Failure(
@@ -124,7 +124,7 @@ class Postgresql(SqlEngine):
             "Ask its transaction manager, and end it in its database: COMMIT PREPARED or ROLLBACK PREPARED.",
         ),
         "checksums": Failure(
-            "Pages failed the {name}: what was stored in them is damaged",
+            "What is stored in the database is damaged: pages failed the {name}",
             "Find the tables in the server's log, look after the disk, and restore them from a backup. The counter "
             "begins again with the statistics: pg_stat_reset(), which clears those of tables and indexes, too.",
         ),

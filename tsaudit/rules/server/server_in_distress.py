@@ -43,7 +43,8 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
 
     ## Why it matters
 
-    Each of these ends in a server that accepts no writes, by itself and often at night, and gives no other sign before.
+    Some of these end in a server that accepts no writes, by itself and often at night. Others give wrong answers, or
+    lose data that should have arrived elsewhere. Nothing else shows them.
 
     ## Example
 
