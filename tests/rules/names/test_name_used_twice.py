@@ -15,7 +15,7 @@ from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Influxd
 from tsaudit.config.settings import Target
 from tsaudit.evaluation import evaluate
-from tsaudit.model.change import MakeTag
+from tsaudit.model.change import Diagnose, MakeTag, Rename
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.name_used_twice import name_used_twice as rule
@@ -124,6 +124,27 @@ def test_copy_without_group_by_names_the_policy_of_the_original(influxd: Influxd
     assert finding.severity is Severity.WARNING
     assert finding.fix.startswith(f"Copy {name}/raw again with GROUP BY *, and keep it until then")
     assert ("only as a tag in", f"{name}/raw: 3 series") in [(one.label, one.value) for one in finding.evidence]
+
+
+def test_measurement_of_another_program_is_no_original(influxd: Influxd) -> None:
+    """It has the same name, and uses the name of a tag for something else."""
+    tags = [_point(at, line, as_tag=True) for at in DAYS[:40] for line in "abc"]
+    fields = [f"pumps line={i % 4}i,level=2 {round(at.timestamp()) * 10**9}" for i, at in enumerate(DAYS)]
+    influxql(influxd.url, "CREATE DATABASE two_programs")
+    influxql(influxd.url, "CREATE RETENTION POLICY other ON two_programs DURATION INF REPLICATION 1")
+    for policy, points in {"": fields, "other": tags}.items():
+        write_lines(influxd.url, "two_programs", iter(points), policy=policy)
+    target = Target(name="t", engine="influxdb1", url=influxd.url, databases=("two_programs",))
+    assert evaluate(collected(target), rules=[rule]).results[0].findings == ()
+
+
+@pytest.mark.parametrize(("of_tag", "of_field"), [(0.0, 48.0), (48.0, 0.0)])
+def test_names_with_different_values_are_renamed_whichever_is_written(of_tag: float, of_field: float) -> None:
+    tag = dataclasses.replace(a_tag("mode", sample=("auto", "manual")), idle_hours=of_tag)
+    field = a_field("mode", ("integer",), sample=("3", "7"), idle_hours=of_field)
+    (finding,) = run_rule(rule, a_profile(a_measurement(tags=(tag,), fields=(field,)), engine="influxdb1")).findings
+    assert [type(change) for change in finding.changes] == [Rename, Diagnose]
+    assert "as a tag" not in finding.fix
 
 
 def test_the_same_name_in_two_measurements_is_none() -> None:

@@ -105,9 +105,9 @@ def _finding(
             f"{series}, so the rows with the field look like a copy without GROUP BY *, in which rows of different "
             "series with the same time overwrote each other."
         )
-    elif tag is not None and _is_idle(field) and not _is_idle(tag):
+    elif tag is not None and split is not None and _is_idle(field) and not _is_idle(tag):
         fix = f"Write the rows with the field again, with {name} as a tag, where they are needed: it is a tag now."
-    elif tag is not None and _is_idle(tag) and not _is_idle(field):
+    elif tag is not None and split is not None and _is_idle(tag) and not _is_idle(field):
         fix = f"Write {name} as a tag again if queries group by it: now it is only a field. Otherwise query the field."
     elif split is not None:
         changes, fix = (MakeTag(at, name),), "Some writers do so already."
@@ -138,18 +138,19 @@ def _rows(role: str, rows: int, times: tuple[datetime, datetime]) -> Evidence:
 
 
 def _original(beside: Iterable[Measurement], tag: Tag | None, field: Field) -> Measurement | None:
-    """The one of the measurements of the same name in other retention policies that has the name only as a tag, and has
-    more series than the rows with the field have here; None if there is none, or no rows have only the field.
+    """The one of the measurements of the same name in other retention policies that has the name only as a tag, with
+    some of the field's values, and has more series than the rows with the field have here; None if there is none, or
+    no rows have only the field.
     """
     is_field_only = (tag is None or tag.idle_hours is None) and field.idle_hours is not None
     if field.split is None and not is_field_only:
         return None
-    series = field.split.field_series if field.split else 1
+    series, values = field.split.field_series if field.split else 1, set(field.sample)
     return next(
         (
             other
             for other in beside
-            if any(one.key == field.key for one in other.tags)
+            if any(one.key == field.key and not values.isdisjoint(one.sample) for one in other.tags)
             and all(one.key != field.key for one in other.fields)
             and (other.series is not None and other.series.value > series)
         ),
