@@ -86,6 +86,12 @@ def test_numbers_of_things_are_no_numbers(sample: tuple[str, ...]) -> None:
         ("retries", "12", 1),
         ("line_count", "12", 1),
         ("sku_count", "12", 1),
+        # The thing is only where something is measured.
+        ("pressure_gate_3", "12", 1),
+        ("frequencyOfBus", "12", 1),
+        ("watts_per_lane", "12", 1),
+        ("line_2", "12", 1),
+        ("bus4", "12", 1),
     ],
 )
 def test_whole_numbers_under_names_of_numbered_things_are_no_numbers(key: str, also: str, found: int) -> None:

@@ -110,3 +110,15 @@ ATTRIBUTE: Final = frozenset(
     ]
 )
 VALUE: Final = frozenset(["value", "val", "reading", "result", "state"])
+QUANTITY: Final = frozenset(
+    [
+        *("count", "counts", "total", "length", "len", "size", "age", "rate", "ratio", "duration", "per"),
+        *("temperature", "temp", "pressure", "humidity", "moisture", "flow", "volume", "mass", "weight", "force"),
+        *("speed", "velocity", "acceleration", "vibration", "torque", "distance", "height", "width", "depth"),
+        *("voltage", "amperage", "power", "energy", "consumption", "resistance", "frequency", "capacity", "brightness"),
+        *("volt", "volts", "amps", "watt", "watts", "kw", "kwh", "mwh", "kva", "kvar", "ohm", "hz", "rpm"),
+        *("celsius", "fahrenheit", "kelvin", "kg", "km", "cm", "mm", "kmh", "mph", "psi", "kpa", "hpa", "mbar", "lux"),
+        *("seconds", "minutes", "hours", "liters", "byte", "bytes", "bits", "octets", "packets", "percent", "density"),
+    ]
+)
+"""Words for what is measured or counted, and for its units."""

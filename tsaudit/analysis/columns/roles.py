@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.cardinality.fleets import names_device
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column, TimeColumn
-from tsaudit.analysis.columns.name_words import snake_case, words_of
+from tsaudit.analysis.columns.name_words import QUANTITY, snake_case, words_of
 from tsaudit.analysis.columns.types import is_integer, is_list, is_made
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
@@ -50,15 +50,17 @@ _CODE_NAME: Final = re.compile(
 )
 """The same names, and names of categories that are written in digits."""
 _NUMBERED_NAME: Final = re.compile(
-    r"(^|_)(name|label|title|line|route|flight|train|tram|bus|gate|platform|track|lane|postal|plate|article|item|part"
-    r"|order|invoice|ticket|receipt|voucher|contract|policy|case|chapter|section|page|table|seat|locker|model|mark)_?\d*$"
+    r"(^|_)((name|label|title|route|flight|train|tram|gate|platform|track|lane|postal|plate|article|item|part|order"
+    r"|invoice|ticket|receipt|voucher|contract|policy|case|chapter|section|page|table|seat|locker|model|mark)_?\d*"
+    r"|line|bus)$"
 )
-"""Names, and names of things that are numbered in the order in which they came, or as somebody liked."""
+"""Names, and names of things that are numbered in the order in which they came, or as somebody liked. With a number,
+`line1` and `bus2` are conductors, of which something is measured.
+"""
 _CODES: Final = frozenset(
     ("zip", "postcode", "postal", "plz", "phone", "mobile", "fax", "msisdn", "sku", "isbn", "ean", "gtin", "version")
 )
 """Words for what is written in digits, wherever they stand in a name."""
-_AMOUNTS: Final = frozenset(("count", "counts", "total", "length", "len", "size", "bytes", "age", "rate", "duration"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,10 +160,11 @@ def names_numbered(name: str) -> bool:
     """Whether digits under this name are a code, or name a thing that has a number, such as a line or an order: other
     things of the kind may have letters, and nobody adds them up.
     """
-    if names_code(name) or _NUMBERED_NAME.search(snake_case(name)):
+    if names_code(name):
         return True
     words = words_of(name)
-    return bool(words & _CODES) and not words & _AMOUNTS
+    is_thing = words & _CODES or _NUMBERED_NAME.search(snake_case(name))
+    return bool(is_thing) and not words & QUANTITY
 
 
 _THING: Final = (
