@@ -368,13 +368,17 @@ def test_ids_that_go_to_no_row_come_first(per_day: float, changes: dict[str, Any
 @pytest.mark.parametrize(
     ("types", "is_identity", "expected"),
     [
-        (("integer",), True, '`ALTER TABLE "main"."visits" ALTER COLUMN "id" TYPE bigint`'),
+        (
+            ("integer",),
+            True,
+            '`ALTER TABLE "main"."visits" ALTER COLUMN "id" TYPE bigint; ALTER SEQUENCE main."Seq" NO MAXVALUE`',
+        ),
         (
             ("integer",),
             False,
-            '`ALTER TABLE "main"."visits" ALTER COLUMN "id" TYPE bigint; ALTER SEQUENCE main."Seq" AS bigint`',
+            'ALTER COLUMN "id" TYPE bigint; ALTER SEQUENCE main."Seq" AS bigint NO MAXVALUE`',
         ),
-        (("bigint",), True, 'Let the sequence give larger IDs: `ALTER SEQUENCE main."Seq" AS bigint`.'),
+        (("bigint",), True, ' give larger IDs: `ALTER SEQUENCE main."Seq" AS bigint NO MAXVALUE`.'),
     ],
 )
 def test_more_ids_by_statements_for_the_column_and_its_sequence(
@@ -408,8 +412,37 @@ def test_ids_rise_as_in_the_whole_window_where_the_newest_rows_cover_hours(postg
     (finding,) = run_rule(rule, collected(target)).findings
     assert finding.impact is not None
     assert finding.impact.per_day == pytest.approx(300_000, rel=0.2)
-    assert f'ALTER TABLE "{schema}"."scans" ALTER COLUMN "n" TYPE bigint`' in finding.fix
+    assert f'ALTER TABLE "{schema}"."scans" ALTER COLUMN "n" TYPE bigint; ' in finding.fix
     assert finding.fix.startswith("First stop")
+
+
+def test_more_ids_in_words_without_a_known_sequence() -> None:
+    """A profile of an audit before sequences were read."""
+    (finding,) = run_rule(rule, _numbered(1_900 * MILLION, fields=(a_field("id", types=("bigint",)),))).findings
+    assert finding.fix == "Let the sequence of id of visits give larger IDs."
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        "n BIGINT GENERATED ALWAYS AS IDENTITY (MAXVALUE 40000)",
+        "n INT GENERATED ALWAYS AS IDENTITY (MAXVALUE 40000)",
+        "n BIGINT DEFAULT nextval('own')",
+        "n INT DEFAULT nextval('own')",
+    ],
+)
+def test_statements_give_more_ids(postgresql: Postgresql, column: str) -> None:
+    schema = postgresql.new_schema(
+        "CREATE SEQUENCE own MAXVALUE 40000",
+        f"CREATE TABLE scans ({column}, v INT)",
+        "INSERT INTO scans (v) SELECT generate_series(1, 39000)",
+        "ANALYZE",
+    )
+    postgresql.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO tsaudit")
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    (finding,) = run_rule(rule, collected(target)).findings
+    postgresql.execute(finding.fix.split("`")[1])
+    assert run_rule(rule, collected(target)).outcome is Outcome.PASS
 
 
 def test_ids_that_postgresql_tells(postgresql: Postgresql) -> None:

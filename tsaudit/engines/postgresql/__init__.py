@@ -152,9 +152,10 @@ class Postgresql(SqlEngine):
         statements = []
         if not is_wide:
             statements.append(f"ALTER TABLE {self.quoted(table)} ALTER COLUMN {self.quoted(column)} TYPE bigint")
-        if sequence is not None and not (sequence.is_identity and statements):
-            # The sequence of an identity column follows the column.
-            statements.append(f"ALTER SEQUENCE {sequence.name} AS bigint")
+        if sequence is not None:
+            # The sequence of an identity column follows the column, but keeps a maximum of its own.
+            kind = "" if sequence.is_identity and statements else " AS bigint"
+            statements.append(f"ALTER SEQUENCE {sequence.name}{kind} NO MAXVALUE")
         stop = (
             "First stop what takes IDs and stores no row: an INSERT with ON CONFLICT takes one for each row that is "
             "there already, and so does an insert that is rolled back. Insert only rows that are missing. "
@@ -164,10 +165,9 @@ class Postgresql(SqlEngine):
             "let it take over the name."
         )
         widen = f"Give {column} of {table}, and the columns that refer to it, the type bigint"
-        return (
-            f"{stop if is_wasted else ''}{'Let the sequence give larger IDs' if is_wide else widen}: "
-            f"`{'; '.join(statements)}`.{'' if is_wide else copies}"
-        )
+        larger = f"Let the sequence of {column} of {table} give larger IDs" if is_wide else widen
+        how = f": `{'; '.join(statements)}`" if statements else ""
+        return f"{stop if is_wasted else ''}{larger}{how}.{'' if is_wide else copies}"
 
     def label(self, column: str, data_type: str, label: str) -> str | None:
         kind = data_type.lower()
