@@ -332,6 +332,17 @@ def test_few_rows_do_not_show_how_fast_ids_are_given() -> None:
     assert finding.consequence.endswith("When it is reached is not known yet.")
 
 
+def test_ids_of_deleted_rows_show_how_fast_ids_are_given() -> None:
+    """The rows of 30 days are kept, of 200,000 that came."""
+    status = TableStatus(
+        counters={"rows_inserted": 200_000.0, "rows_deleted": 185_000.0}, ids={"id": 210_000}, id_limits={"id": 250_000}
+    )
+    times = {"time_column": "time", "first_time": NOW - timedelta(days=30), "last_time": NOW, "rows": a_count(15_000)}
+    finding = _found(_numbered(210_000, **times | {"status": status}))
+    assert finding.impact is not None
+    assert (finding.impact.per_day, finding.impact.days_left) == (500.0, 80.0)
+
+
 def test_limit_that_is_out_of_sight_has_no_day() -> None:
     times = {"time_column": "time", "first_time": NOW - timedelta(days=300), "last_time": NOW, "rows": a_count(30_000)}
     fields = (dataclasses.replace(a_field("id"), per_day=100.0),)

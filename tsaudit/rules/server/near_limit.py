@@ -266,10 +266,14 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
 
 
 def _are_in_rows(measurement: Measurement, column: str, last: float) -> bool:
-    """Whether rows have most of the IDs given so far, so that rows show how fast IDs are given."""
-    rows = measurement.rows_total or measurement.rows
-    sequence = measurement.status.sequences.get(column) if measurement.status else None
-    return rows is not None and last <= _WASTED * rows.value * (sequence.step if sequence else 1)
+    """Whether rows, or those deleted since, have most of the IDs given so far, so that rows show how fast IDs are
+    given.
+    """
+    status, rows = measurement.status, measurement.rows_total or measurement.rows
+    if status is None or rows is None:
+        return False
+    sequence, inserted = status.sequences.get(column), status.counters.get("rows_inserted", 0.0)
+    return last <= _WASTED * max(rows.value, inserted) * (sequence.step if sequence else 1)
 
 
 def _ids(case: Case, measurement: Measurement, column: str, per_day: float | None, rows_a_day: float | None) -> _Advice:
