@@ -106,12 +106,15 @@ ids AS (
     format('%I.%I', n.nspname, c.relname) AS sequence,
     q.seqincrement,
     a.attidentity <> '' AS is_identity,
-    -- Columns of any table whose default takes from it.
+    -- Columns of any table whose default takes from it; those of its partitions copy it.
     (
-      SELECT count(*) FROM pg_depend AS other
+      SELECT count(*)
+      FROM pg_depend AS other
+      JOIN pg_attrdef AS copied ON copied.oid = other.objid
       WHERE other.classid = 'pg_attrdef'::regclass
         AND other.refclassid = 'pg_class'::regclass
         AND other.refobjid = q.seqrelid
+        AND copied.adrelid NOT IN (SELECT tree.relation FROM tree WHERE tree.relation <> tree.root)
     ) AS defaults
   FROM tables
   JOIN pg_attribute AS a ON a.attrelid = tables.oid AND a.attnum > 0 AND NOT a.attisdropped

@@ -456,6 +456,25 @@ def test_statements_give_more_ids(postgresql: Postgresql, column: str) -> None:
     assert run_rule(rule, collected(target)).outcome is Outcome.PASS
 
 
+def test_partitions_do_not_share_the_sequence_of_their_table(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(
+        "CREATE TABLE alone (n SERIAL, at DATE NOT NULL) PARTITION BY RANGE (at)",
+        "CREATE TABLE alone_1 PARTITION OF alone FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')",
+        "CREATE TABLE alone_2 PARTITION OF alone FOR VALUES FROM ('2026-02-01') TO ('2026-03-01')",
+        "CREATE TABLE first (n SERIAL, at DATE)",
+        "CREATE TABLE second (n INT DEFAULT nextval('first_n_seq'), at DATE)",
+        # No partition: a table that takes from the same sequence.
+        "CREATE TABLE parent (n SERIAL, at DATE)",
+        "CREATE TABLE child () INHERITS (parent)",
+        *(f"INSERT INTO {table} (at) VALUES ('2026-01-05')" for table in ("alone", "first", "second", "parent")),
+    )
+    postgresql.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO tsaudit")
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    known = {m.name: m.status.sequences for m in collected(target).measurements if m.status and m.status.sequences}
+    shared = {name: sequences["n"].is_shared for name, sequences in known.items()}
+    assert shared == {"alone": False, "first": True, "second": True, "parent": True, "child": True}
+
+
 def test_ids_that_postgresql_tells(postgresql: Postgresql) -> None:
     schema = postgresql.new_schema(
         "CREATE DOMAIN small AS SMALLINT",
