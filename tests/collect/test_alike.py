@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -12,10 +13,12 @@ import duckdb
 import pyarrow as pa
 import pytest
 
+from tests.builders import a_field, a_source
 from tests.collecting import NOW, collected
 from tsaudit.collect import row_figures, rows, series
 from tsaudit.collect.alike import Alike, content_of
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.read_rows import ReadRows
 from tsaudit.config.settings import Target
 from tsaudit.model.profile import Measurement, Tag, Window
 
@@ -111,3 +114,25 @@ def test_counter_is_shared_by_equal_listings(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(series, "_MOST_ALIKE", 2)
     assert _listing(runner, _batch("p1", "p2"), _batch("p3")).shared(cast("Any", runner)) is not first
     assert first.series.value == 3
+
+
+def _key_of(**fields: list[int | None]) -> Any:
+    """What the layout of a table with these fields follows from."""
+    table = pa.table({"pump": ["p1"] * len(next(iter(fields.values()))), **fields})
+    draft = replace(Draft.new("plant", "m"), sample=ReadRows(table))
+    measured = replace(draft.measurement, tags=(Tag("pump", "string"),), fields=tuple(map(a_field, fields)))
+    runner = SimpleNamespace(window_of=lambda *_: Window(NOW - timedelta(days=1), NOW))
+    return rows._layout_key(cast("Any", runner), replace(draft, measurement=measured), a_source())
+
+
+def test_key_of_a_layout_is_small_however_many_fields_are_sparse() -> None:
+    """Many keys are kept at a time."""
+    sparse = {f"f{n}": [None if i % 7 == n % 7 else i for i in range(10_000)] for n in range(20)}
+    assert len(pickle.dumps(_key_of(**sparse))) < 10_000
+    assert _key_of(**sparse) == _key_of(**{name: [i and 2 * i for i in values] for name, values in sparse.items()})
+
+
+def test_key_of_a_layout_depends_on_which_rows_have_which_field() -> None:
+    some, other, every = [1, None, 3], [None, 2, 3], [1, 2, 3]
+    keys = {_key_of(flow=flow, level=level) for flow in (some, some[::-1], other, every) for level in (some, every)}
+    assert len(keys) == 6
