@@ -16,17 +16,17 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from tests.builders import DAY, NOW, a_count, a_measurement, a_source
-from tsaudit.analysis.columns.columns import TimeKind
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_source
+from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.collect import collect
+from tsaudit.collect import collect, rows
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.read_rows import epoch_us
+from tsaudit.collect.read_rows import ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring, _joined
 from tsaudit.model.facts import Given
-from tsaudit.model.profile import Count, How, Reason, Window
+from tsaudit.model.profile import Count, How, Reason, TableStatus, Window
 
 BERLIN = timezone(timedelta(hours=2))
 ZONES = st.sampled_from([None, UTC, BERLIN, timezone(timedelta(hours=-5, minutes=-30))])
@@ -213,3 +213,28 @@ def test_times_in_text_are_read_at_once_as_one_by_one(
     expected = [time and (time - epoch) // timedelta(microseconds=1) for time in read]
     column = pa.chunked_array([pa.array(texts, pa.string())])
     assert epoch_us(column, TimeKind.TEXT).to_pylist() == expected
+
+
+@pytest.mark.parametrize(("most", "percent"), [(0, 5.0), (20_000, 2.0)])
+def test_pages_read_for_the_rise_of_ids_are_within_the_budget(most: int, percent: float) -> None:
+    """A window with a fifth of a table of a million rows, of which as many as the newest are wanted."""
+    asked: list[Any] = []
+    times = [NOW - timedelta(seconds=n) for n in range(10_000)]
+    measurement = a_measurement(
+        rows=a_count(200_000),
+        rows_total=a_count(1_000_000),
+        status=TableStatus(ids={"id": 1_500_000_000}, id_limits={"id": 2_147_483_647}),
+    )
+    draft = Draft(
+        measurement,
+        time=TimeColumn("ts", TimeKind.ZONED),
+        sample=ReadRows(pa.table({"ts": times, "id": range(10_000)})),
+        sample_limit=10_000,
+    )
+    runner: Any = SimpleNamespace(
+        target=SimpleNamespace(budget=SimpleNamespace(max_scan_rows=most)),
+        window=Window(NOW - timedelta(days=7), NOW),
+        tried=lambda _fact, _consume, given: asked.append(given),
+    )
+    rows._with_rises(runner, draft, [a_field("id")], frozenset({"id"}))
+    assert [float(given.partial_scan.percent) for given in asked] == [percent]

@@ -435,7 +435,8 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: f
     if draft.is_read_whole or not is_newest or rows is None or whole is None or _days_of(draft) >= 1:
         return fields
     wanted = [draft.time.name, *sorted(used)]
-    part = PartialScan(False, rows.value, whole.value, whole.value).of(draft.sample_limit)
+    most = runner.target.budget.max_scan_rows or whole.value
+    part = PartialScan(False, rows.value, whole.value, most).of(draft.sample_limit)
     window = draft.measurement.own_window or runner.window
     batches: list[pa.RecordBatch] = []
     query = sampled(draft, window, wanted, draft.sample_limit, part)
