@@ -1,11 +1,11 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position, is_unique, is_generated, refers_to
+-- columns: measurement, column, data_type, key_position, is_unique, is_generated, refers_to, has_rowid
 -- cost: catalog only
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
 -- link: https://www.sqlite.org/pragma.html#pragma_index_list
 WITH tables AS (
-  SELECT name
+  SELECT name, wr
   FROM pragma_table_list
   WHERE "schema" = 'main'
     AND type = 'table'
@@ -49,7 +49,9 @@ SELECT
       HAVING count(*) = 1 AND min(m.column_name) = c.name
     ) AS is_unique,
   lower(coalesce(c.dflt_value, '')) LIKE '%randomblob%' OR lower(coalesce(c.dflt_value, '')) LIKE '%uuid%' AS is_generated,
-  (SELECT min(k."table") FROM pragma_foreign_key_list(t.name) AS k WHERE k."from" = c.name) AS refers_to
+  (SELECT min(k."table") FROM pragma_foreign_key_list(t.name) AS k WHERE k."from" = c.name) AS refers_to,
+  -- A column of that name is read instead of the row's own number.
+  t.wr = 0 AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(t.name) AS o WHERE lower(o.name) = 'rowid') AS has_rowid
 FROM tables AS t
 JOIN pragma_table_info(t.name) AS c
 LEFT JOIN best AS b ON b.table_name = t.name AND b.column_name = c.name

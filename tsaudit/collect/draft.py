@@ -85,6 +85,10 @@ class Draft:
     """Its columns as in the catalog; empty for an engine that declares tags and fields itself."""
     referred_to: bool = False
     """Whether foreign keys of other tables refer to it."""
+    reads_all_parts: bool = True
+    """Whether rows from all parts of it can be read without the others: SQLite finds them by rowid, which some tables
+    do not have.
+    """
     never_source: Mapping[str, str] = field(default_factory=dict)
     """Columns that cannot name the source of a row, whatever their type, with the reason."""
     time: TimeColumn | None = None

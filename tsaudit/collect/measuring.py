@@ -179,8 +179,13 @@ class Measuring:
         for name, rows in described.items():
             draft = self.listed(database, name)
             if name in columns:
-                why = _refused(database, name, rows)
-                drafts[name] = replace(draft, columns=columns[name], unreadable=why, referred_to=name in referred)
+                drafts[name] = replace(
+                    draft,
+                    columns=columns[name],
+                    unreadable=_refused(database, name, rows),
+                    referred_to=name in referred,
+                    reads_all_parts=all(row.get("has_rowid", True) for row in rows or ()),
+                )
             else:
                 drafts[name] = replace(draft, unreadable=self.runner.gap_in("columns", database, name))
         return drafts

@@ -490,6 +490,8 @@ def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     if not read.repeated or (draft.is_read_whole and draft.time is None):
         return read
     # The newest rows, and those at the beginning of a table, may be those of one source.
+    if not draft.reads_all_parts:
+        return replace(read, repeated=())
     spread = _spread_rows(runner, draft, [name for group in read.repeated for name in group.columns])
     if spread is None:
         return replace(read, repeated=())

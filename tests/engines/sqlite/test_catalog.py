@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Mapping
 from contextlib import closing
 from pathlib import Path
+from typing import Any
 
-from tests.collecting import collected
-from tsaudit.config.settings import Target
+from tests.collecting import collected, collected_with
+from tsaudit.config.settings import Budget, Target
 
 
 def test_virtual_tables_are_left_out_whether_their_module_is_here_or_not(tmp_path: Path) -> None:
@@ -23,3 +25,32 @@ def test_virtual_tables_are_left_out_whether_their_module_is_here_or_not(tmp_pat
     profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/m.db"))
     assert [m.name for m in profile.measurements] == ["readings"]
     assert profile.gaps == ()
+
+
+def test_rows_are_found_by_rowid_only_where_it_is_the_row_s_own_number(tmp_path: Path) -> None:
+    numbers = "WITH RECURSIVE n (i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 20000)"
+    with closing(sqlite3.connect(tmp_path / "m.db")) as database:
+        for name, columns, key in (
+            ("berths", "ship TEXT, quay TEXT, id INTEGER PRIMARY KEY", ""),
+            ("calls", "ship TEXT, quay TEXT, ROWID TEXT", ""),
+            ("computed", "ship TEXT, quay TEXT, id INTEGER, rowid INTEGER AS (id % 2)", ""),
+            ("docks", "ship TEXT, quay TEXT, id INTEGER PRIMARY KEY", "WITHOUT ROWID"),
+        ):
+            database.execute(f"CREATE TABLE {name} ({columns}) {key}")
+            database.execute(
+                f"INSERT INTO {name} {numbers} "
+                "SELECT 'the ferry number ' || (i % 9), 'the quay number ' || (i % 3), i FROM n"
+            )
+        database.commit()
+    spread = []
+
+    def noted(fact: str, given: Mapping[str, Any]) -> None:
+        if fact == "row_sample" and given["partial_scan"]:
+            spread.append(given["measurement"])
+
+    target = Target(
+        name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/m.db", budget=Budget.model_validate({"max_rows": 1000})
+    )
+    profile = collected_with(target, noted)
+    assert len(profile.measurements) == 4
+    assert (spread, profile.gaps) == (["berths"], ())
