@@ -406,11 +406,16 @@ class QueryRunner:
         return answer.statement if answer else None
 
     def tried(self, fact: str, consume: Callable[[pa.RecordBatch], None], given: Given) -> bool:
-        """Whether the whole response was passed to `consume`, within less time than others have. No gap is left: this
-        is for what only adds to a fact that is known. Otherwise, discard what was consumed.
+        """Whether the whole response was passed to `consume`, see `why_unanswered`."""
+        return self.why_unanswered(fact, consume, given) is None
+
+    def why_unanswered(self, fact: str, consume: Callable[[pa.RecordBatch], None], given: Given) -> Unanswered | None:
+        """None if the whole response was passed to `consume`, within less time than others have; otherwise, discard
+        what was consumed. No gap is left: this is for what only adds to a fact that is known.
         """
         timeout = self.target.budget.statement_timeout_s * _CHEAPER
-        return isinstance(self._attempt(fact, consume, given, given.subject[1], timeout, first_only=False), str)
+        sent = self._attempt(fact, consume, given, given.subject[1], timeout, first_only=False)
+        return None if isinstance(sent, str) else sent
 
     def first_answered(
         self,

@@ -490,7 +490,7 @@ def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     if not read.repeated or (draft.is_read_whole and draft.time is None):
         return read
     # The newest rows, and those at the beginning of a table, may be those of one source.
-    if not draft.reads_all_parts:
+    if not draft.reads_all_parts or draft.measurement.is_compressed:
         return replace(read, repeated=())
     spread = _spread_rows(runner, draft, [name for group in read.repeated for name in group.columns])
     if spread is None:
@@ -503,18 +503,29 @@ def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
 
 
 def _spread_rows(runner: QueryRunner, draft: Draft, names: list[str]) -> ReadRows | None:
-    """These columns of rows from all parts of the table, whatever their time; None if there are none."""
+    """These columns of rows from all parts of the table, whatever their time. None if there are too few to show
+    anything, or if a gap was left.
+    """
     batches: list[pa.RecordBatch] = []
     rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
+    if rows < ENOUGH:
+        return None
     wanted = draft.sample_limit
     part = PartialScan(False, None, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
     # If there are more rows than estimated, the limit would leave only the first ones.
     most = 2 * wanted
     given = replace(sampled(draft, runner.window, names, most, part), time=None)
-    if not runner.tried("row_sample", batches.append, given) or not batches:
-        return None
-    read = ReadRows.of(batches)
-    return read if ENOUGH <= read.num_rows < most else None
+    failed = runner.why_unanswered("row_sample", batches.append, given)
+    found = sum(batch.num_rows for batch in batches)
+    if not failed and ENOUGH <= found < most:
+        return ReadRows.of(batches)
+    if failed:
+        reason, detail = failed.reason, f"rows from all parts of the table were not read: {failed.detail}"
+    else:
+        reason, few = Reason.INCONSISTENT, "few" if found < ENOUGH else "many"
+        detail = f"{many(found, 'row')} came from all parts of the table, too {few} for about {many(rows, 'row')}"
+    runner.gap("repeated_columns", reason, detail, draft.database, draft.name)
+    return None
 
 
 def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import sqlite3
+from collections.abc import Mapping
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -14,19 +15,32 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio, a_source
-from tests.collecting import collected
+from tests.collecting import collected, collected_with
 from tests.databases import new_name
 from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.analysis.rows.cohesion import repeated_together
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import repeated_columns
 from tsaudit.config.settings import Target
+from tsaudit.engines.connection import FactError, Rows
+from tsaudit.evaluation import evaluate
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.impact import Currency
-from tsaudit.model.profile import Field, How, Profile, RepeatedColumns, RowBytes, RowPatterns, Storage, TableKind
+from tsaudit.model.profile import (
+    Field,
+    How,
+    Profile,
+    Reason,
+    RepeatedColumns,
+    RowBytes,
+    RowPatterns,
+    Storage,
+    TableKind,
+)
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
@@ -496,7 +510,51 @@ def test_no_dependency_where_all_parts_cannot_be_read(tmp_path: Path) -> None:
         file.executemany("INSERT INTO parcel VALUES (?, ?, ?)", made)
     file.close()
     profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
-    assert not run_rule(rule, profile).findings
+    assert (run_rule(rule, profile).outcome, profile.gaps) == (Outcome.PASS, ())
+
+
+def _shipments(path: Path, rows: int) -> Target:
+    """A table in which each row repeats its carrier, and one without texts."""
+    with sqlite3.connect(path) as file:
+        file.execute("CREATE TABLE shipment (at TEXT, carrier TEXT, kilos REAL)")
+        times = (f"{NOW - timedelta(minutes=i + 1):%F %T}" for i in range(rows))
+        made = ((at, f"{i % 4}. carrier of the coast", i / 9) for i, at in enumerate(times))
+        file.executemany("INSERT INTO shipment VALUES (?, ?, ?)", made)
+        file.execute("CREATE TABLE tide AS SELECT at, kilos AS height FROM shipment")
+    file.close()
+    return Target(name="t", engine="sqlite", url=f"sqlite:///{path}")
+
+
+@pytest.mark.parametrize(
+    ("answer", "reason", "said"),
+    [
+        (FactError(Reason.TIMED_OUT, "no response within 3 s"), Reason.TIMED_OUT, "no response within 3 s"),
+        (ENOUGH - 1, Reason.INCONSISTENT, "99 rows came from all parts of the table, too few for about 3,000 rows"),
+        (10**6, Reason.INCONSISTENT, "1,000,000 rows came from all parts of the table, too many for about 3,000 rows"),
+    ],
+)
+def test_not_evaluated_where_all_parts_were_not_read(
+    answer: FactError | int, reason: Reason, said: str, tmp_path: Path
+) -> None:
+    def tampering(fact: str, given: Mapping[str, Any]) -> Rows | None:
+        if fact != "row_sample" or not given["partial_scan"]:
+            return None
+        if isinstance(answer, FactError):
+            raise answer
+        return Rows("SELECT", iter([pa.record_batch({"carrier": pa.array(["a carrier"]).take([0] * answer)})]))
+
+    profile = collected_with(_shipments(tmp_path / "t.db", 3_000), tampering)
+    (gap,) = profile.gaps
+    assert (gap.fact, gap.measurement, gap.reason) == ("repeated_columns", "shipment", reason)
+    assert said in gap.detail
+    results = evaluate(profile).results
+    assert {result.code for result in results if result.gaps} == {"FLD001"}
+    assert {result.outcome for result in results if result.code == "FLD001"} == {Outcome.OPEN}
+
+
+def test_no_gap_where_there_are_too_few_rows_to_show_anything(tmp_path: Path) -> None:
+    profile = collected(_shipments(tmp_path / "t.db", ENOUGH - 1))
+    assert (run_rule(rule, profile).outcome, profile.gaps) == (Outcome.PASS, ())
 
 
 def test_a_value_that_is_only_in_one_place_is_no_key() -> None:

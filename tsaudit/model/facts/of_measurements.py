@@ -142,6 +142,14 @@ OF_MEASUREMENTS: Final = (
         derived_from=("row_sample", "documents"),
     ),
     Fact(
+        "repeated_columns",
+        Scope.MEASUREMENT,
+        CostLevel.SCAN,
+        (),
+        "which columns of texts repeat together, in rows from all parts of the table",
+        derived_from=("row_sample",),
+    ),
+    Fact(
         "row_patterns",
         Scope.MEASUREMENT,
         CostLevel.SCAN,

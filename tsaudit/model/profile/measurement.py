@@ -192,6 +192,11 @@ class Measurement:
         return self.rows.value if self.rows else read
 
     @property
+    def is_compressed(self) -> bool:
+        """Whether TimescaleDB may compress it, so that a repeated value takes hardly any room."""
+        return (self.options or {}).get("timescaledb.compress") == "true"
+
+    @property
     def has_series(self) -> bool:
         """Whether the rows may form series; False for a table of orders or a log in a SQL database."""
         return self.kind is None or self.kind.has_series or self.series is not None

@@ -51,7 +51,16 @@ _FEWEST_BYTES: Final = 32
     guidelines=("C1",),
     follows_from={"NAM004": Reach.SUBJECT},
     requires={"field_types", "field_values"},
-    uses={"row_patterns", "null_counts", "options", "indexes", "table_status", "row_estimate", "storage"},
+    uses={
+        "repeated_columns",
+        "row_patterns",
+        "null_counts",
+        "options",
+        "indexes",
+        "table_status",
+        "row_estimate",
+        "storage",
+    },
     shows={"row_count"},
     thresholds=(
         Threshold(
@@ -72,11 +81,12 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
     texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
     take 32 bytes of each row: as stored, by the statistics of PostgreSQL, otherwise as read. If not all rows of the
-    table were read, this has to hold in rows from all parts of it: on random pages, or at as many places in SQLite. A
-    column counts as one that others depend on only if its values come in ten places. The cost is their bytes in all
-    rows, without the four of a reference, or such a shorter column; in what looks like a queue, whose rows go when they
-    are done, those of today. Less than 20 kB at the horizon is not reported. Values of a thousand characters, of which
-    only the beginning is read, and tables that TimescaleDB compresses are left out.
+    table were read, this has to hold in rows from all parts of it: on random pages, or at as many places in SQLite. If
+    these cannot be read, the table is not evaluated. A column counts as one that others depend on only if its values
+    come in ten places. The cost is their bytes in all rows, without the four of a reference, or such a shorter column;
+    in what looks like a queue, whose rows go when they are done, those of today. Less than 20 kB at the horizon is not
+    reported. Values of a thousand characters, of which only the beginning is read, and tables that TimescaleDB
+    compresses are left out.
 
     Elsewhere the finding is a note: most engines keep a repeated text only once (DuckDB 2.0 takes one to three bytes a
     row for it), and whether anybody filters by it, the database does not say.
@@ -232,8 +242,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     of the table.
     """
     read, count_ = measurement.row_bytes, measurement.rows_total or measurement.rows
-    is_compressed = (measurement.options or {}).get("timescaledb.compress") == "true"
-    if read is None or count_ is None or read.rows < ENOUGH or is_compressed:
+    if read is None or count_ is None or read.rows < ENOUGH or measurement.is_compressed:
         return
     for group in _groups(read.repeated):
         # A short column with a different value for each combination of the others can identify it, and stays in the

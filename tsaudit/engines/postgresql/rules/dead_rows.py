@@ -132,7 +132,7 @@ def _free_bytes(case: Case, measurement: Measurement) -> float | None:
     """
     status, options = measurement.status, measurement.options or {}
     held, live = (status.figures.get(name) if status else None for name in ("heap_bytes", "live_rows"))
-    if status is None or not held or live is None or options.get("timescaledb.compress") == "true":
+    if status is None or not held or live is None or measurement.is_compressed:
         return None
     if live and not status.widths:
         return None

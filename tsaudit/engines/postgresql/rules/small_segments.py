@@ -67,7 +67,7 @@ def small_segments(case: Case) -> Iterator[Finding]:
 def _finest(case: Case, measurement: Measurement) -> Tag | None:
     """The column in `segmentby` with the most values, if its values have too few rows; otherwise None."""
     options, cut, rows = measurement.options or {}, measurement.partitioning, measurement.rows
-    if options.get("timescaledb.compress") != "true" or cut is None or cut.count < 2 or rows is None:
+    if not measurement.is_compressed or cut is None or cut.count < 2 or rows is None:
         return None
     columns = options.get(_SEGMENTBY, "").split(", ")
     tags = [tag for tag in measurement.tags if tag.key in columns and tag.values is not None]
