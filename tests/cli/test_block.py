@@ -350,3 +350,10 @@ def test_quiet_prints_a_profile_only_if_it_sets_the_exit_code(tsaudit: Tsaudit) 
 def test_markdown_of_the_command_has_a_heading_for_each_target(tsaudit: Tsaudit) -> None:
     done = tsaudit("audit", *ON, "--format", "markdown")
     assert re.findall(r"^## .*", done.stdout, re.MULTILINE) == ["## shop: warning", "## plant: ok"]
+
+
+def test_what_rules_leave_out_is_shown_with_everything() -> None:
+    result = a_result(a_rule_result(code="STO001", not_evaluated="uses of the indexes of 1 table (visits)"))
+    said = "  left out  STO001: uses of the indexes of 1 table (visits)"
+    assert said in text(result, everything=True)
+    assert said not in text(result)

@@ -117,3 +117,16 @@ def test_gaps_for_one_reason_are_told_apart_by_what_happened() -> None:
     ]
     of_each = [refused(f"t{i}", f"no statistics of {i} {{}}") for i in range(MOST_DETAILS + 1)]
     assert [g.count for g in coverage(a_result(), a_profile(gaps=tuple(of_each))).gaps] == [MOST_DETAILS + 1]
+
+
+def test_what_rules_leave_out_is_listed() -> None:
+    result = a_result(
+        a_rule_result(code="TAG002", not_evaluated="2 tables with events (a and b)"),
+        a_rule_result(code="TAG003", not_evaluated="all", outcome=Outcome.NOT_APPLICABLE),
+        a_rule_result(code="TAG004"),
+    )
+    found = coverage(result, a_profile())
+    assert ([r.code for r in found.in_part], found.complete) == (["TAG002"], True)
+    page = html.page(sample.the_contents(result=result, profile=a_profile(), incidents=()))
+    assert "1 rule leaves something out" in page
+    assert "2 tables with events (a and b)" in page

@@ -146,6 +146,9 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
     if said := changed(found):
         yield show.fitted(f"changed {said}", "  ")
     yield from _unknown(found, everything)
+    if everything:
+        for one in found["left_out"]:
+            yield show.fitted(f"{'left out':8}  {one['code']}: {one['left_out']}", "  ")
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         yield f"  cost    {_charged(cost)}"
     if found["first"] and any(one["severity"] != "note" for one in found["findings"]):

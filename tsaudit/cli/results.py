@@ -63,6 +63,9 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Collection[st
             for r in result.results
             if r.verdict == "unknown" or (r.gaps and r.findings)
         ],
+        "left_out": [
+            {"code": r.code, "name": r.name, "left_out": r.not_evaluated} for r in result.results if r.leaves_out
+        ],
         "complete": result.is_complete(profile),
         "measured": _measured(profile) if profile else None,
         "rules": [
@@ -91,6 +94,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "findings": [],
         "plans": [],
         "not_evaluated": [],
+        "left_out": [],
         "complete": False,
         "first": False,
         "measured": None,

@@ -260,6 +260,11 @@ class RuleResult:
     """Whether the configuration switches the rule off for this target; its outcome is then `notApplicable`."""
 
     @property
+    def leaves_out(self) -> bool:
+        """Whether it applies, but leaves something out."""
+        return bool(self.not_evaluated) and self.outcome is not Outcome.NOT_APPLICABLE
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict of the rule: None if it does not apply; `unknown` if it failed, whatever it found.
 

@@ -35,6 +35,8 @@ class CoverageSection:
     open_rules: tuple[RuleResult, ...]
     """Rules that needed something that was not measured."""
     broken_rules: tuple[RuleResult, ...]
+    in_part: tuple[RuleResult, ...]
+    """Rules that apply, but leave something out, as their `not_evaluated` says."""
     not_applicable: tuple[RuleResult, ...]
     switched_off: tuple[RuleResult, ...]
     """Rules switched off by `rules` in the configuration."""
@@ -60,6 +62,7 @@ def coverage(result: AuditResult, profile: Profile | None) -> CoverageSection:
         gaps=tuple(_grouped(profile.gaps)) if profile else (),
         open_rules=tuple(sorted(open_rules, key=lambda r: r.code)),
         broken_rules=having(Outcome.ERROR),
+        in_part=tuple(sorted((r for r in rules if r.leaves_out), key=lambda r: r.code)),
         not_applicable=tuple(r for r in having(Outcome.NOT_APPLICABLE) if not r.switched_off),
         switched_off=tuple(r for r in having(Outcome.NOT_APPLICABLE) if r.switched_off),
         missed=tuple(_missed(result, profile)),
