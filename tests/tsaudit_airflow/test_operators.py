@@ -251,7 +251,11 @@ def test_audit_when_the_task_times_out_ends_the_other_interpreter(folder: Path) 
 
 def test_day_when_it_is_not_set_is_that_of_the_logical_date_in_utc(folder: Path) -> None:
     late = datetime.fromisoformat("2026-03-31T23:30:00-05:00")
-    assert an_operator(folder).execute(context_of(late))["metrics"]["day"] == "2026-04-01"
+    operator = an_operator(folder)
+    # All rows are of today.
+    with pytest.raises(AirflowException, match="no table has a row within the window"):
+        operator.execute(context_of(late))
+    assert operator.audits["metrics"]["day"] == "2026-04-01"
     before = datetime.now(UTC)
     found = an_operator(folder).execute(context_of(None))["metrics"]["day"]
     assert f"{before:%Y-%m-%d}" <= found <= f"{datetime.now(UTC):%Y-%m-%d}"

@@ -105,7 +105,7 @@ def _shown_by(profile: Profile, database: Database) -> Iterator[bool]:
     if server is None:
         return
     is_dropping = bool(server.counted("points_dropped", database.server_name))
-    is_settled = server.started is not None and profile.collected_at - server.started >= _LONG
+    is_long_up = server.started is not None and profile.collected_at - server.started >= _LONG
     limit = server.settings.get("max_series_per_database", 0)
     if limit and database.series:
         # It drops all of a write that would exceed the limit, so there may be so many less.
@@ -115,7 +115,7 @@ def _shown_by(profile: Profile, database: Database) -> Iterator[bool]:
     most = limit + _of_a_write(limit)
     for count in (tag.values for m in profile.inside(database) for tag in m.tags):
         if limit and count and not count.standard_error:
-            taken = limit if is_settled else most
+            taken = limit if is_long_up else most
             yield from _shown(count.value, limit, most, taken, is_dropping=is_dropping)
 
 
