@@ -96,7 +96,7 @@ class Postgresql(SqlEngine):
         ),
         "slot": Failure(
             "Nobody reads the replication slot {own}, and the server keeps {size} of log for it",
-            "Connect its reader again, or drop the slot: SELECT pg_drop_replication_slot('{own}'). "
+            "Connect its reader again, or drop the slot: `SELECT pg_drop_replication_slot('{own}')`. "
             "max_slot_wal_keep_size limits what any slot may keep.",
             "The log fills the disk, and then the server stops, with all its databases.",
         ),
@@ -116,7 +116,7 @@ class Postgresql(SqlEngine):
         ),
         "transaction": Failure(
             "A {name} has been idle for a day, so that no vacuum frees what was deleted since it began",
-            "Let its program end its transactions, and end this one: SELECT pg_terminate_backend(...). "
+            "Let its program end its transactions, and end this one: `SELECT pg_terminate_backend(...)`. "
             "idle_in_transaction_session_timeout ends such sessions by itself.",
         ),
         "prepared": Failure(
