@@ -18,7 +18,7 @@ from tsaudit.text import listed, many, number, percent
     code="LAY006",
     title="Regular metrics and irregular events are mixed",
     guidelines=("D8",),
-    follows_from=dict.fromkeys(("LAY004", "LAY010", "NAM006"), Reach.MEASUREMENT),
+    follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
     requires={"rhythms", "field_types"},
     kinds=SERIES_KINDS,
     thresholds=(
