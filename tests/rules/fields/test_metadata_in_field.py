@@ -526,15 +526,16 @@ def _shipments(path: Path, rows: int) -> Target:
 
 
 @pytest.mark.parametrize(
-    ("answer", "reason", "said"),
+    ("answer", "reason"),
     [
-        (FactError(Reason.TIMED_OUT, "no response within 3 s"), Reason.TIMED_OUT, "no response within 3 s"),
-        (ENOUGH - 1, Reason.INCONSISTENT, "99 rows came from all parts of the table, too few for about 3,000 rows"),
-        (10**6, Reason.INCONSISTENT, "1,000,000 rows came from all parts of the table, too many for about 3,000 rows"),
+        (FactError(Reason.TIMED_OUT, "no response within 3 s"), Reason.TIMED_OUT),
+        # Too few show nothing, and more than expected are those of the beginning.
+        (ENOUGH - 1, None),
+        (10**6, None),
     ],
 )
 def test_not_evaluated_where_all_parts_were_not_read(
-    answer: FactError | int, reason: Reason, said: str, tmp_path: Path
+    answer: FactError | int, reason: Reason | None, tmp_path: Path
 ) -> None:
     def tampering(fact: str, given: Mapping[str, Any]) -> Rows | None:
         if fact != "row_sample" or not given["partial_scan"]:
@@ -544,12 +545,12 @@ def test_not_evaluated_where_all_parts_were_not_read(
         return Rows("SELECT", iter([pa.record_batch({"carrier": pa.array(["a carrier"]).take([0] * answer)})]))
 
     profile = collected_with(_shipments(tmp_path / "t.db", 3_000), tampering)
-    (gap,) = profile.gaps
-    assert (gap.fact, gap.measurement, gap.reason) == ("repeated_columns", "shipment", reason)
-    assert said in gap.detail
+    expected = [("repeated_columns", "shipment", reason)] if reason else []
+    assert [(gap.fact, gap.measurement, gap.reason) for gap in profile.gaps] == expected
     results = evaluate(profile).results
-    assert {result.code for result in results if result.gaps} == {"FLD001"}
-    assert {result.outcome for result in results if result.code == "FLD001"} == {Outcome.OPEN}
+    assert {result.code for result in results if result.gaps} == ({"FLD001"} if reason else set())
+    found = {result.outcome for result in results if result.code == "FLD001"}
+    assert found == {Outcome.OPEN if reason else Outcome.PASS}
 
 
 def test_no_gap_where_there_are_too_few_rows_to_show_anything(tmp_path: Path) -> None:
