@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.examples import examples
 from tests.query_parameters import filled
@@ -213,6 +214,22 @@ def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connectio
     # Names are kept to 63 bytes.
     assert text.encode().startswith(cursor.description[0].name.encode())
     assert cursor.fetchone() == (text,)
+
+
+def test_bytes_of_no_encoding_end_no_statement(postgresql: Postgresql) -> None:
+    """SQL_ASCII accepts any bytes as a name or a value; these two are Latin-1, and not UTF-8."""
+    with psycopg.connect(postgresql.admin_url, autocommit=True) as admin:
+        admin.execute("DROP DATABASE IF EXISTS any_bytes")
+        admin.execute("CREATE DATABASE any_bytes ENCODING SQL_ASCII TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
+    url = postgresql.admin_url.removesuffix("/postgres") + "/any_bytes"
+    with psycopg.connect(url, autocommit=True) as owner:
+        owner.execute(b"CREATE TABLE z\xe4hler (ts timestamptz PRIMARY KEY, stra\xdfe text, wert float8)")
+        owner.execute(b"INSERT INTO z\xe4hler VALUES (now(), 'K\xf6ln', 1.5)")
+    profile = collected(Target(name="t", engine="postgresql", url=url))
+    assert profile.gaps == ()
+    (table,) = profile.measurements
+    assert table.name == "zähler"
+    assert list(table.columns) == ["ts", "straße", "wert"]
 
 
 @pytest.mark.parametrize("place", ["://tsaudit:{}@127.0.0.1:1/postgres", "://tsaudit@127.0.0.1:1/postgres?password={}"])

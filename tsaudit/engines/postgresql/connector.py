@@ -188,6 +188,11 @@ class PostgresqlConnection:
         self._raw = cast("wire.TimedConnection", pooled.driver_connection)
         pooled.detach()
         self._raw.rollback()
+        if self._raw.info.parameter_status("server_encoding") == "SQL_ASCII":
+            # Its names and values may be bytes of any encoding, and one that is not UTF-8 would end each statement that
+            # reads it. In Latin-1, every byte is a character.
+            self._raw.execute("SET client_encoding TO 'LATIN1'")
+            self._raw.commit()
         self._raw.read_only = True
         self._raw.prepare_threshold = None
         # Values arrive as text, as PostgreSQL prints them, because some times and numbers cannot be represented in
@@ -205,7 +210,7 @@ class PostgresqlConnection:
 
     def _look_up(self, statement: str) -> set[tuple[str, ...]]:
         try:
-            found = self._raw.execute(statement.encode()).fetchall()
+            found = self._raw.execute(_encoded(statement, self._raw)).fetchall()
             self._raw.rollback()
         except psycopg.Error as error:
             self.close()
@@ -271,9 +276,14 @@ def _cancel(raw: wire.TimedConnection) -> None:
         raw.abort()  # The waiting thread gets an error, and the server sees that nobody reads the response.
 
 
+def _encoded(statement: str, raw: psycopg.Connection[Any]) -> bytes:
+    """As the session sends texts. A character that it has no byte for is in no name there."""
+    return statement.encode(raw.info.encoding, "replace")
+
+
 def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
     with raw.cursor("tsaudit") as cursor:
-        cursor.execute(statement.encode())
+        cursor.execute(_encoded(statement, raw))
         size, first = _FEW_ROWS, True
         while (rows := cursor.fetchmany(size)) or first:
             first = False
@@ -286,7 +296,7 @@ def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> I
 
 def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator[pa.RecordBatch]:
     # A cursor cannot be declared for EXPLAIN.
-    answers = [json.loads(raw.execute(statement.encode()).fetchall()[0][0]) for statement in statements]
+    answers = [json.loads(raw.execute(_encoded(statement, raw)).fetchall()[0][0]) for statement in statements]
     inside, every, *newest = (plan["Plan"] for (plan,) in answers)
     found = scan_estimate(inside, every, newest[0] if newest else None)
     yield pa.RecordBatch.from_pylist([dataclasses.asdict(found)])
