@@ -142,6 +142,10 @@ def test_numbers_under_the_name_of_a_source_are_no_numbers(key: str) -> None:
     assert not run_rule(rule, _profile(_text("7", "12", "134", key=key))).findings
 
 
+def test_one_word_makes_no_boolean() -> None:
+    assert not run_rule(rule, _profile(_text("on"))).findings
+
+
 def test_whole_numbers_of_one_length_that_do_not_come_again_are_a_note() -> None:
     assert not _finding(_text(*(f"{10_000 + 7 * i}" for i in range(900)))).impact
 

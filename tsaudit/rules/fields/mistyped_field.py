@@ -153,7 +153,8 @@ def _text_kind(case: Case, field: Field) -> str:
     if kind in ("integer", "float") and field.number_ratio and field.number_ratio.value < NEARLY_ALL:
         # Among the distinct values, `on` and `off` are two of hundreds; among the rows, they are many.
         return ""
-    return kind
+    # One word may be the first of others.
+    return "" if kind == "boolean" and len(field.sample) < 2 else kind
 
 
 def _name_things(field: Field, rows: int) -> bool:
