@@ -25,9 +25,9 @@ class Sqlite(FileEngine):
     limits = (ServerLimit("near-limit.columns", 2_000, "https://www.sqlite.org/limits.html#max_column"),)
     enforces_types = False
     shrinking = (
-        "Run VACUUM while nothing writes; it needs up to twice the size of the file as free disk, and gives new rowids "
-        "to rows of tables without an INTEGER PRIMARY KEY. If that much will be written again soon, leave it: new rows "
-        "use the free pages first."
+        "Run VACUUM while nothing writes; it needs up to twice the bytes that are used as free disk, and gives new "
+        "rowids to rows of tables without an INTEGER PRIMARY KEY. If that much will be written again soon, leave it: "
+        "new rows use the free pages first."
     )
     repeats_texts = True
     packs_integers = True
