@@ -38,6 +38,19 @@ WHERE s.name IN (
   'max_worker_processes'
 )
 UNION ALL
+-- Of all databases, this one's own too, and how many of them need not be a superuser.
+SELECT 'counter', 'connections', '', sum(d.numbackends)
+FROM pg_stat_database AS d
+WHERE d.datname IS NOT NULL
+UNION ALL
+SELECT
+  'setting',
+  'connections',
+  '',
+  sum(CAST(s.setting AS INTEGER) * CASE s.name WHEN 'max_connections' THEN 1 ELSE -1 END)
+FROM pg_settings AS s
+WHERE s.name IN ('max_connections', 'superuser_reserved_connections', 'reserved_connections')
+UNION ALL
 -- Of transactions and of row locks that several share, whose numbers end alike. All databases have one supply.
 SELECT
   'counter',

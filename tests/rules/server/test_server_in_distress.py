@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from tests.builders import DAY, a_profile
@@ -123,6 +125,24 @@ def test_a_server_in_distress(distressed: Postgresql) -> None:
     }
     # It uses what is left of its shared memory first: here as much again. The audit itself has met that end.
     assert {(gap.measurement, gap.detail) for gap in profile.gaps} == {("cpu", "out of shared memory")}
+
+
+@pytest.mark.waits
+def test_connections_of_all_programs_together(distressed: Postgresql) -> None:
+    """Seventeen of the twenty need not be a superuser's; the audit is the fifteenth."""
+    schema = distressed.new_schema("CREATE TABLE cpu (ts TIMESTAMPTZ, v FLOAT)", "INSERT INTO cpu VALUES (now(), 1)")
+    with ExitStack() as stack:
+        for _ in range(14):
+            stack.enter_context(psycopg.connect(distressed.audit_url))
+        profile = _audited(distressed, schema)
+        for _ in range(3):
+            stack.enter_context(psycopg.connect(distressed.audit_url))
+        with pytest.raises(psycopg.OperationalError, match="connection slots"):
+            psycopg.connect(distressed.audit_url)
+    found = [f for f in run_rule(near_limit, profile).findings if "connections" in f.message]
+    assert [(f.message, f.severity) for f in found] == [
+        ("15 connections, 88% of the 17 that the server allows.", Severity.WARNING)
+    ]
 
 
 def _aged(view: str, column: str) -> str:

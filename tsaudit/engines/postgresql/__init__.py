@@ -67,6 +67,14 @@ class Postgresql(SqlEngine):
             f"{_DOCS}/runtime-config-locks.html",
             setting="lock_table",
         ),
+        ServerLimit(
+            "near-limit.connections",
+            None,
+            f"{_DOCS}/runtime-config-connection.html#GUC-MAX-CONNECTIONS",
+            setting="connections",
+            fix="Let programs share a pool of connections, such as that of PgBouncer: each connection of its own is a "
+            "process. Or raise max_connections, which takes a restart.",
+        ),
         # The catalog shows how many values each sequence and type allows.
         ServerLimit(
             "near-limit.ids",
