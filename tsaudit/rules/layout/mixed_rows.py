@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.columns.types import distinct_types, is_number, is_text
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.analysis.significance import ALIKE, NEARLY_ALL
 from tsaudit.model.change import Change, SplitMeasurement
@@ -16,7 +15,6 @@ from tsaudit.text import listed, many, number, percent, under
 
 if TYPE_CHECKING:
     from tsaudit.analysis.rows.cohesion import FieldGroup, Groups
-    from tsaudit.analysis.rows.renamings import DescribedTag, Renaming
 
 _RARE: Final = 0.05
 """Share of the rows below which they are exceptions, not a kind of their own."""
@@ -36,7 +34,7 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 
     On Timestream, each measure name is checked separately, since rows with different measure names may well differ.
     Columns that every row fills are ignored; the others are split into groups of which each row fills one. The finding
-    lists those with at least 5% of the rows, and pairs of columns that seem to contain the same thing under two names.
+    lists those with at least 5% of the rows.
     GreptimeDB's tables for traces are left out, because their columns are the attributes of all kinds of spans; so are
     columns for one value of any type, such as `str_v` and `dbl_v`. The finding is a note: a null takes a bit or less on
     most engines.
@@ -80,7 +78,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         divided = cohesion.groups(((frozenset(p.columns) - keyed, p.rows) for p in found.patterns), found.rows)
         kinds = [group for group in divided.groups if group.rows >= _RARE * divided.rows]
         if len(kinds) > 1 and divided.coverage >= NEARLY_ALL:
-            yield _finding(case.profile.engine, measurement, part, divided, kinds)
+            yield _finding(measurement, part, divided, kinds)
             return
 
 
@@ -92,12 +90,8 @@ def _keyed(case: Case, measurement: Measurement) -> set[str]:
 
 
 def _finding(
-    engine: str, measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[FieldGroup]
+    measurement: Measurement, part: Measurement | MeasureName, divided: Groups, kinds: Sequence[FieldGroup]
 ) -> Finding:
-    from tsaudit.analysis.rows.renamings import renamings
-
-    first, second = (_described(engine, measurement, group.columns) for group in kinds[:2])
-    pairs = renamings(first, second)
     assert part.row_patterns is not None
     return Finding(
         subject=subject_of(measurement),
@@ -105,41 +99,18 @@ def _finding(
         + "; ".join(f"{percent(g.rows / divided.rows)} fill {listed(g.columns, 6)}" for g in kinds)
         + ".",
         headline=f"Its rows{under(part)} are of {number(len(kinds))} kinds, which fill different columns",
-        fix=f"Where the kinds have much in common, write what means the same under one name instead{_renaming(pairs)}.",
+        fix="Where the kinds have much in common, write what means the same under one name instead.",
         changes=_split(measurement, kinds),
         observed=float(len(kinds)),
         unit="kinds of rows",
         evidence=(
             *(Evidence(f"columns of kind {n}", listed(group.columns, 20)) for n, group in enumerate(kinds, start=1)),
             Evidence("columns of all kinds", listed(divided.common, 20)),
-            *(Evidence("may be the same", f"{pair.other} and {pair.kept}") for pair in pairs),
             Evidence("rows read", many(divided.rows, "row")),
         ),
         facts=("row_patterns",),
         source=part.row_patterns.source,
     )
-
-
-def _described(engine: str, measurement: Measurement, columns: Sequence[str]) -> list[DescribedTag]:
-    from tsaudit.analysis.rows.renamings import DescribedTag
-
-    tags = {
-        tag.key: DescribedTag(tag.key, "tag", tag.sample, _kind(engine, (tag.data_type,))) for tag in measurement.tags
-    }
-    fields = {f.key: DescribedTag(f.key, "field", f.sample, _kind(engine, f.types)) for f in measurement.fields}
-    return [tags.get(c) or fields.get(c) or DescribedTag(c, "field", ()) for c in columns]
-
-
-def _kind(engine: str, types: Sequence[str]) -> str:
-    """What values of the types are; empty if the types differ, or if no type is known."""
-    kinds = {"number" if is_number(t) else "text" if is_text(t) else t for t in distinct_types(engine, types)}
-    return kinds.pop() if len(kinds) == 1 else ""
-
-
-def _renaming(pairs: Sequence[Renaming]) -> str:
-    if not pairs:
-        return ""
-    return " (" + ", ".join(f"{pair.other} as {pair.kept}" for pair in pairs) + "?)"
 
 
 def _split(measurement: Measurement, kinds: Sequence[FieldGroup]) -> tuple[Change, ...]:
