@@ -28,7 +28,7 @@ from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import UNREACHABLE_CODE, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.model.profile import Contribution, Dependency, How, JointDependency, Measurement, Profile, Reason
+from tsaudit.model.profile import Contribution, Dependency, How, Measurement, Profile, Reason
 
 NAMES = (
     'it\'s a "na,me"=x; DROP TABLE x --ü☃',
@@ -198,35 +198,6 @@ def test_listing_is_broken_off_over_budget(written_table: Writer) -> None:
     assert 21 <= many.tags[0].values.value <= 51, "Timestream counts in passing, roughly"
     assert http.series is not None
     assert http.series.source.how is How.EXACT
-
-
-def test_near_and_joint_dependencies_are_found(written_table: Writer) -> None:
-    at = times(1)[0]
-    rows = [
-        Row(
-            at,
-            {
-                "host": f"h{h:02}",
-                "rack": "moved" if (h, c) == (7, 0) else f"r{h // 10}",
-                "core": f"c{c}",
-                "row": f"w{h % 6}",
-                "queue": f"q{(h % 6 + c) % 5}",
-            },
-            {"v": 1.0},
-        )
-        for h in range(60)
-        for c in range(4)
-    ]
-    tags = ("host", "rack", "core", "row", "queue")
-    profile = collected(written_table(Dataset([Table("cpu", tags, {"v": "float"}, rows, key=("time", *tags))])))
-    (cpu,) = profile.measurements
-    assert cpu.tag_sets is not None
-    (near,) = cpu.tag_sets.near or ()
-    assert (near.determinant, near.dependent, near.broken, near.exceptions) == ("host", "rack", 1, 1)
-    assert near.examples == ("h07",)
-    assert JointDependency(("core", "row"), "queue") in (cpu.tag_sets.joint or ())
-    assert cpu.tag_sets.not_looked_for == ""
-    assert from_json(Profile, to_json(profile)) == profile
 
 
 def test_series_beyond_the_ceiling_are_sampled(written_table: Writer) -> None:

@@ -41,16 +41,13 @@ from tsaudit.model.finding import (
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import (
     FOREVER,
-    Bucketing,
     Contribution,
     Cost,
     Database,
     Dependency,
     Gap,
     How,
-    JointDependency,
     Measurement,
-    NearDependency,
     Profile,
     Reason,
     Retention,
@@ -151,10 +148,6 @@ def http_requests() -> Measurement:
                 Contribution("status", (), 64),
             ),
             source=source,
-            joint=(JointDependency(("host", "path"), "status"),),
-            near=(NearDependency("path", "host", 12, 400, 31, ("/login<b>", "/api/v2", None)),),
-            not_looked_for="",
-            bucketings=(Bucketing("request_id", 100, 64_112),),
         ),
         statements={
             "series_listing": 'SHOW SERIES FROM "http_requests"',

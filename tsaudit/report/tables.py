@@ -24,9 +24,7 @@ from tsaudit.model.profile import (
     Count,
     Dependency,
     Field,
-    JointDependency,
     Measurement,
-    NearDependency,
     Profile,
     Retention,
     Tag,
@@ -92,8 +90,6 @@ class Detail:
     contributions: tuple[Contribution, ...]
     drop_curve: tuple[Contribution, ...]
     dependencies: tuple[Dependency, ...]
-    joint: tuple[JointDependency, ...]
-    near: tuple[NearDependency, ...]
     values_from: str
     """Which rows were read to count the distinct values of all fields; empty if this differs between fields."""
     daily: str
@@ -217,8 +213,6 @@ def _detail(m: Measurement, window: Window) -> Detail:
         contributions=sets.contributions[:MOST_COLUMNS] if sets else (),
         drop_curve=sets.drop_curve[:8] if sets else (),
         dependencies=sets.dependencies[:MOST_COLUMNS] if sets else (),
-        joint=(sets.joint or ())[:MOST_COLUMNS] if sets else (),
-        near=(sets.near or ())[:MOST_COLUMNS] if sets else (),
         values_from=_values_from(m),
         daily=_daily(m, window),
     )

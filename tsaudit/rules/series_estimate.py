@@ -201,9 +201,7 @@ def _left(contribution: Contribution) -> str:
 
 
 def _contributions(sets: TagSets) -> tuple[Evidence, ...]:
-    """One line per tag with the series left without it; then lines for buckets, and for the greedy order of dropping
-    tags.
-    """
+    """One line per tag with the series left without it; then one for the greedy order of dropping tags."""
     is_least = sets.sampled is not None
     at_least = "at least " if is_least else ""
     each = [
@@ -212,11 +210,6 @@ def _contributions(sets: TagSets) -> tuple[Evidence, ...]:
             f"{_left(c)} series left ({at_least}{percent(share_of(c, sets), is_least=is_least)} fewer)",
         )
         for c in sets.contributions[:_MOST_TAGS]
-    ]
-    at_most = "at most " if sets.sampled is not None else ""
-    each += [
-        Evidence(f"{b.tag} in {number(b.buckets)} buckets", f"{at_most}{number(b.series_left)} series left")
-        for b in sets.bucketings
     ]
     if sets.drop_curve:
         curve = [f"{_left(c)} without {_names(c)}" for c in sets.drop_curve]

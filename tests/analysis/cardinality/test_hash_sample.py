@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 import statistics
 from datetime import UTC, datetime
-from itertools import product
 
 import numpy as np
 import pyarrow as pa
@@ -15,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tsaudit.analysis.cardinality import tag_sets as cardinality
-from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, HashThreshold, bucketed
+from tsaudit.analysis.cardinality.hash_sample import Counted, Distinct, HashThreshold
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.model.profile import Dependency, How, Source, TagSets
 
@@ -187,26 +186,6 @@ def test_a_threshold_keeps_its_share() -> None:
         assert np.count_nonzero(threshold.below(values)) == len(values) * threshold.share
 
 
-TAGS = ("a", "b", "c")
-TABLES = st.lists(st.tuples(*(st.sampled_from([None, *map(str, range(30))]) for _ in TAGS)), min_size=101, max_size=200)
-
-
-@settings(deadline=None, max_examples=examples(100))
-@given(TABLES)
-def test_buckets_leave_what_bucketing_the_values_leaves(rows: list[tuple[str | None, ...]]) -> None:
-    dicts = [dict(zip(TAGS, row, strict=True)) for row in rows]
-    for found in counted(dicts, ceiling=None).tag_sets(SOURCE).bucketings:
-        column = bucketed(pa.array([row[found.tag] for row in dicts], pa.string()), found.buckets).to_pylist()
-        changed = [row | {found.tag: bucket} for row, bucket in zip(dicts, column, strict=True)]
-        assert found.series_left == left_of(changed, set())
-
-
-def test_buckets_of_the_main_contributor() -> None:
-    rows = [{"user": f"u{u}", "host": f"h{h}"} for u, h in product(range(150), range(4))]
-    found = {b.buckets: b.series_left for b in counted(rows, ceiling=None).tag_sets(SOURCE).bucketings}
-    assert found == {10: 40, 100: 4 * len(set(bucketed(pa.array([f"u{u}" for u in range(150)]), 100).to_pylist()))}
-
-
 def test_a_dependency_found_is_one_of_the_sample() -> None:
     rows = requests(5)
     # One series of fifty thousand goes against it: a sample of a thousand will hardly see it.
@@ -215,33 +194,3 @@ def test_a_dependency_found_is_one_of_the_sample() -> None:
     assert sets.sampled is not None
     assert Dependency("host", "rack") not in counted(rows, ceiling=None).tag_sets(SOURCE).dependencies
     assert sets.sampled < 1001
-
-
-def test_what_was_not_looked_for_or_is_too_much_to_tell_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    rows = [
-        {"a": f"{a}", "b": f"{b}", "c": f"{(a + b) % 5}", "d": f"{d}", "e": f"{(a if (a, b) != (0, 0) else 4) // 2}"}
-        for a, b, d in product(range(60), range(5), range(6))
-    ]
-    whole = counted(rows, ceiling=None).tag_sets(SOURCE)
-    assert whole.joint
-    assert whole.near
-    assert whole.not_looked_for == ""
-    monkeypatch.setattr(cardinality, "_MOST_REPORTED", 0)
-    few = counted(rows, ceiling=None).tag_sets(SOURCE)
-    assert (few.joint, few.near) == ((), ())
-    notes = [f"{len(whole.near)} more near dependencies", f"{len(whole.joint)} more joint dependencies"]
-    assert few.not_looked_for == "; ".join(f"{note} are not shown" for note in notes)
-    monkeypatch.setattr(cardinality.dependency_search, "MOST_TAGS", 4)
-    none = counted(rows, ceiling=None).tag_sets(SOURCE)
-    assert none.joint is None
-    assert "is limited to 4 tags" in none.not_looked_for
-
-
-def test_examples_of_what_breaks_a_near_dependency_are_values() -> None:
-    rows = [
-        {"host": None if h == 3 else f"h{h}", "rack": "moved" if h == 3 and c == 0 else f"r{h // 10}", "cpu": f"{c}"}
-        for h, c in product(range(200), range(4))
-    ]
-    (near,) = counted(rows, ceiling=None).tag_sets(SOURCE).near or ()
-    assert (near.determinant, near.dependent, near.broken, near.values, near.exceptions) == ("host", "rack", 1, 200, 1)
-    assert near.examples == (None,)

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -156,17 +156,12 @@ _AT_ONCE: Final = 1 << 16
 """Number of values hashed in one batch: Python bytes take many times the memory of Arrow's."""
 
 
-def bucket_numbers(values: pa.StringArray, counts: Iterable[int]) -> Iterator[npt.NDArray[np.int64]]:
-    """For each bucket count, the bucket number of each value, starting at 0. Values must not be null."""
+def bucketed(column: pa.Array, count: int) -> pa.Array:
+    """The bucket of each value, as text; null values stay null."""
+    encoded = column.cast(pa.string()).dictionary_encode()
+    values = encoded.dictionary
     checksums = np.empty(len(values), np.uint32)
     for at in range(0, len(values), _AT_ONCE):
         part = values.slice(at, _AT_ONCE).cast(pa.binary()).to_numpy(zero_copy_only=False)
         checksums[at : at + _AT_ONCE] = np.fromiter(map(zlib.crc32, part), np.uint32, len(part))
-    return ((checksums % np.uint32(count)).astype(np.int64) for count in counts)
-
-
-def bucketed(column: pa.Array, count: int) -> pa.Array:
-    """The bucket of each value, as text; null values stay null."""
-    encoded = column.cast(pa.string()).dictionary_encode()
-    (numbers,) = bucket_numbers(encoded.dictionary, [count])
-    return pa.array(numbers).cast(pa.string()).take(encoded.indices)
+    return pa.array(checksums % np.uint32(count)).cast(pa.string()).take(encoded.indices)

@@ -73,11 +73,6 @@ class NumberedColumn:
         """Number of distinct values, counting absence as one."""
         return len(self.values) + (self._absent_rows > 0)
 
-    def value(self, code: int) -> str | None:
-        """The value with this number; None for absence."""
-        found: str | None = self.values[code - 1].as_py() if code != ABSENT else None
-        return found
-
     def keep(self, rows: npt.NDArray[np.int64]) -> None:
         """Keep only these series, but keep all values."""
         self._parts = [self.codes[rows]]

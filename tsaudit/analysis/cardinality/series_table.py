@@ -4,9 +4,11 @@ some tags.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +17,9 @@ from tsaudit.analysis.cardinality import dependencies
 from tsaudit.analysis.cardinality.dependencies import Determines
 from tsaudit.analysis.cardinality.row_counts import Choice, Codes, RowCounter
 from tsaudit.model.profile import Contribution
+
+_LUCK: Final = 0.01
+"""Highest probability, per measurement, of reporting a coincidence as a dependency."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +65,6 @@ class SeriesTable:
         """The number of series without these tags, and how many of them have only one row."""
         return self._counter.groups(self._tags.difference(dropped))
 
-    def groups_with(self, tag: int, codes: Codes) -> tuple[int, int]:
-        """The number of series, and of those with only one row, if each code of the tag were replaced by the one in
-        `codes`.
-        """
-        columns = [codes[column] if i == tag else column for i, column in enumerate(self.columns)]
-        return RowCounter(columns, self.rows).groups(self._tags)
-
     def first_rows(self, dropped: Iterable[int] = ()) -> npt.NDArray[np.int64]:
         """The rows where a series, without these tags, occurs for the first time."""
         return self._counter.first_rows(self._tags.difference(dropped))
@@ -77,6 +75,24 @@ class SeriesTable:
         if self._known_determines is not None:
             return self._known_determines
         return dependencies.single(self.columns, self.levels, self.series)
+
+    def certain_dependencies(self, unique: Sequence[bool]) -> list[tuple[int, int]]:
+        """Pairs (x, y) in which tag x determines tag y, without those that may be a coincidence: rows that repeat a
+        value of x could have contradicted it, and there must be so many that unrelated tags would hardly ever agree in
+        all of them.
+
+        `unique`: tags that identify every series, including series outside the table; they determine all others by
+        definition.
+        """
+        pairs = [(int(x), int(y)) for x, y in zip(*np.nonzero(self.determines), strict=True)]
+        sameness = {y: _sameness(self.columns[y]) for _, y in pairs}
+        tried = len(self.columns) * (len(self.columns) - 1)
+
+        def is_no_luck(x: int, y: int) -> bool:
+            repeats = self.rows - self.levels[x]
+            return sameness[y] < 1 and repeats * math.log(1 / sameness[y]) > math.log(tried / _LUCK)
+
+        return [(x, y) for x, y in pairs if unique[x] or is_no_luck(x, y)]
 
     @cached_property
     def _spares(self) -> npt.NDArray[np.bool_]:
@@ -136,3 +152,9 @@ class SeriesTable:
             firsts = self.first_rows(dropped)
             columns, rows = [c[firsts] for c in columns], len(firsts)
         return SeriesTable(columns, levels, rows, drop.series_left, determines), [tags[i] for i in kept]
+
+
+def _sameness(codes: Codes) -> float:
+    """The probability that two random series agree in this tag."""
+    shares = np.bincount(codes) / len(codes)
+    return float(shares @ shares)

@@ -17,20 +17,16 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tsaudit.analysis.cardinality import dependency_search
-from tsaudit.analysis.cardinality.hash_sample import Counted, Thinning, bucket_numbers, series_hashes
-from tsaudit.analysis.cardinality.numbered_column import ABSENT, NumberedColumn
+from tsaudit.analysis.cardinality.hash_sample import Counted, Thinning, series_hashes
+from tsaudit.analysis.cardinality.numbered_column import NumberedColumn
 from tsaudit.analysis.cardinality.row_counts import in_threads
 from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable
 from tsaudit.analysis.values.value_hashes import HashedTag
 from tsaudit.analysis.values.value_sample import hashes, sample
 from tsaudit.model.profile import (
     SAMPLE_SIZE,
-    Bucketing,
     Contribution,
     Dependency,
-    JointDependency,
-    NearDependency,
     Source,
     TagSets,
 )
@@ -43,9 +39,6 @@ _COMPACT_AT: Final = 1 << 20
 """Minimum number of rows to collect before repeated tag sets among them are dropped."""
 _ENOUGH_LEFT: Final = 100
 _MAX_DROPS: Final = 8
-_BUCKETS: Final = (10, 100, 1000)
-_MOST_REPORTED: Final = 50
-"""Joint and near dependencies reported for one measurement."""
 
 Found = TypeVar("Found")
 
@@ -141,13 +134,12 @@ class TagSetCounter:
     def _tag_sets(self, source: Source) -> TagSets:
         table, names = self._table(), list(self._columns)
         levels = [self._levels(name) for name in names]
-        dependencies = dependency_search.single(table, [self._is_unique(name) for name in names])
+        dependencies = table.certain_dependencies([self._is_unique(name) for name in names])
         if self._thinning:
             # For a sample, build only on what is certainly not a coincidence: values that are rare overall seem unique
             # in a sample.
             table.determines = _matrix(dependencies, len(names))
         curve = [self._bounded(drop, dropped, table, names) for drop, dropped in _drop_curve(table)]
-        joint, near, short_of = self._further(table, names)
         return TagSets(
             series=self.series.value,
             worst_case=math.prod(levels),
@@ -157,10 +149,6 @@ class TagSetCounter:
             contributions=tuple(sorted(self._contributions(table, names), key=_by_series_left)),
             drop_curve=tuple(curve),
             source=source,
-            joint=joint,
-            near=near,
-            not_looked_for=short_of,
-            bucketings=tuple(self._bucketings(table, names, curve)),
             sampled=self.sampled,
         )
 
@@ -200,50 +188,6 @@ class TagSetCounter:
         if not self._thinning:
             return left
         return min(self.series.value, left + math.ceil(self._thinning.threshold.unseen(seen_once)))
-
-    def _further(
-        self, table: SeriesTable, names: Sequence[str]
-    ) -> tuple[tuple[JointDependency, ...] | None, tuple[NearDependency, ...], str]:
-        """Joint and near dependencies, and what is missing from them."""
-        near = dependency_search.near(table)
-        dependencies = tuple(
-            NearDependency(
-                names[n.found.determinant],
-                names[n.found.dependent],
-                n.found.broken,
-                n.found.repeated,
-                n.exceptions,
-                tuple(self._columns[names[n.found.determinant]].value(code) for code in n.found.examples),
-            )
-            for n in near[:_MOST_REPORTED]
-        )
-        notes = (
-            [f"{len(near) - _MOST_REPORTED} more near dependencies are not shown"] if len(near) > _MOST_REPORTED else []
-        )
-        if reason := dependency_search.too_much(table):
-            return None, dependencies, "; ".join([*notes, reason])
-        pairs = dependency_search.joint(table)
-        if len(pairs) > _MOST_REPORTED:
-            notes.append(f"{len(pairs) - _MOST_REPORTED} more joint dependencies are not shown")
-        joint = (JointDependency((names[p.first], names[p.second]), names[p.dependent]) for p in pairs[:_MOST_REPORTED])
-        return tuple(joint), dependencies, "; ".join(notes)
-
-    def _bucketings(
-        self, table: SeriesTable, names: Sequence[str], curve: Sequence[Contribution]
-    ) -> Iterable[Bucketing]:
-        """The effect of hashing the first tag on the curve into buckets; empty if other tags identify the
-        same series.
-        """
-        if not curve or curve[0].together_with:
-            return
-        tag = names.index(curve[0].tag)
-        values = self._columns[curve[0].tag].values
-        counts = [count for count in _BUCKETS if count < len(values)]
-        for count, buckets in zip(counts, bucket_numbers(values, counts), strict=True):
-            # Absent stays absent; buckets are numbered from 1, like values.
-            codes = np.concatenate(([ABSENT], buckets + 1)).astype(np.min_scalar_type(count + 1))
-            left, seen_once = table.groups_with(tag, codes)
-            yield Bucketing(curve[0].tag, count, self._at_most(left, seen_once))
 
     def _table(self) -> SeriesTable:
         codes = in_threads(lambda name: self._columns[name].codes, self._columns, self._rows)

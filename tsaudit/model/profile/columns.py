@@ -239,32 +239,6 @@ class Dependency:
 
 
 @dataclass(frozen=True, slots=True)
-class JointDependency:
-    """Every combination of the two `determinants` occurs with only one value of `dependent`; neither alone determines
-    it.
-    """
-
-    determinants: tuple[str, str]
-    dependent: str
-
-
-@dataclass(frozen=True, slots=True)
-class NearDependency:
-    """A tag that determines another one, except for a few of its values."""
-
-    determinant: str
-    dependent: str
-    broken: int
-    """Number of values of `determinant` that occur with several values of `dependent`."""
-    values: int
-    """Number of values of `determinant` that occur in several series, and so could be among `broken`."""
-    exceptions: int
-    """Minimum number of series to remove so that `determinant` determines `dependent`."""
-    examples: tuple[str | None, ...]
-    """Up to three of the exceptions; None stands for an absent tag."""
-
-
-@dataclass(frozen=True, slots=True)
 class Contribution:
     """The series left without `tag` and every tag that determines it."""
 
@@ -275,16 +249,6 @@ class Contribution:
     """Number of series left; an upper bound if only a sample of the series was kept."""
     at_least: int | None = None
     """Lower bound of the series left, if only a sample of the series was kept. None: `series_left` is exact."""
-
-
-@dataclass(frozen=True, slots=True)
-class Bucketing:
-    """The series left if the values of `tag` are hashed into this many buckets."""
-
-    tag: str
-    buckets: int
-    series_left: int
-    """Number of series left; an upper bound if only a sample of the series was kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -307,14 +271,6 @@ class TagSets:
     series left after each.
     """
     source: Source
-    joint: tuple[JointDependency, ...] | None = None
-    """Tags that only two others together determine. None: not searched; `not_looked_for` says why."""
-    near: tuple[NearDependency, ...] | None = None
-    """Tags that another tag nearly determines. None: not searched; `not_looked_for` says why."""
-    not_looked_for: str = "measured by a version of tsaudit that did not search for them"
-    """Why `joint` or `near` is None or incomplete; empty if both were searched completely."""
-    bucketings: tuple[Bucketing, ...] = ()
-    """Bucketings of the first tag of `drop_curve`, if it can be dropped alone and has more values than buckets."""
     sampled: int | None = None
     """The number of series kept, sampled by their hash, if there were too many. None: all of them were kept.
 
