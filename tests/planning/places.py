@@ -42,8 +42,7 @@ class Place:
         """`previous`, `asked`: the snapshot of the day before, and the audit whose statements ran since."""
         day = previous.day + timedelta(days=1) if previous else self.now.date()
         profile = collected(self.target, day=day, now=self.now, previous=previous)
-        plans, wanted = (asked.plans, tuple(asked.wanted())) if asked else ((), ())
-        timeline = Timeline(previous=previous, plans=plans, wanted=wanted)
+        timeline = Timeline(previous=previous, wanted=tuple(asked.wanted()) if asked else ())
         return profile, evaluate(profile, timeline, LimitPolicy(target=self.limits), self.rules)
 
 

@@ -115,35 +115,6 @@ class ServerLimit:
     """What to do if the limit is near, in complete sentences; empty for the advice that is the same on all engines."""
 
 
-NAME_IN_FORM: Final = "<name>"
-"""Placeholder for the name of a measurement in the forms of `Statements`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Statements:
-    """Recognizes, in the text of a plan's step, which measurement it creates or removes.
-
-    Regular expressions in which `<name>` stands for the name; case is ignored. Changes made by plans are not reported
-    as schema drift. SQL's `CREATE TABLE`, `DROP TABLE`, and `RENAME TO` are recognized without these forms.
-    """
-
-    make: tuple[str, ...] = ()
-    """Forms of statements that create a measurement, or rename one to this name."""
-    remove: tuple[str, ...] = ()
-    """Forms of statements that remove a measurement, or rename it to another name."""
-
-    def problem(self) -> str:
-        """Why one of the forms is invalid, in one line; empty if all are valid."""
-        for form in (*self.make, *self.remove):
-            try:
-                re.compile(form.replace(NAME_IN_FORM, "x"))
-            except re.error as error:
-                return f"`{form}` in `statements` is not a regular expression: {error}"
-            if NAME_IN_FORM not in form:
-                return f"`{form}` in `statements` does not contain {NAME_IN_FORM}"
-        return ""
-
-
 class Engine:
     """An engine. A subclass sets `name` and `example_url`, implements `connect`, and overrides what differs.
 
@@ -416,9 +387,6 @@ class Engine:
 
     # --- Advice -------------------------------------------------------------------------------------------------------
 
-    statements: Statements = Statements()
-    """How its statements, and the settings of writers, name the measurements that they create and remove."""
-
     def advice(self) -> type[Advice]:
         """The class with the steps for changes on this engine; `Advice` itself handles no change."""
         from tsaudit.engines.advice import Advice
@@ -435,4 +403,4 @@ class Engine:
             return f"there is no folder {missing[0]}"
         if not all(isinstance(limit, ServerLimit) for limit in self.limits):
             return "its `limits` are not all of them a ServerLimit"
-        return self.statements.problem()
+        return ""

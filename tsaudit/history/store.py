@@ -173,7 +173,6 @@ class Store:
             results = _asking(connection, target, previous.day, before, episodes) if previous else []
             return Timeline(
                 previous=previous,
-                plans=tuple(plan for result in results for plan in result.plans),
                 wanted=tuple(one for result in results for one in result.wanted()),
                 points=_points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
                 episodes=episodes,

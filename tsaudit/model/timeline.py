@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.model.plan import Plan, Requested
+from tsaudit.model.plan import Requested
 from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
 from tsaudit.model.subject import Subject
 
@@ -63,10 +63,10 @@ class Timeline:
     points: Mapping[tuple[str, Subject], tuple[Point, ...]] = field(default_factory=dict)
     """(figure name, subject) to its values, oldest first."""
     episodes: tuple[Episode, ...] = ()
-    plans: tuple[Plan, ...] = ()
-    """Plans of earlier audits, which somebody may have carried out since `previous`."""
     wanted: tuple[Requested, ...] = ()
-    """Changes that findings of those audits asked for, including notes."""
+    """Changes that findings of earlier audits asked for, including notes, and that somebody may have made since
+    `previous`.
+    """
 
     @property
     def is_empty(self) -> bool:

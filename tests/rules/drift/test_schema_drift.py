@@ -11,7 +11,9 @@ from tests.builders import DAY, a_field, a_measurement, a_profile, a_source, a_t
 from tests.engines.traits import KEEP_DOCUMENTS
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
+from tsaudit.model.change import Change, LeaveOut, Merged, MergeMeasurements, Rename, SplitMeasurement
 from tsaudit.model.finding import Finding, Outcome, RuleResult
+from tsaudit.model.plan import Requested
 from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
@@ -239,3 +241,22 @@ def _sampled(null_ratio: float, types: tuple[str, ...] = ("int",), how: How = Ho
 def test_difference_between_samples_is_no_drift(before: Measurement, after: Measurement, found: int) -> None:
     result = _judged(a_profile(before, engine="mongodb"), a_profile(after, engine="mongodb"))
     assert len(result.findings) == found, [f.message for f in result.findings]
+
+
+@pytest.mark.parametrize(
+    ("change", "is_named"),
+    [
+        (LeaveOut(Subject("main", "cpu"), "host"), True),
+        (Rename(Subject("main", "old"), "", "cpu"), True),
+        (SplitMeasurement(Subject("main", "all"), "cpu", ("usage",)), True),
+        (MergeMeasurements(Subject("main"), "cpus", "{host}", (Merged("cpu", ()),)), True),
+        (LeaveOut(Subject("main", "mem"), "host"), False),
+        (LeaveOut(Subject("other", "cpu"), "host"), False),
+    ],
+)
+def test_rules_that_asked_for_changes_of_the_measurement_are_named(change: Change, is_named: bool) -> None:
+    timeline = Timeline(previous=a_profile(), wanted=(Requested(change, ("X001",)),))
+    (result,) = evaluate(a_profile(a_measurement("cpu", tags=())), timeline, rules=[rule]).results
+    (finding,) = result.findings
+    assert finding.fix.startswith("If it is one of the changes that X001 asked for, nothing has") == is_named
+    assert any(e.value == "X001" for e in finding.evidence) == is_named

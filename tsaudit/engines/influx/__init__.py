@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.language import Language
 
 if TYPE_CHECKING:
     from tsaudit.model.profile import Measurement
-
-TELEGRAF: Final = r"\bdest = \"<name>\""
-"""How settings of Telegraf name the measurement that they write to: a form of `engine.Statements`."""
 
 
 class InfluxEngine(Engine):

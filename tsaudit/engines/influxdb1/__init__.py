@@ -9,8 +9,8 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import LocalServer, ServerLimit, Statements, Words
-from tsaudit.engines.influx import TELEGRAF, InfluxEngine
+from tsaudit.engines.engine import LocalServer, ServerLimit, Words
+from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
@@ -55,10 +55,6 @@ class Influxdb1(InfluxEngine):
         "documentation includes the field key: the index and `SHOW SERIES` do not.",
     )
     local = LocalServer(8086, "/ping", re.compile(r"^v*1\."), "http://127.0.0.1:8086", header="X-Influxdb-Version")
-    statements = Statements(
-        make=(r"\bINTO (\S+\.)?\"<name>\"", TELEGRAF),
-        remove=(r"\bDROP MEASUREMENT \"<name>\"",),
-    )
     limits = (*_LIMITS, *(replace(limit, plan="influxdb1-default") for limit in _LIMITS))
     parameters = {
         "several": "the names of measurements to query together; empty: only `measurement`",

@@ -6,8 +6,8 @@ import re
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import LocalServer, ServerLimit, Statements, Words
-from tsaudit.engines.influx import TELEGRAF, InfluxEngine
+from tsaudit.engines.engine import LocalServer, ServerLimit, Words
+from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
@@ -35,10 +35,6 @@ class Influxdb2(InfluxEngine):
     )
     local = LocalServer(8086, "/ping", re.compile(r"^v*2\."), "http://127.0.0.1:8086", header="X-Influxdb-Version")
     signs_in_by_token = True
-    statements = Statements(
-        make=(r"\bset\(key: \"_measurement\", value: \"<name>\"\)", TELEGRAF),
-        remove=(r"\binflux delete .*--predicate '_measurement=\"<name>\"'",),
-    )
     limits = tuple(
         limit
         for plan, series in _PLANS.items()

@@ -5,8 +5,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import Engine, ServerLimit, Statements, Words
-from tsaudit.engines.influx import TELEGRAF
+from tsaudit.engines.engine import Engine, ServerLimit, Words
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
@@ -38,10 +37,6 @@ class Influxdb3(Engine):
     signs_in_by_token = True
     indexes_tag_values = False
     takes_line_protocol = True
-    statements = Statements(
-        make=(TELEGRAF,),
-        remove=(r"\bdelete table --database \S+ (-- )?(?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
-    )
     limits = (
         *_of_product("Core", "core/admin/databases/", columns=500, server_measurements=2_000, databases=5),
         *_of_product(

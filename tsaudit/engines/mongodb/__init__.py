@@ -6,7 +6,7 @@ import re
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Statements, Words
+from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.language import Language
 
 if TYPE_CHECKING:
@@ -79,11 +79,6 @@ class Mongodb(Engine):
     )
     has_rights_by_table = True
     measurements_per_statement = {"row_estimate": 500, "storage": 500, "indexes": 500, "index_use": 500}
-    statements = Statements(
-        # Commands that create documents in, or an index on, a collection that did not exist.
-        make=(r"(\binto: |\bcoll: |\$out: |\b(renameCollection|createCollection|getCollection)\()\"<name>\"",),
-        remove=(r"\bgetCollection\(\"<name>\"\)\.(drop|renameCollection)\(",),
-    )
     parameters = {
         "random": "whether to select at random; otherwise, the first ones are read",
         "viewless": "whether to read buckets from the collection itself; otherwise from `system.buckets`",

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import Engine, ServerLimit, Statements, Words
+from tsaudit.engines.engine import Engine, ServerLimit, Words
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
@@ -45,10 +45,6 @@ class Timestream(Engine):
     default_schema = ""
     describes_singly = True
     has_rights_by_table = True
-    statements = Statements(
-        make=(r"\bcreate-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
-        remove=(r"\bdelete-table .*--table-name (?P<quote>'?)<name>(?P=quote)(?![\w.\"'-])",),
-    )
     limits = (
         *(ServerLimit(f"near-limit.{name}", value, f"{_GUIDE}/ts-limits.html") for name, value in _QUOTAS.items()),
         # LiveAnalytics has no such limit. AWS recommends moving to InfluxDB 2 if there are fewer series keys, otherwise

@@ -7,14 +7,13 @@ from dataclasses import dataclass
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.model.change import Diagnose
+from tsaudit.model.change import Change, Diagnose, MergeMeasurements
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences
-from tsaudit.schema.planned_changes import asked_by, eased
 from tsaudit.text import listed
 
 
@@ -34,9 +33,8 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     removed or new if one of the two audits could not see it: a denied or timed-out query, a measurement over the
     budget, or a pattern that excluded it.
 
-    A change that an earlier audit asked for is good news: somebody carried it out. The finding names the rules that
-    asked. So is the end of a tag that an earlier audit wanted out of the index, and the tag that is new in its place,
-    if the measurement lost at least half of its series.
+    If an earlier audit asked for changes of the same measurement, the finding names the rules that asked: somebody may
+    have made them.
 
     ## Why it matters
 
@@ -62,17 +60,9 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     if previous is None:
         return
     for difference in differences(previous, case.profile):
-        asked = asked_by(difference, case.timeline, case.profile)
-        if asked:
-            yield _good_news(case, difference, previous, asked, "as planned for", _AS_ASKED)
-        elif resolved := eased(difference, case.timeline, previous, case.profile):
-            yield _good_news(case, difference, previous, resolved, "and most series with it, as wanted by", _OTHERWISE)
-        else:
-            yield _finding(case, difference, previous)
+        yield _finding(case, difference, previous)
 
 
-_AS_ASKED = "Nothing: an earlier audit asked for this change."
-_OTHERWISE = "Nothing, if that was meant: what an earlier audit reported has been resolved in another way."
 _FIND_OUT = (
     "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
     "`databases` of the target, a database that may not be read is reported as not measured."
@@ -140,17 +130,39 @@ def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: Liv
 def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     words, subject = _words(difference), difference.subject
     own = f"If {words.what} was not meant, find the deployment or writer that {words.did}."
+    if asked := _asked_by(case, subject):
+        own = f"If it is one of the changes that {listed(asked)} asked for, nothing has to be done. {own}"
     return Finding(
         subject=subject,
         impact=_impact(case, difference),
         message=words.message,
         fix=words.fix or f"{own} What is no longer written stays until it expires or is deleted.",
-        changes=() if words.fix else (_look(case, subject),),
+        changes=() if words.fix or asked else (_look(case, subject),),
         main_contributor=subject.column or None,
-        evidence=(Evidence(f"on {previous.day}", words.before), Evidence(f"on {case.profile.day}", words.after)),
+        evidence=(
+            Evidence(f"on {previous.day}", words.before),
+            Evidence(f"on {case.profile.day}", words.after),
+            *([Evidence("changes asked for by", listed(asked))] if asked else []),
+        ),
         since=case.profile.day,
         facts=("measurements", "tag_keys", "field_types"),
     )
+
+
+def _asked_by(case: Case, subject: Subject) -> tuple[str, ...]:
+    """The codes of the rules whose findings asked, in earlier audits, for changes of the measurement; empty if none
+    did.
+    """
+    asking = (one.rules for one in case.timeline.wanted if subject.measurement in _measurements(one.change, subject))
+    return tuple(dict.fromkeys(rule for rules in asking for rule in rules))
+
+
+def _measurements(change: Change, subject: Subject) -> set[str]:
+    """The measurements of the subject's database that the change is about, including those that it makes or ends."""
+    if change.at.database != subject.database:
+        return set()
+    members = [one.measurement for one in change.members] if isinstance(change, MergeMeasurements) else []
+    return {change.at.measurement, *members, *change.claims().values()} - {""}
 
 
 _RISE = 0.5
@@ -181,25 +193,6 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
     how = f"series since {case.timeline.previous.day}" if case.timeline.previous else ""
     # A single day with the new tag does not show whether more series will come.
     return costs.of_count(case, measurement, added, how=how)
-
-
-def _good_news(
-    case: Case, difference: Difference, previous: Profile, rules: tuple[str, ...], how: str, fix: str
-) -> Finding:
-    """A note that a change asked for by a plan was made, or that what a finding was about is resolved."""
-    words = _words(difference)
-    return Finding(
-        subject=difference.subject,
-        message=f"{words.message.partition(';')[0].rstrip('.')}, {how} {listed(rules)}.",
-        fix=fix,
-        evidence=(
-            Evidence(f"on {previous.day}", words.before),
-            Evidence(f"on {case.profile.day}", words.after),
-            Evidence("asked for by", listed(rules)),
-        ),
-        since=case.profile.day,
-        facts=("measurements", "tag_keys", "field_types"),
-    )
 
 
 def _look(case: Case, subject: Subject) -> Diagnose:
