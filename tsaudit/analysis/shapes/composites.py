@@ -8,7 +8,6 @@ attributes. Other separators also occur in names of a single thing, so more evid
 from __future__ import annotations
 
 import itertools
-import json
 import math
 import re
 from collections import Counter
@@ -16,7 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.shapes.identifiers import identifier_kind
 from tsaudit.analysis.shapes.shape_rules import kind_of, remembered
 
 _MAJORITY: Final = 0.8
@@ -79,9 +77,6 @@ def _attributes_of(values: Sequence[str]) -> Composite | None:
             found = _agreed([_pairs(v, separator, inner) for v in candidates], candidates, len(distinct))
             if found and _is_meant(found[1], inner):
                 return found[0]
-    objects = [_members(v) for v in candidates] if any(v.startswith("{") for v in candidates) else []
-    if objects and (found := _agreed(objects, candidates, len(distinct))):
-        return found[0]
     is_prose = sum(kinds[v] == "log_text" for v in candidates) > (1 - _MAJORITY) * len(candidates)
     return _positional(candidates, len(distinct), is_prose=is_prose)
 
@@ -110,19 +105,6 @@ def _numbered(pairs: Sequence[tuple[str, str]]) -> _Split | None:
         seen[name] += 1
         unique.append((name if seen[name] == 1 else f"{name}_{seen[name]}", text))
     return tuple(unique) if len(seen) >= 2 else None
-
-
-def _members(value: str) -> _Split | None:
-    """A flat JSON object as pairs; None for other values, as for documents with texts or further objects in them."""
-    try:
-        found = json.loads(value) if value.startswith("{") and value.endswith("}") else {}
-    except ValueError:
-        return None
-    is_flat = all(not isinstance(v, dict | list) and len(str(v)) <= _LONGEST_MEMBER for v in found.values())
-    return tuple((key, str(text)) for key, text in found.items()) if len(found) >= 2 and is_flat else None
-
-
-_LONGEST_MEMBER: Final = 40
 
 
 def _agreed(
@@ -203,7 +185,6 @@ _INSIDE: Final = re.compile(r"[-.]")
 _LETTERS: Final = re.compile(r"[^\W\d_a-f]", re.IGNORECASE)
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _PROSE: Final = re.compile(r" .* ")
-_VERSION: Final = re.compile(r"^v?\d+\.\d+[\w.-]*$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,7 +240,7 @@ def _positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composi
         if is_prose and not all(places[i].is_few or places[i].label for i in varying):
             continue
         inner = [_QUOTES.sub("", separator) for separator in found[varying[0] : varying[-1]]]
-        if _are_alike(places, inner) or not _are_attributes(inner, places, alike[0]) or _is_identifier(values, places):
+        if _are_alike(places, inner) or not _are_attributes(inner, places, alike[0]):
             continue
         begins = [0, *(match.end() for match in between.finditer(alike[0]))]
         return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
@@ -304,8 +285,7 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
     """
     varying = [p for p in places if p.values > 1]
     labels, few = sum(bool(p.label) for p in varying), sum(p.is_few or bool(p.label) for p in varying)
-    is_release = any(p.share(_VERSION) >= _MAJORITY for p in varying) and re.search("[@:(]", "".join(separators))
-    if _FILE.match(example) or is_release:
+    if _FILE.match(example):
         return False
     is_plain = any(map(_PLAIN_ONLY.search, separators)) and not _PATH.match(example)
     if len(varying[0].texts) < FEWEST:
@@ -325,8 +305,6 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
         )
     if joined[0] in "_-" or len(places) < 3:
         return False
-    if set(joined) == {"/"} and _keyed(places):
-        return True
     if _PATH.match(example):
         return False
     if labels and few == len(varying) and len({p.label for p in places if p.label}) > 1:
@@ -338,27 +316,11 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
     return few >= 2 or (":" in joined and few >= 1 and len(varying) >= 3)
 
 
-def _keyed(places: Sequence[_Place]) -> bool:
-    """Whether each piece that varies follows one that names it: `projects/shop/zones/west`."""
-    named = [
-        i > 0 and places[i - 1].values == 1 and bool(_LETTERS.search(places[i - 1].texts[0]))
-        for i, place in enumerate(places)
-        if place.values > 1
-    ]
-    return len(named) >= 2 and all(named)
-
-
-def _is_identifier(values: Sequence[str], places: Sequence[_Place]) -> bool:
-    """Whether the values are nothing but IDs: there is no piece to group by."""
-    return not any(p.is_few for p in places) and identifier_kind(values) is not None
-
-
 def _parts(places: Sequence[_Place]) -> list[Attribute]:
-    keyed = _keyed(places)
     found: list[Attribute] = []
-    for i, place in enumerate(places):
+    for place in places:
         if place.values > 1:
-            name = place.label or (places[i - 1].texts[0] if keyed else "") or f"part_{len(found) + 1}"
+            name = place.label or f"part_{len(found) + 1}"
             taken = any(part.name.lower() == name.lower() for part in found)
             found.append(Attribute(f"part_{len(found) + 1}" if taken else name, place.texts[0]))
     return found

@@ -28,10 +28,6 @@ _NEW: Final = 0.9
 _WORD: Final = re.compile(r"[A-Za-z]+")
 _PART: Final = re.compile(r"[^\W_]+")
 _REQUEST: Final = re.compile(r"(?:https?:/)?/?[^\s?]*\?[\w.\[\]-]+=\S*(?:&\S+)?")
-_OF_COUNTRY: Final = re.compile(
-    r"(?:AT|BE|CH|CZ|DE|DK|ES|FI|FR|GB|HU|IE|IT|JP|LU|NL|PL|PT|RO|SE|US)U?\d{8,20}|\+\d[\d -]{7,17}"
-)
-"""Numbers that begin with a country code: of securities, companies, accounts, or phones."""
 _TOKEN: Final = re.compile(r"[A-Za-z0-9_+/=.-]+")
 _HEX: Final = (frozenset("0123456789abcdef"), frozenset("0123456789ABCDEF"))
 _KUBERNETES: Final = frozenset("bcdfghjklmnpqrstvwxz2456789")
@@ -70,8 +66,6 @@ def identifier_kind(values: Sequence[str]) -> str | None:
         return None
     if _ratio(sum(bool(_REQUEST.fullmatch(v)) for v in values), values) >= _SHARE:
         return "request"
-    if _ratio(sum(bool(_OF_COUNTRY.fullmatch(v)) for v in values), values) >= _SHARE:
-        return None
     parts = [_PART.findall(v) for v in values]
     if kind := _whole(values, parts) or _aligned(values, parts):
         return kind
@@ -153,7 +147,7 @@ def _kind_of_part(
         return "pod" if column.kubernetes and not whole else "id"
     bare = [p.removeprefix(word).removesuffix(ending) for p in here]
     digits = [p for p in bare if p.isascii() and p.isdigit()]
-    if len(digits) < _NEW * len(bare) or any(map(_is_fraction, values[:4], here[:4])):
+    if len(digits) < _NEW * len(bare):
         return None
     whole = whole and bare[0] == values[0]
     if _ratio(sum(map(is_epoch, digits)), digits) >= _SHARE and len(set("".join(digits))) >= _KINDS_OF_DIGITS:
@@ -168,11 +162,6 @@ def _has_family(column: _Column, parts: Sequence[Sequence[str]]) -> bool:
 
 
 _FAMILY: Final = re.compile(r"(?i)[0-9a-f]{2}")
-
-
-def _is_fraction(value: str, part: str) -> bool:
-    """Whether the part follows a decimal point, as in `51.00831`; not if there are three numbers in a row."""
-    return bool(re.search(rf"(?<![\d.])\d+\.{re.escape(part)}(?!\.?\d)", value))
 
 
 @dataclass(frozen=True)

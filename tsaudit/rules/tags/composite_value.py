@@ -30,8 +30,8 @@ def composite_value(case: Case) -> Iterator[Finding]:
     """Tags and text fields whose values are several attributes joined into one text.
 
     This is based on a sample of the distinct values. The suggested split uses the names that occur in the values, or
-    what precedes a number or follows another part of a path. What is the same in all values is no attribute. A JSON
-    document in a field is not reported, because databases can read its members.
+    what precedes a number. What is the same in all values is no attribute. A JSON document is not reported, because
+    databases can read its members.
 
     ## Why it matters
 
@@ -59,7 +59,7 @@ def composite_value(case: Case) -> Iterator[Finding]:
                 continue
             if len(column.sample) < case.limit("min_values", measurement).value:
                 continue
-            if isinstance(column, Field) and shapes.classify(column.sample).kind == "json":
+            if shapes.classify(column.sample).kind == "json":
                 continue  # queries have functions for the members of a document
             if composite := shapes.split_composite(column.sample):
                 yield _taken_apart(measurement, column, composite) or _finding(measurement, column, composite)
