@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -58,18 +57,17 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     holds the same as numbers, or, for a raw value, in another unit: then the text is kept as it came. Whole numbers
     that follow each other and numbers of one length are notes, and so is everything else: as text it takes hardly more
     bytes, and whole numbers in an index are looked up, not added up. Values of a float field that are whole today may
-    have a fraction tomorrow; where such a field has four bytes and values above 8,388,608, it has no room for
-    fractions, and the finding says to what it rounds. Not reported are numbers in a unique index, floats of SQLite,
-    where only values have a type, text with leading zeros, fields named like codes or devices, whole numbers of one
-    length that come again, whole numbers in fields named like names or numbered things, such as a line or an order, or
-    beside others with a letter, such as `7a`, phone numbers, versions, numbers with more than fifteen digits, and
-    states such as `on` and `off`. Where some values are lists of numbers, such as the times of several attempts, or
-    several words, such as the states of other sources, the text has to stay, and the numbers belong in a column beside
-    it. A text field with numbers for some attributes and texts for others is reported if a tag names the attribute, and
-    each source has several. Where texts are times in several formats, such as `2026-03-20` and `03/20/2026`, or an
-    engine accepts numbers beside texts, the values in another form than most are reported: from 20 of them on, ranges
-    of times and sorts give wrong answers. In a table whose contents are not known, only numbers with a fraction are
-    reported, because whole numbers may be IDs or codes.
+    have a fraction tomorrow. Not reported are numbers in a unique index, floats of four bytes, which have no room for
+    fractions of large numbers, floats of SQLite, where only values have a type, text with leading zeros, fields named
+    like codes or devices, whole numbers of one length that come again, whole numbers in fields named like names or
+    numbered things, such as a line or an order, or beside others with a letter, such as `7a`, phone numbers, versions,
+    numbers with more than fifteen digits, and states such as `on` and `off`. Where some values are lists of numbers,
+    such as the times of several attempts, or several words, such as the states of other sources, the text has to stay,
+    and the numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is
+    reported if a tag names the attribute, and each source has several. Where texts are times in several formats, such
+    as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most
+    are reported: from 20 of them on, ranges of times and sorts give wrong answers. In a table whose contents are not
+    known, only numbers with a fraction are reported, because whole numbers may be IDs or codes.
 
     ## Why it matters
 
@@ -109,7 +107,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             elif case.engine.enforces_types and _is_whole(field) and not is_in_key:
-                yield _rounded(measurement, field) or _finding(case, measurement, field, "integer")
+                yield _finding(case, measurement, field, "integer")
 
 
 _DATE_DIGITS: Final = 4
@@ -169,37 +167,9 @@ def _is_in_key(measurement: Measurement, field: Field) -> bool:
     return any(index.unique and field.key in index.columns for index in measurement.indexes or ())
 
 
-_MANTISSA_BITS: Final = 24
-"""Of a floating-point number of four bytes."""
-
-
-def _rounded(measurement: Measurement, field: Field) -> Finding | None:
-    """Whole numbers that are whole only because a number of four bytes has no room for fractions of such size; None
-    for others.
-    """
-    if not all(map(is_single, field.types)):
-        return None
-    largest = max((abs(float(v)) for v in field.sample if math.isfinite(float(v))), default=0.0)
-    if largest < 2 ** (_MANTISSA_BITS - 1):
-        return None
-    step = 2 ** (math.frexp(largest)[1] - _MANTISSA_BITS)
-    stored = " and ".join(field.types)
-    return Finding(
-        subject=subject_of(measurement, field.key),
-        message=f"Field {field.key} is stored as {stored}, and its values of up to {number(round(largest))} are "
-        f"rounded to multiples of {number(step)}.",
-        fix="Store it in eight bytes (double precision) where smaller changes matter.",
-        main_contributor=field.key,
-        samples=field.sample[:3],
-        evidence=(Evidence("stored as", stored), Evidence("largest value read", number(round(largest)))),
-        facts=("field_types", "field_values"),
-        source=field.distinct.source if field.distinct else None,
-    )
-
-
 def _is_whole(field: Field) -> bool:
     # A single distinct value proves nothing: usually it is zero.
-    several = field.distinct is not None and field.distinct.value > 1
+    several = field.distinct is not None and field.distinct.value > 1 and not any(map(is_single, field.types))
     return several and field.whole_ratio is not None and field.whole_ratio.value == 1
 
 
