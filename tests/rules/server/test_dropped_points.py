@@ -156,24 +156,6 @@ def test_points_that_were_overwritten_count_once() -> None:
         assert new.observed == 50_000
 
 
-def test_points_that_may_be_fields_of_one_row() -> None:
-    def stored(accepted: int, rows: int | None, days_ago: int = 0) -> Profile:
-        made = _with_kept(0, accepted, days_ago=days_ago)
-        (database,) = made.databases
-        assert database.kept is not None
-        kept = dataclasses.replace(database.kept, rows=rows)
-        return dataclasses.replace(made, databases=(dataclasses.replace(database, kept=kept),))
-
-    (finding,) = _found(stored(60_000, 20_000))
-    assert (finding.severity, finding.observed) == (Severity.NOTE, 3)
-    assert finding.message.startswith("60,000 accepted points are 20,000 rows, 3 for each: either the fields")
-    assert not _found(stored(60_000, 40_000))
-    assert not _found(stored(60_000, None))
-    (later,) = _found(stored(70_000, 25_000), stored(60_000, 20_000, days_ago=1))
-    assert (later.severity, later.observed) == (Severity.NOTE, 2)
-    assert not _found(stored(65_000, 25_000), stored(60_000, 20_000, days_ago=1))
-
-
 def test_points_of_deleted_series_were_not_overwritten() -> None:
     before = _with_kept(0, 100_000, days_ago=1)
     assert not _found(_with_kept(60_000, 180_000, series=400), before)

@@ -383,11 +383,9 @@ class InfluxConnection:
                 ask.rows.statement = statement
                 measurement, lost = overwritten(shard.accepted, held)
                 rows = [{"measurement": measurement, "accepted": shard.accepted, "overwritten": lost}]
-                left = sum(one.rows for one in held.values()) if measurement else None
-                rows[0] |= {"first": shard.first, "last": shard.last, "rows": left}
+                rows[0] |= {"first": shard.first, "last": shard.last}
         text, number = pa.string(), pa.int64()
         types = {"measurement": text, "first": text, "last": text, "accepted": number, "overwritten": number}
-        types |= {"rows": number}
         yield pa.record_batch({name: pa.array([row[name] for row in rows], kind) for name, kind in types.items()})
 
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:

@@ -268,11 +268,11 @@ OF_DATABASES: Final = (
         "kept_points",
         Scope.DATABASE,
         CostLevel.INDEX,
-        ("measurement", "first", "last", "accepted", "overwritten", "rows"),
+        ("measurement", "first", "last", "accepted", "overwritten"),
         "points that the server accepted since its start for one part of the database (the newest that is not too "
         "large), and the minimum number of them that others with the same tags and time replaced; the beginning and "
         "the end of the part, in UTC; measurement: the one that nearly all rows belong to, empty if there is none; "
-        "rows: those that are left, None without such a measurement; no row if this is not known",
+        "no row if this is not known",
     ),
     Fact(
         "stored_bytes",

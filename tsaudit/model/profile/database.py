@@ -76,8 +76,6 @@ class KeptPoints:
     """Points accepted since the server started."""
     overwritten: int
     """At least this many of the accepted points were replaced by others with the same tags and time."""
-    rows: int | None = None
-    """Number of rows left of them, at least; None if points of several measurements were accepted."""
 
 
 @dataclass(frozen=True, slots=True)

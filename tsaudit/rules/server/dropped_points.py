@@ -60,8 +60,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     the same shard, only what was lost since counts, and nothing if series were deleted. It is never critical, and a
     note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents
     write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these are not
-    counted as lost, and a note says how many there are for each row, because several writers may cause this, too. The
-    newest shard of at most 50 MB is counted, on InfluxDB 1 and for administrators, who alone see when a shard begins.
+    counted as lost. The newest shard of at most 50 MB is counted, on InfluxDB 1 and for administrators, who alone see
+    when a shard begins.
 
     ## Why it matters
 
@@ -103,8 +103,6 @@ def dropped_points(case: Case) -> Iterator[Finding]:
         kept, is_reported = _kept(case, status, database), database.name in losses
         if kept and kept.overwritten > _REPEATED * kept.accepted and (kept.measurement or not is_reported):
             yield _overwritten(database, kept)
-        elif kept and kept.rows and kept.rows > 0 and kept.accepted >= (2 - _DOUBLED) * kept.rows:
-            yield _of_one_row(database, kept, kept.rows)
 
 
 def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | None:
@@ -125,8 +123,7 @@ def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | 
         return None
     # If a writer only resends points that already exist, all of them were overwritten.
     lost = min(max(kept.overwritten - past.overwritten, 0), accepted)
-    rows = None if kept.rows is None or past.rows is None else kept.rows - past.rows
-    return replace(kept, accepted=accepted, overwritten=lost, rows=rows)
+    return replace(kept, accepted=accepted, overwritten=lost)
 
 
 def _overwritten(database: Database, kept: KeptPoints) -> Finding:
@@ -158,29 +155,6 @@ def _overwritten(database: Database, kept: KeptPoints) -> Finding:
             Evidence("shard", f"from {instant(kept.first)} to {instant(kept.last)}"),
             Evidence("points accepted", number(kept.accepted)),
             Evidence("rows that they can be, at most", number(left)),
-        ),
-        facts=("server_counters", "kept_points"),
-    )
-
-
-def _of_one_row(database: Database, kept: KeptPoints, rows: int) -> Finding:
-    """A finding that each row has several points, which may all be left, as fields of the row."""
-    each = number(round(kept.accepted / rows, 1))
-    return Finding(
-        subject=Subject(database.name, kept.measurement),
-        message=f"{many(kept.accepted, 'accepted point')} are {many(rows, 'row')}, {each} for each: either the fields "
-        "of a row are written as points of their own, or points are sent again, or several writers write the same tags "
-        "and times, and the last one of them is left.",
-        headline=f"{many(kept.accepted, 'accepted point')} are {many(rows, 'row')}",
-        fix="Have the writer send a copy to a file, such as with Telegraf's outputs.file. If each line has one field, "
-        "write the fields of a time in one line: that takes fewer bytes. If lines with the same tags and time have the "
-        "same fields, add a tag for the writer, or stop one.",
-        observed=kept.accepted / rows,
-        unit="points for each row",
-        evidence=(
-            Evidence("shard", f"from {instant(kept.first)} to {instant(kept.last)}"),
-            Evidence("points accepted", number(kept.accepted)),
-            Evidence("rows", number(rows)),
         ),
         facts=("server_counters", "kept_points"),
     )
