@@ -7,7 +7,7 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
@@ -58,8 +58,6 @@ class Left:
     now: int
     after: int
     """An upper bound if a profile contains only a sample of the series."""
-    bound: int | None = None
-    """The most series that can be left after bucketing, however values fall into the buckets; None without buckets."""
     determined_by: tuple[str, ...] = ()
     """Tags that each determine the dropped one, so that dropping it alone saves nothing."""
     together: int | None = None
@@ -289,7 +287,7 @@ def from_tag_sets(tag_sets: TagSets, tag: str) -> Left | None:
     if not found.together_with:
         return Left(tag_sets.series, found.series_left)
     # A tag that another one determines adds no series of its own.
-    return Left(tag_sets.series, tag_sets.series, None, found.together_with, found.series_left)
+    return Left(tag_sets.series, tag_sets.series, found.together_with, found.series_left)
 
 
 class LeftCounter:
@@ -298,35 +296,22 @@ class LeftCounter:
     def __init__(self, tags: Sequence[str], change: TagReduction, ceiling: int | None = None) -> None:
         """`ceiling`: counts up to this many series are exact, higher ones are estimates. None: always exact."""
         self._change = change
-        self._buckets = dict(change.buckets or {})
         self._kept = [tag for tag in tags if tag not in change.dropped]
-        self._unbucketed = [tag for tag in self._kept if tag not in self._buckets]
-        self._now, self._after, self._without = (
-            TagSetCounter(names, ceiling=ceiling) for names in (tags, self._kept, self._unbucketed)
-        )
-        self._absent: set[str] = set()
+        self._now, self._after = (TagSetCounter(names, ceiling=ceiling) for names in (tags, self._kept))
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Add tag sets: one string column per tag, null if the tag is absent."""
         self._now.add(batch)
-        self._absent |= {tag for tag in self._buckets if batch.column(tag).null_count}
-        columns = changed({tag: batch.column(tag) for tag in self._kept}, self._change)
-        _count(self._after, columns)
-        if self._buckets:
-            _count(self._without, {tag: columns[tag] for tag in self._unbucketed})
+        if self._kept:
+            columns = changed({tag: batch.column(tag) for tag in self._kept}, self._change)
+            self._after.add(pa.record_batch(columns))
 
     @property
     def left(self) -> Left:
         """The number of series so far, before and after the change."""
         now = self._now.series
         after = self._after.series if self._kept else Counted(min(now.value, 1))
-        left = Left(now.value, after.value, now_error=now.standard_error, after_error=after.standard_error)
-        if not self._buckets:
-            return left
-        bound = self._without.series.value if self._unbucketed else min(now.value, 1)
-        for tag, count in self._buckets.items():
-            bound *= count + (tag in self._absent)
-        return replace(left, bound=min(now.value, bound))
+        return Left(now.value, after.value, now_error=now.standard_error, after_error=after.standard_error)
 
 
 def changed(columns: Mapping[str, pa.Array], change: TagReduction) -> dict[str, pa.Array]:
@@ -353,11 +338,6 @@ def collisions(tags: Mapping[str, pa.Array], time: pa.Array, change: TagReductio
         now=_repeating([moments, *columns.values()]),
         after=_repeating([moments, *after.values()]),
     )
-
-
-def _count(counter: TagSetCounter, columns: dict[str, pa.Array]) -> None:
-    if columns:
-        counter.add(pa.record_batch(columns))
 
 
 def _repeating(columns: Sequence[pa.Array]) -> int:

@@ -111,8 +111,6 @@ def _series(found: Answer) -> list[tuple[str, str]]:
     if left is None:
         return [("series", found.left_how)]
     rows = [("series now", number(left.now)), ("series after", number(left.after))]
-    if left.bound is not None:
-        rows.append(("at most", f"{number(left.bound)}, whatever buckets the values fall into"))
     if left.determined_by:
         others = len(left.determined_by)
         each = plural(others, "determines", "each determine")
