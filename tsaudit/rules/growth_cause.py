@@ -200,11 +200,6 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
     if parent is not None:
         return _by_parent(measurement, cause, parent, worst)
     words = "; ".join(_sentence(measurement, found, worst))
-    if tag.over_time.respelled:
-        words += f"; these are old values in another spelling ({tag.over_time.respelled})"
-        fix = f"Let all writers spell the values of {worst.tag} alike, then delete the series with the other spelling."
-        brief = f"old values of tag {_names(worst)} in another spelling"
-        return replace(cause, words=words, brief=brief, fix=fix, is_removable=False)
     return replace(cause, words=words, brief=f"{_part(worst.share)} from new values of {_names(worst)}")
 
 

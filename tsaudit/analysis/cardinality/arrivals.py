@@ -1,6 +1,5 @@
-"""What is new in a listing compared with earlier listings: the new values of each tag, some of which may be old values
-in another spelling; and the new series, and what they have in common: tags they lack, tags in which they differ from
-older series, and values that most of them carry.
+"""What is new in a listing compared with earlier listings: the new values of each tag; and the new series, and what
+they have in common: tags they lack, tags in which they differ from older series, and values that most of them carry.
 """
 
 from __future__ import annotations
@@ -13,14 +12,13 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.values import value_growth
 from tsaudit.analysis.values.value_hashes import HashedTag
 from tsaudit.analysis.values.value_sample import sample
 from tsaudit.analysis.values.value_sets import Days, ValueSet
-from tsaudit.model.profile import SAMPLE_SIZE, Arrivals, Respelled, SeriesSince, ValuesOverTime
+from tsaudit.model.profile import SAMPLE_SIZE, Arrivals, SeriesSince, ValuesOverTime
 
 REACH: Final = timedelta(days=90)
 """Series first seen longer ago than this are not broken down by day."""
@@ -98,7 +96,6 @@ def new_values(
         shape=shapes.classify(sample(fresh, SAMPLE_SIZE)).kind if newest else shapes.UNKNOWN,
         sampled_values=None if after.exact else int((first > 0).sum()),
         standard_error=_error(after),
-        respelled=respelled(fresh, tag.values.filter(pa.array(~is_fresh))),
     )
 
 
@@ -143,35 +140,6 @@ def by_day(
 def date_of(ordinal: int | np.int32 | np.int64) -> date:
     """The date of an ordinal as from `date.toordinal`."""
     return date.fromordinal(int(ordinal))
-
-
-_SAMPLED: Final = 1_000
-_MOST: Final = 0.8
-"""Share of the new values that must be old ones in another spelling for all of them to count as such."""
-
-
-def respelled(new: pa.StringArray, old: pa.StringArray) -> Respelled:
-    """How most of the new values differ in spelling from old ones; empty if they are really new."""
-    if not len(new) or not len(old):
-        return ""
-    some = pa.array(sample(new, _SAMPLED), pa.string())
-    if _share(_trimmed(some), _trimmed(old)) >= _MOST:
-        return "spaces"
-    if _share(_lower(some), _lower(old)) >= _MOST:
-        return "letter case"
-    return ""
-
-
-def _share(new: pa.StringArray, old: pa.StringArray) -> float:
-    return float(pc.sum(pc.is_in(new, value_set=old)).as_py()) / len(new)
-
-
-def _trimmed(values: pa.StringArray) -> pa.StringArray:
-    return pc.utf8_trim_whitespace(values)
-
-
-def _lower(values: pa.StringArray) -> pa.StringArray:
-    return pc.utf8_lower(_trimmed(values))
 
 
 _COMBINED: Final = 0.1

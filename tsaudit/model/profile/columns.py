@@ -8,7 +8,6 @@ from typing import Literal
 
 from tsaudit.model.profile.figures import Count, Ratio, Source
 
-Respelled = Literal["", "letter case", "spaces"]
 ValuesKind = Literal["bounded", "churning", "unbounded", "unknown"]
 
 
@@ -61,9 +60,6 @@ class ValuesOverTime:
     without: tuple[SeriesSince, ...] | None = None
     """For each listed series: the first day on which a series was seen that equals it except for this tag. None: not
     computed, because nearly all new series have a new value.
-    """
-    respelled: Respelled = ""
-    """What distinguishes the newest values from older ones if it is only their spelling; empty if they are really new.
     """
     gathered: str | None = None
     """The one value that most of the past week's new series have, unlike older series; None if there is none."""

@@ -66,7 +66,7 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
     that are replaced every day, do not count, and what grew at the same pace before counts less than what changed. If
     the tag explains at least half of the growth, it also dates it. The rule also recognizes new values that
-    come with a new value of a parent tag, old values in another spelling or in new combinations, keys that were added,
+    come with a new value of a parent tag, old values in new combinations, keys that were added,
     renamed, or dropped, and data that is no longer deleted. Without earlier listings, the rule names the tag whose
     number of values grew most. For a database, it names the measurements that grew, and their tag, which costs what it
     adds in all of them together.
