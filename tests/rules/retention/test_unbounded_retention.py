@@ -191,14 +191,6 @@ def test_table_that_is_paid_for_by_its_rows() -> None:
     }
 
 
-def test_measure_names_when_they_are_rare() -> None:
-    names = (MeasureName("metrics", "multi", (), 5000), MeasureName("reboots", "multi", (), 5))
-    (finding,) = run_rule(rule, _timestream(5005, *names)).findings
-    assert {e.label: e.value for e in finding.evidence}[
-        "rare measure names of raw with the same retention as the others"
-    ] == "reboots"
-
-
 @pytest.mark.parametrize(
     ("kind", "condition"),
     [
@@ -218,21 +210,6 @@ def test_policy_goes_by_the_type_of_the_time() -> None:
     (finding,) = run_rule(rule, profile).findings
     policy = "add_retention_policy('\"main\".\"raw\"', drop_after => BIGINT '31536000');"
     assert policy in _steps(finding, profile)
-
-
-@pytest.mark.parametrize(
-    ("options", "words"),
-    [
-        ({}, ""),
-        ({"timescaledb.compress": "false"}, "none"),
-        ({"timescaledb.compress": "true"}, "set up, but by no policy"),
-        ({"timescaledb.compress": "true", "compress_after": "7 days"}, "of chunks older than 7 days"),
-    ],
-)
-def test_compression_of_what_is_kept(options: dict[str, str], words: str) -> None:
-    profile = _table("drop_after", options=options)
-    (finding,) = run_rule(rule, profile).findings
-    assert next((e.value for e in finding.evidence if e.label == "compression"), "") == words
 
 
 @pytest.mark.parametrize("a_day", [0.01, 0.03])

@@ -20,10 +20,6 @@ _OTHER_KIND: Final = 1_000
 """If another measurement, or measure name, has at least this many times as many rows, it is a different
 kind of data.
 """
-_COMPRESSED = "timescaledb.compress"
-"""The option that shows whether a hypertable can be compressed."""
-_COMPRESS_AFTER = "compress_after"
-"""The option with the age from which a policy compresses chunks."""
 
 
 @rule(
@@ -32,7 +28,7 @@ _COMPRESS_AFTER = "compress_after"
     guidelines=("F1",),
     requires={"retention"},
     uses={"storage", "table_retention"},
-    shows={"database_series", "row_count", "options", "measure_name_counts"},
+    shows={"database_series", "row_count"},
     kinds=READ_BY_TIME,
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
@@ -64,7 +60,6 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     - Retention policies:
       https://docs.influxdata.com/influxdb/v1/query_language/manage-database/#retention-policy-management
     - Data retention, TimescaleDB: https://docs.timescale.com/use-timescale/latest/data-retention/
-    - Compression policies, TimescaleDB: https://docs.timescale.com/use-timescale/latest/compression/
     - TTL, GreptimeDB: https://docs.greptime.com/reference/sql/create/#table-options
     - Downsampling and retention: https://docs.influxdata.com/influxdb/v1/guides/downsample_and_retain/
     """
@@ -124,12 +119,12 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         baseline=growth.before.value if growth else None,
         evidence=(
             Evidence("measurements", number(len(inside))),
-            *(_rates(inside) if of_database else _rare_names(kept)),
+            *(_rates(inside) if of_database else ()),
             *_idle(inside),
         ),
         since=growth.before.day if growth else None,
         per_day=growth.per_day if growth else None,
-        facts=("retention", "database_series", "row_count", "measure_name_counts"),
+        facts=("retention", "database_series", "row_count"),
         source=series.source if series else None,
     )
 
@@ -152,20 +147,11 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         evidence=(
             Evidence("lifetime", f"{kept.policy} is not set" if kept.policy else "none can be set"),
             *([Evidence("data", size(held))] if held is not None else []),
-            *([Evidence("compression", compressed)] if (compressed := _compression(measurement)) else []),
         ),
         since=growth.before.day if growth else None,
         per_day=growth.per_day if growth else None,
         facts=("table_retention", "storage"),
     )
-
-
-def _compression(measurement: Measurement) -> str:
-    """TimescaleDB's compression of old chunks, in words; empty for a table that is not a hypertable."""
-    options = measurement.options or {}
-    if after := options.get(_COMPRESS_AFTER):
-        return f"of chunks older than {after}"
-    return {"true": "set up, but by no policy", "false": "none"}.get(options.get(_COMPRESSED, ""), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,15 +196,6 @@ def _rates(inside: Sequence[Measurement]) -> Iterator[Evidence]:
         share = percent(rows[busiest] / sum(rows.values()))
         yield Evidence("busiest measurement", f"{busiest}: {number(rows[busiest])} rows in the window, {share} of all")
         yield Evidence("measurements with other write rates under the same policy", listed(slow))
-
-
-def _rare_names(kept: Sequence[Measurement]) -> Iterator[Evidence]:
-    """Measure names that are much rarer than others in their table, and so may need another retention."""
-    for m in kept:
-        rows = {name.name: name.rows for name in (m.measure_names.names if m.measure_names else ()) if name.rows}
-        most = max(rows.values(), default=0)
-        if rare := [name for name, n in rows.items() if n * _OTHER_KIND <= most]:
-            yield Evidence(f"rare measure names of {m.name} with the same retention as the others", listed(rare))
 
 
 def _idle(inside: Sequence[Measurement]) -> Iterator[Evidence]:
