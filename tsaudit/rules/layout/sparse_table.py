@@ -9,8 +9,8 @@ from typing import Final
 
 from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.analysis.shapes.keyed_fields import named_fields
-from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL
-from tsaudit.model.change import Change, Diagnose, SplitMeasurement
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
+from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import SERIES_KINDS, Field, How, Measurement, MeasureName, Ratio, TableKind
@@ -27,8 +27,6 @@ _OVER_H: Final = 24
 _WEEK_H: Final = 7 * 24
 """What is filled later by a job that runs once a week is filled by then."""
 _MOSTLY: Final = 0.5
-_TIMES: Final = 2
-"""As many times as many values in other rows are no coincidence."""
 _ABOUT: Final = 1.2
 """An estimate of all rows may be so many times the rows counted although there are no others."""
 _FEWEST_FIELDS: Final = 3
@@ -61,13 +59,12 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     otherwise filled table. Of a table of events, only more than 50 such columns are reported. Columns for one value of
     any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
     takes a bit or less on most engines, and a byte on SQLite. Where the table may have rows before the window, the
-    finding says that its shares are those of the window. Only a column of which all rows are known, and the newest and
-    the oldest of them have about as few values as the others, is to be moved to a table of its own. A column that most
-    rows had, and of which the rows of the last day or more have none, is reported with the time of its last value. If
-    nearly all rows had it, and it contains what was measured, queries get wrong answers. Rows other than measurements
-    may be changed later, as an order that gets its invoice: what ended before the first audit is a note for a week, and
-    if the next audit sees a later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse,
-    because their columns are the attributes of spans.
+    finding says that its shares are those of the window. A column that most rows had, and of which the rows of the last
+    day or more have none, is reported with the time of its last value. If nearly all rows had it, and it contains what
+    was measured, queries get wrong answers. Rows other than measurements may be changed later, as an order that gets
+    its invoice: what ended before the first audit is a note for a week, and if the next audit sees a later end, nothing
+    is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of
+    spans.
 
     ## Why it matters
 
@@ -196,18 +193,10 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
         message = (
             f"{within}{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of {where}."
         )
-        # What is empty only of late may be missing: its values are not to be separated from the others.
-        fields = {field.key: field for field in measurement.fields}
-        always = [key for key in empty if not within and _is_even(measurement, fields[key], nulls[key].value)]
-        stopped = (
-            f"Other rows may have more values: if a source was meant to stop sending {listed(empty)}, nothing has to "
-        )
         yield dataclasses.replace(
             _finding(case, measurement, nulls, empty, message, share),
-            fix="If the fields belong to one source, write them with one timestamp."
-            if always
-            else f"{stopped}be done. Otherwise find what changed in its writer.",
-            changes=_moved(measurement, always) if always else (),
+            fix=f"If {listed(empty)} may be empty, or a source was meant to stop sending it, nothing has to be done. "
+            "Otherwise find what changed in its writer.",
         )
 
 
@@ -225,17 +214,6 @@ def _within(case: Case, measurement: Measurement, ratio: Ratio) -> str:
     return f"In the rows of {its} last {duration((window.end - window.start).total_seconds())}, "
 
 
-def _is_even(measurement: Measurement, field: Field, nulls: float) -> bool:
-    """Whether the newest rows have about as few values as all, and those before the last value, too."""
-    filled, read = 1 - nulls, measurement.row_patterns
-    if field.end is not None and field.end.filled_before > _TIMES * filled:
-        return False
-    if read is None or filled * read.rows < ALIKE:
-        return True
-    newest = sum(one.rows for one in read.patterns if field.key in one.columns) / read.rows
-    return filled / _TIMES <= newest <= filled * _TIMES
-
-
 def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], empty: list[str], within: str) -> Finding:
     message = (
         f"{within}{number(len(empty))} of its {many(len(nulls), 'field')} are null in more than {percent(NEARLY_ALL)} "
@@ -247,7 +225,6 @@ def _of_events(case: Case, measurement: Measurement, nulls: dict[str, Ratio], em
         unit="columns",
         share=None,
         fix="Keep the attributes that few events have in one column of a map or JSON type, or in a table of their own.",
-        changes=(),
     )
 
 
@@ -285,15 +262,6 @@ def _risen(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> tup
     if worst is None or rises[worst][0] <= _RISE:
         return None
     return rises[worst][1], worst
-
-
-def _moved(measurement: Measurement, columns: list[str]) -> tuple[Change, ...]:
-    """The change that moves columns that are hardly ever set to a table of their own; empty if that is not possible."""
-    is_named = bool(measurement.tags) or measurement.time_column is not None
-    if len(columns) >= len(measurement.fields) or not is_named:
-        # Without anything that identifies a row, it would no longer be known to which row the values belong.
-        return ()
-    return (SplitMeasurement(subject_of(measurement), f"{measurement.name}_{columns[0]}", tuple(columns)),)
 
 
 def _finding(
