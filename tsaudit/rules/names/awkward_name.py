@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from importlib import resources
 from typing import Final
 
@@ -12,7 +12,7 @@ from tsaudit.engines.language import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import Database
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.merged_families import grids_of
@@ -20,10 +20,6 @@ from tsaudit.text import listed, many, number
 
 _PLAIN: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _QUOTES: Final = frozenset("\"'`\\")
-_MOST_APART: Final = 3
-"""Most measurements with a finding of their own. If more have such names, one finding is about all of them, because it
-is a habit of the writer.
-"""
 
 
 @rule(
@@ -39,10 +35,9 @@ def awkward_name(case: Case) -> Iterator[Finding]:
     """Names that need quotes in queries, or have more than `max_length` characters.
 
     Quotes are needed for reserved words, and for characters other than ASCII letters, digits, and underscores. Words
-    that the engine accepts as names, such as `time` and `value`, are not reported. All such names of a measurement are
-    one finding; if more than three measurements of a database have some, these are one finding, too. Names of
-    measurements that data-in-measurement-name reports are left out, and so are tables whose columns GreptimeDB creates
-    from protocol names, for traces and metrics.
+    that the engine accepts as names, such as `time` and `value`, are not reported. All such names of a database are one
+    finding. Names of measurements that data-in-measurement-name reports are left out, and so are tables whose columns
+    GreptimeDB creates from protocol names, for traces and metrics.
 
     Many collectors have such names by design, such as Telegraf's `name` and `user` and OpenTelemetry's `service.name`.
     They cost nothing but quotes and patience, so the finding is always a note.
@@ -75,38 +70,37 @@ def awkward_name(case: Case) -> Iterator[Finding]:
     - GreptimeDB's identifiers and keywords: https://github.com/GreptimeTeam/greptimedb/blob/main/src/sql/src/dialect.rs
     """
     for database in case.profile.databases:
-        # In SQL, the name of a file's only schema was not chosen by the user, and no query needs it. A retention policy
-        # is named after its duration (`1y`); few queries use that name, and there is no alternative.
-        is_queried = case.engine.language is Language.INFLUXQL and not database.policy_of
-        name = database.own_name
-        if reason := (_needs_quotes(case, name) if is_queried else "") or _is_long(case, name):
-            yield _finding(case, Subject(database.name), {name: reason})
-    for database in case.profile.databases:
-        found = _in_measurements(case, database.name)
-        if len(found) > _MOST_APART:
-            yield _habit(case, found)
-        else:
-            yield from (_finding(case, subject_of(measurement), bad) for measurement, bad in found)
+        if places := {**_of_database(case, database), **_in_measurements(case, database.name)}:
+            yield _finding(case, places)
 
 
-_Bad = tuple[Measurement, dict[str, str]]
-"""A measurement, and each of its awkward names with the reason."""
+_Places = dict[Subject, dict[str, str]]
+"""A database or measurement to each of its awkward names with the reason."""
 
 
-def _in_measurements(case: Case, database: str) -> list[_Bad]:
+def _of_database(case: Case, database: Database) -> _Places:
+    # In SQL, the name of a file's only schema was not chosen by the user, and no query needs it. A retention policy is
+    # named after its duration (`1y`); few queries use that name, and there is no alternative.
+    is_queried = case.engine.language is Language.INFLUXQL and not database.policy_of
+    name = database.own_name
+    reason = (_needs_quotes(case, name) if is_queried else "") or _is_long(case, name)
+    return {Subject(database.name): {name: reason}} if reason else {}
+
+
+def _in_measurements(case: Case, database: str) -> _Places:
     inside = {m.name: m for m in case.measurements if m.database == database}
     # Other rules ask to merge these measurements, which removes their names.
     families = {name for family in case.name_families(inside) for name in family.members}
     others = {name: m for name, m in inside.items() if name not in families}
     families |= {name for grid in grids_of(case, others) for name in grid.members}
-    found = list[_Bad]()
+    found: _Places = {}
     for measurement in inside.values():
         if case.engine.has_given_columns(measurement):
             continue
         names = [] if measurement.name in families else [measurement.name]
         names = [name for name in (*names, *measurement.columns) if not case.engine.names_itself(name)]
         if bad := {name: why for name in names if (why := _needs_quotes(case, name) or _is_long(case, name))}:
-            found.append((measurement, bad))
+            found[subject_of(measurement)] = bad
     return found
 
 
@@ -147,55 +141,23 @@ def _shown(character: str) -> str:
     return character if character.isprintable() else f"U+{ord(character):04X}"
 
 
-def _finding(case: Case, subject: Subject, bad: dict[str, str]) -> Finding:
-    first = next((name for name in bad if name != subject.measurement), next(iter(bad)))
-    return Finding(
-        subject=subject,
-        message=f"{listed([f'{name} ({reason})' for name, reason in bad.items()], 5)} {_is_awkward(case, list(bad))}.",
-        fix=_advice(case, list(bad))
-        if subject.measurement
-        else "Make a database with a short name of letters, digits, and underscores, and copy the data there.",
-        observed=len(bad),
-        unit="names",
-        main_contributor=first,
-        evidence=(
-            Evidence("names", number(len(bad))),
-            *(Evidence(name, reason) for name, reason in list(bad.items())[:20]),
-        ),
-        facts=("measurements", "tag_keys", "field_types"),
-    )
-
-
-def _is_awkward(case: Case, names: Sequence[str]) -> str:
-    one = len(names) == 1
-    if any(_needs_quotes(case, name) for name in names):
-        return f"{'needs' if one else 'need'} quotes in every query"
-    return f"{'is' if one else 'are'} hard to type and read"
-
-
-def _advice(case: Case, names: Sequence[str]) -> str:
-    quoted = [name for name in names if _needs_quotes(case, name)]
-    until = f"Quote {'it' if len(names) == 1 else 'them'} in every query: {case.quoted(quoted[:3])}. " if quoted else ""
-    return (
-        f"{until}For what you write next, take short names of letters, digits, and underscores that say what is "
-        f"measured, and put what varies into {case.engine.words.tag}s."
-    )
-
-
-def _habit(case: Case, found: Sequence[_Bad]) -> Finding:
-    """One finding about all awkward names."""
+def _finding(case: Case, places: _Places) -> Finding:
+    """One finding about all awkward names of a database, which are a habit of its writers."""
     inside: dict[str, list[str]] = {}
     reasons: dict[str, str] = {}
-    for measurement, bad in found:
+    for at, bad in places.items():
         reasons |= bad
         for name in bad:
-            inside.setdefault(name, []).append(measurement.name)
+            inside.setdefault(name, []).append(at.measurement or at.database)
     most = sorted(inside, key=lambda name: (not _needs_escape(name), -len(inside[name]), name))
+    quoted = [name for name in most if _needs_quotes(case, name)]
+    until = f"Quote {'it' if len(most) == 1 else 'them'} in every query: {case.quoted(quoted[:3])}. " if quoted else ""
     return Finding(
-        subject=subject_of(found[0][0]),
-        message=f"{many(len(most), 'name')} in {many(len(found), case.engine.words.measurement)} "
-        f"{_is_awkward(case, most)}: {listed([f'{name} ({reasons[name]})' for name in most], 5)}.",
-        fix=_advice(case, most),
+        subject=next(iter(places)),
+        message=f"{many(len(most), 'name')} that {'needs' if len(most) == 1 else 'need'} quotes in every query, or "
+        f"{'is' if len(most) == 1 else 'are'} too long: {listed([f'{name} ({reasons[name]})' for name in most], 5)}.",
+        fix=f"{until}For what you write next, take short names of letters, digits, and underscores that say what is "
+        f"measured, and put what varies into {case.engine.words.tag}s.",
         observed=len(most),
         unit="names",
         main_contributor=most[0],
