@@ -8,7 +8,6 @@ attributes. Other separators also occur in names of a single thing, so more evid
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -155,10 +154,6 @@ FEWEST: Final = 8
 _FEW: Final = 0.5
 """A piece can be used for grouping if it has at most this many distinct values per value of the column."""
 _NEARLY_ALL: Final = 0.9
-_ENOUGH: Final = 20
-"""With fewer values, all combinations of pieces may be the members of an enumeration."""
-_COMBINED: Final = 0.5
-"""Minimum share of all combinations of the pieces that must occur."""
 _ALIKE: Final = 0.5
 
 _PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?! )|[|;~#@^<>\\\t→!$&*\[\](){}]"
@@ -181,7 +176,6 @@ _FILE: Final = re.compile(
 )
 """The beginning of a file path, on Windows or by the Filesystem Hierarchy Standard."""
 _LABEL: Final = re.compile(r"([^\W\d_]+)[-_ ]?\d+")
-_INSIDE: Final = re.compile(r"[-.]")
 _LETTERS: Final = re.compile(r"[^\W\d_a-f]", re.IGNORECASE)
 _LETTER: Final = re.compile(r"[^\W\d_]")
 _PROSE: Final = re.compile(r" .* ")
@@ -296,13 +290,6 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
     if labels >= 2:
         return True
     joined = "".join(separators).replace(" ", "")
-    if set(joined) == {"_"} and len(places) >= 3 and few == len(varying):
-        # If the pieces between underscores have separators of their own, or occur in all combinations, the underscores
-        # are not just spaces between words.
-        combined = len(set(zip(*(p.texts for p in varying), strict=True))) / math.prod(p.values for p in varying)
-        return any(all(map(_INSIDE.search, p.texts)) for p in varying) or (
-            len(varying) >= 3 and combined >= _COMBINED and len(varying[0].texts) >= _ENOUGH
-        )
     if joined[0] in "_-" or len(places) < 3:
         return False
     if _PATH.match(example):
