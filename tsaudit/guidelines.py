@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import enum
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -58,38 +58,14 @@ class Guideline:
     """
 
     @property
-    def engines(self) -> frozenset[str]:
-        """Engines on which it matters."""
-        return frozenset(name for name in ENGINES if name not in self.not_applicable)
-
-    @property
     def not_applicable(self) -> Mapping[str, str]:
-        """All other engines, with the reason why it does not matter there."""
+        """The engines on which it does not matter, with the reason."""
         return {name: why for name in ENGINES if (why := self.why_not_on(name))}
 
     def why_not_on(self, engine: str) -> str:
         """Why it does not matter on the engine; empty if it does."""
         about = ENGINES[engine]
         return "" if self.id in about.own_guidelines else about.not_applicable.get(self.id, self.elsewhere)
-
-
-@dataclass(frozen=True, slots=True)
-class Coverage:
-    """The coverage of a guideline on one engine."""
-
-    state: CheckState
-    reason: str = ""
-    """Why it does not matter; otherwise empty."""
-
-
-@dataclass(frozen=True, slots=True)
-class Status:
-    """One guideline, the rules that check it, and its coverage on every engine."""
-
-    guideline: Guideline
-    rules: tuple[str, ...]
-    """Rule codes."""
-    engines: Mapping[str, Coverage]
 
 
 GUIDELINES: Final = (
@@ -192,39 +168,39 @@ def matters(guideline: str, engine: str) -> bool:
     return any(one.id == guideline and not one.why_not_on(engine) for one in GUIDELINES)
 
 
-def status(rules: Iterable[CheckingRule]) -> tuple[Status, ...]:
-    """Every guideline with the rules that check it. `rules` are normally `tsaudit.rules.all_rules()`."""
-    known = tuple(rules)
-    return tuple(_status(guideline, [r for r in known if guideline.id in r.guidelines]) for guideline in GUIDELINES)
+def rules_of(guideline: Guideline, rules: Iterable[CheckingRule]) -> list[CheckingRule]:
+    """Those of the rules that check the guideline, by code. `rules` are normally `tsaudit.rules.all_rules()`."""
+    return sorted((rule for rule in rules if guideline.id in rule.guidelines), key=lambda rule: rule.code)
 
 
-def _status(guideline: Guideline, rules: list[CheckingRule]) -> Status:
+def states(guideline: Guideline, rules: Iterable[CheckingRule]) -> dict[str, CheckState]:
+    """How far the guideline is covered on each engine, by the name of the engine."""
     # A rule may serve several guidelines, and apply to an engine where one of them does not matter.
-    checked = guideline.engines.intersection(frozenset().union(*(r.engines for r in rules)))
-
-    def coverage(engine: str) -> Coverage:
-        if engine in checked:
-            return Coverage(CheckState.CHECKED)
-        if engine in guideline.not_applicable:
-            return Coverage(CheckState.NOT_APPLICABLE, guideline.not_applicable[engine])
-        return Coverage(CheckState.OPEN)
-
-    return Status(guideline, tuple(sorted(r.code for r in rules)), {e: coverage(e) for e in ENGINES})
+    able = frozenset().union(*(rule.engines for rule in rules_of(guideline, rules)))
+    return {
+        engine: CheckState.NOT_APPLICABLE
+        if engine in guideline.not_applicable
+        else CheckState.CHECKED
+        if engine in able
+        else CheckState.OPEN
+        for engine in ENGINES
+    }
 
 
 def as_json(rules: Iterable[CheckingRule]) -> str:
     """The status of every guideline as a JSON list."""
+    known = tuple(rules)
     rows = [
         {
-            "id": s.guideline.id,
-            "title": s.guideline.title,
-            "rules": list(s.rules),
+            "id": one.id,
+            "title": one.title,
+            "rules": [rule.code for rule in rules_of(one, known)],
             "engines": {
-                engine: {"state": str(c.state)} | ({"reason": c.reason} if c.reason else {})
-                for engine, c in s.engines.items()
+                engine: {"state": str(state)} | ({"reason": why} if (why := one.why_not_on(engine)) else {})
+                for engine, state in states(one, known).items()
             },
         }
-        for s in status(rules)
+        for one in GUIDELINES
     ]
     return json.dumps(rows, indent=2, ensure_ascii=False)
 
@@ -240,37 +216,35 @@ _SIGNS: Final = {CheckState.CHECKED: "yes", CheckState.NOT_APPLICABLE: "-", Chec
 
 def markdown(rules: Iterable[CheckingRule]) -> str:
     """The status of every guideline as a document: one table per chapter, then the reasons for not applicable ones."""
-    rows = status(rules)
-    lines = ["# Guidelines", "", _INTRODUCTION, "", _summary(rows), "", _GENERATED]
+    known = tuple(rules)
+    lines = ["# Guidelines", "", _INTRODUCTION, "", _summary(known), "", _GENERATED]
     for letter, chapter in CHAPTERS.items():
-        mine = [s for s in rows if s.guideline.id.startswith(letter)]
-        lines += ["", f"## {letter}. {chapter}", "", *_table(mine), "", *_reasons(mine)]
+        mine = [one for one in GUIDELINES if one.id.startswith(letter)]
+        lines += ["", f"## {letter}. {chapter}", "", *_table(mine, known), "", *filter(None, map(_reasons, mine))]
     lines += ["", "## Advice that no rule checks", "", *(f"- {what}: {why}." for what, why in NOT_CHECKED.items())]
     return "\n".join(lines) + "\n"
 
 
-def _summary(rows: Iterable[Status]) -> str:
-    every = tuple(rows)
-    counts = [f"{sum(s.engines[e].state is CheckState.CHECKED for s in every)} on {e}" for e in ENGINES]
-    some = sum(bool(s.rules) for s in every)
-    return f"Of {len(every)} guidelines, {some} are checked on at least one engine: {', '.join(counts)}."
+def _summary(rules: Sequence[CheckingRule]) -> str:
+    each = [states(one, rules) for one in GUIDELINES]
+    counts = [f"{sum(of[engine] is CheckState.CHECKED for of in each)} on {engine}" for engine in ENGINES]
+    some = sum(bool(rules_of(one, rules)) for one in GUIDELINES)
+    return f"Of {len(GUIDELINES)} guidelines, {some} are checked on at least one engine: {', '.join(counts)}."
 
 
-def _table(rows: Iterable[Status]) -> list[str]:
+def _table(guidelines: Iterable[Guideline], rules: Sequence[CheckingRule]) -> list[str]:
     lines = [f"| id | guideline | rules | {' | '.join(ENGINES)} |", "|---|---|---|" + "---|" * len(ENGINES)]
-    for s in rows:
-        signs = " | ".join(_SIGNS[s.engines[e].state] for e in ENGINES)
-        lines.append(f"| {s.guideline.id} | {s.guideline.title} | {' '.join(s.rules)} | {signs} |")
+    for one in guidelines:
+        codes = " ".join(rule.code for rule in rules_of(one, rules))
+        signs = " | ".join(_SIGNS[state] for state in states(one, rules).values())
+        lines.append(f"| {one.id} | {one.title} | {codes} | {signs} |")
     return lines
 
 
-def _reasons(rows: Iterable[Status]) -> list[str]:
-    lines = []
-    for s in rows:
-        engines: dict[str, list[str]] = {}
-        for engine, coverage in s.engines.items():
-            if coverage.state is CheckState.NOT_APPLICABLE:
-                engines.setdefault(coverage.reason, []).append(engine)
-        if engines:
-            lines.append(f"- {s.guideline.id}: " + "; ".join(f"{', '.join(e)}: {r}" for r, e in engines.items()))
-    return lines
+def _reasons(guideline: Guideline) -> str:
+    """Why the guideline does not matter on some engines, as a line; empty if it matters on all."""
+    engines: dict[str, list[str]] = {}
+    for engine, reason in guideline.not_applicable.items():
+        engines.setdefault(reason, []).append(engine)
+    each = "; ".join(f"{', '.join(names)}: {reason}" for reason, names in engines.items())
+    return f"- {guideline.id}: {each}" if each else ""

@@ -17,7 +17,7 @@ from typing import Final
 from docs.site.rule_pages import page
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines import CHAPTERS, CheckState, Status, status
+from tsaudit.guidelines import CHAPTERS, GUIDELINES, CheckState, Guideline, rules_of, states
 from tsaudit.rule import Rule
 from tsaudit.rules import all_rules
 
@@ -55,17 +55,17 @@ def main() -> None:
 
 def documents() -> dict[str, str]:
     """All pages in Markdown, by their path."""
-    rules, statuses = all_rules(), status(all_rules())
+    rules = all_rules()
     found = {"index.md": _linked((ROOT / "README.md").read_text(encoding="utf-8"))}
     for path in sorted(DOCS.glob("*.md")):
         if path.name not in GENERATED:
             found[path.name] = _linked(path.read_text(encoding="utf-8"))
     found["changelog.md"] = _linked((ROOT / "CHANGELOG.md").read_text(encoding="utf-8"))
     found["rules/index.md"] = "\n".join(_rules(rules))
-    found |= {f"rules/{rule.code}.md": "\n".join(_rule(rule, statuses)) for rule in rules}
-    found["guidelines/index.md"] = "\n".join(_guidelines(statuses))
-    found |= {f"guidelines/{one.guideline.id}.md": "\n".join(_guideline(one, rules)) for one in statuses}
-    found |= {f"engines/{engine.name}.md": "\n".join(_engine(engine, rules, statuses)) for engine in ENGINES.values()}
+    found |= {f"rules/{rule.code}.md": "\n".join(_rule(rule)) for rule in rules}
+    found["guidelines/index.md"] = "\n".join(_guidelines(rules))
+    found |= {f"guidelines/{one.id}.md": "\n".join(_guideline(one, rules)) for one in GUIDELINES}
+    found |= {f"engines/{engine.name}.md": "\n".join(_engine(engine, rules)) for engine in ENGINES.values()}
     return found
 
 
@@ -83,8 +83,8 @@ def _rules(rules: tuple[Rule, ...]) -> Iterator[str]:
         yield f"| [{rule.code}]({rule.code}.md) | {rule.name} | {rule.title} | {_engine_links(rule.engines)} |"
 
 
-def _rule(rule: Rule, statuses: tuple[Status, ...]) -> Iterator[str]:
-    titles = {one.guideline.id: one.guideline.title for one in statuses}
+def _rule(rule: Rule) -> Iterator[str]:
+    titles = {one.id: one.title for one in GUIDELINES}
     for line in page(rule):
         yield _linked(line, "../")
     if rule.guidelines:
@@ -99,7 +99,7 @@ def _rule(rule: Rule, statuses: tuple[Status, ...]) -> Iterator[str]:
     yield _engine_links(rule.engines)
 
 
-def _guidelines(statuses: tuple[Status, ...]) -> Iterator[str]:
+def _guidelines(rules: tuple[Rule, ...]) -> Iterator[str]:
     yield "# Guidelines"
     yield ""
     yield "What makes a good schema, and the rules that check it."
@@ -109,34 +109,33 @@ def _guidelines(statuses: tuple[Status, ...]) -> Iterator[str]:
         yield ""
         yield "| guideline | rules |"
         yield "|---|---|"
-        for one in statuses:
-            if one.guideline.id.startswith(letter):
-                name, links = one.guideline.id, " ".join(f"[{code}](../rules/{code}.md)" for code in one.rules)
-                yield f"| [{name}]({name}.md) {one.guideline.title} | {links} |"
+        for one in GUIDELINES:
+            if one.id.startswith(letter):
+                links = " ".join(f"[{rule.code}](../rules/{rule.code}.md)" for rule in rules_of(one, rules))
+                yield f"| [{one.id}]({one.id}.md) {one.title} | {links} |"
 
 
-def _guideline(one: Status, rules: tuple[Rule, ...]) -> Iterator[str]:
-    name = one.guideline.id
-    yield f"# {name} {one.guideline.title}"
+def _guideline(one: Guideline, rules: tuple[Rule, ...]) -> Iterator[str]:
+    yield f"# {one.id} {one.title}"
     yield ""
-    yield f"A guideline about [{CHAPTERS[name[0]].lower()}](index.md)."
+    yield f"A guideline about [{CHAPTERS[one.id[0]].lower()}](index.md)."
     yield ""
     yield "## Rules that check it"
     yield ""
     for rule in rules:
-        if rule.code in one.rules:
+        if one.id in rule.guidelines:
             yield f"- [{rule.code} {rule.name}](../rules/{rule.code}.md): {rule.title}"
     yield ""
     yield "## On which engines"
     yield ""
     yield "| engine | |"
     yield "|---|---|"
-    for engine, coverage in one.engines.items():
+    for engine, state in states(one, rules).items():
         said = {CheckState.CHECKED: "checked", CheckState.OPEN: "matters, and no rule checks it yet"}
-        yield f"| {_engine_links([engine])} | {said.get(coverage.state, f'does not matter: {coverage.reason}')} |"
+        yield f"| {_engine_links([engine])} | {said.get(state, f'does not matter: {one.why_not_on(engine)}')} |"
 
 
-def _engine(engine: Engine, rules: tuple[Rule, ...], statuses: tuple[Status, ...]) -> Iterator[str]:
+def _engine(engine: Engine, rules: tuple[Rule, ...]) -> Iterator[str]:
     words = engine.words
     yield f"# {engine.name}"
     yield ""
@@ -155,10 +154,9 @@ def _engine(engine: Engine, rules: tuple[Rule, ...], statuses: tuple[Status, ...
     yield ""
     yield "## Guidelines that do not matter here"
     yield ""
-    for one in statuses:
-        if one.engines[engine.name].state is CheckState.NOT_APPLICABLE:
-            link = f"[{one.guideline.id}](../guidelines/{one.guideline.id}.md)"
-            yield f"- {link} {one.guideline.title}: {one.engines[engine.name].reason}"
+    for one in GUIDELINES:
+        if reason := one.why_not_on(engine.name):
+            yield f"- [{one.id}](../guidelines/{one.id}.md) {one.title}: {reason}"
 
 
 def _engine_links(engines: Iterable[str]) -> str:

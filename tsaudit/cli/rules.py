@@ -224,7 +224,8 @@ def guidelines(form: str) -> None:
     elif form == "markdown":
         click.echo(texts.markdown(rules))
     else:
-        show.table(
-            [(row.guideline.id, row.guideline.title, ", ".join(row.rules) or "-") for row in texts.status(rules)],
-            ("id", "guideline", "rules"),
-        )
+        rows = [
+            (one.id, one.title, ", ".join(rule.code for rule in texts.rules_of(one, rules)) or "-")
+            for one in texts.GUIDELINES
+        ]
+        show.table(rows, ("id", "guideline", "rules"))
