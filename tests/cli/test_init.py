@@ -684,7 +684,7 @@ def test_init_adds_to_what_it_has_written(empty_folder: Path) -> None:
     [
         ("targets: [{name: a, engine: sqlite, url: 'sqlite:///a.db'}]", "is not a list with a `-` before each target"),
         ("targets:\n  - {name: a, engine: nosql, url: x}\n", "tsaudit.yaml:2"),
-        ("targets: [", "tsaudit.yaml:1"),
+        ("targets: [", "tsaudit.yaml:2"),
     ],
 )
 def test_init_leaves_a_file_alone_that_it_cannot_add_to(text: str, expected: str) -> None:

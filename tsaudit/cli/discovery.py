@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit, urlunsplit
 
-from tsaudit.config import meant
 from tsaudit.text import listed
 
 if TYPE_CHECKING:
@@ -134,8 +133,13 @@ def host_name(host: str | None) -> str:
     try:
         ipaddress.ip_address((host or "").strip("[]").split("%")[0])
     except ValueError:
-        return "" if (host or "localhost").lower().startswith("localhost") else meant.name(host or "")
+        return "" if (host or "localhost").lower().startswith("localhost") else as_name(host or "")
     return ""
+
+
+def as_name(text: str) -> str:
+    """The text as a target name: characters that a name cannot contain become `-`. Empty if no character is valid."""
+    return re.sub(r"[^A-Za-z0-9_.-]+", "-", text).strip("-._")[:100]
 
 
 def variable_of(name: str, what: str) -> str:
@@ -169,7 +173,7 @@ def _file(path: Path) -> FoundTarget | None:
     engine = next((one for one in ENGINES.values() if one.has_magic(head)), None)
     if engine is None or not path.name.isprintable():
         return None
-    return FoundTarget(meant.name(path.stem) or "database", engine.name, f"{_scheme(engine.example_url)}:///{path}")
+    return FoundTarget(as_name(path.stem) or "database", engine.name, f"{_scheme(engine.example_url)}:///{path}")
 
 
 def _scheme(url: str) -> str:
@@ -182,7 +186,7 @@ def _servers(host: str, port: int | None = None) -> Iterator[FoundTarget]:
     for engine, url in _recognized(host, port):
         needs_token = engine.signs_in_by_token
         there = () if needs_token or engine.has_one_database else databases_of(engine.name, url)
-        name = (meant.name(there[0]) if len(there) == 1 else "") or host_name(host) or engine.icon or engine.name
+        name = (as_name(there[0]) if len(there) == 1 else "") or host_name(host) or engine.icon or engine.name
         secret = "TOKEN" if needs_token else "PASSWORD" if engine.has_one_database else ""
         variable = variable_of(name, secret) if secret else ""
         yield FoundTarget(name, engine.name, url, variable, needs_token, there)

@@ -17,8 +17,7 @@ import click
 import yaml
 
 from tsaudit.cli import discovery, progress, roles, show
-from tsaudit.cli.discovery import FoundTarget, host_name, variable_of
-from tsaudit.config import meant
+from tsaudit.cli.discovery import FoundTarget, as_name, host_name, variable_of
 from tsaudit.net import addresses
 from tsaudit.text import listed, many, printable
 
@@ -249,7 +248,7 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
         raise click.BadParameter(f"is not an address: {error}", param_hint="--url") from error
     about = ENGINES[engine]
     database = Path(parts.path).stem if about.is_a_file or about.has_one_database else ""
-    chosen = name or meant.name(database) or host_name(host) or about.icon or engine
+    chosen = name or as_name(database) or host_name(host) or about.icon or engine
     if not _NAME.fullmatch(chosen):
         raise click.BadParameter(f"`{chosen}`: use only letters, digits, `_`, `.`, and `-`", param_hint="--name")
     for key, value in parse_qsl(parts.query):

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from tsaudit import secrets
-from tsaudit.config import keys, meant, problem_messages
+from tsaudit.config import problem_messages
 from tsaudit.config.checks import contradictions, unused
 from tsaudit.config.settings import Path as Place
 from tsaudit.config.settings import Settings
@@ -20,7 +20,7 @@ from tsaudit.config.yaml_document import Document, DocumentError, Node, of, pars
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.net import addresses
-from tsaudit.text import printable
+from tsaudit.text import nearest, printable
 
 DEFAULT_NAME: Final = "tsaudit.yaml"
 VARIABLE: Final = "TSAUDIT_CONFIG"
@@ -243,7 +243,7 @@ class _Reader:
         built once.
         """
         if node.value is None:
-            if node.comment and (problem := problem_messages.comment(node.comment, keys.at(place))):
+            if node.is_comment and (problem := problem_messages.comment(place)):
                 self._add(place, problem)
             return None
         if isinstance(node.value, str):
@@ -309,26 +309,19 @@ class _Reader:
 
     def _explain_all(self, items: Sequence[Mapping[str, Any]]) -> None:
         """Add a problem for each item that is not just a consequence of another one."""
-        missing: dict[Place, list[str]] = {}
-        for item in items:
-            if item["type"] == "missing":
-                missing.setdefault(item["loc"][:-1], []).append(str(item["loc"][-1]))
-        answered: set[Place] = set()
-        unknown: set[int | str] = set()
+        unknown = [item["loc"] for item in items if item["type"] == "extra_forbidden"]
         for item in items:
             if item["type"] == "extra_forbidden":
-                place = item["loc"]
-                problem, key = problem_messages.unknown_key(place, missing.get(place[:-1], ()), item["input"])
-                # In `{token:x}`, YAML reads all of `token:x` as a key without a value, and that key ends with a secret.
-                ends_with_value = item["input"] is None and meant.pair(str(place[-1])) is not None
-                self._add(place, problem, named=place[:-1] if ends_with_value else place)
-                answered.add((*place[:-1], key))
-                unknown.add(place[-1])
+                place, value = item["loc"], item["input"]
+                named = place[:-1] if problem_messages.lacks_blank(place, value) else place
+                self._add(place, problem_messages.unknown_key(place, value), named=named)
         unreadable = {line for line, _ in self._document.problems if line}
         for item in items:
             place = tuple(part for part in item["loc"] if part != "[key]")
-            is_elsewhere = item["type"] == "missing" and (place in answered or place[-1] in unknown)
-            if not (place in self._reported or is_elsewhere or self._document.line(place) in unreadable):
+            is_misspelled = item["type"] == "missing" and any(
+                key[:-1] == place[:-1] and nearest(str(key[-1]), [str(place[-1])]) for key in unknown
+            )
+            if not (place in self._reported or is_misspelled or self._document.line(place) in unreadable):
                 self._explain(item, place)
 
     def _explain(self, item: Mapping[str, Any], place: Place) -> None:

@@ -48,17 +48,15 @@ _SIZES: Final = {"": 1, "B": 1, "kB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10*
 _LONGEST: Final = timedelta(days=36_500)
 
 
-def misfit(kind: str, problem: str) -> PydanticCustomError:
-    """The error for a value that does not have the format of its kind: `problem_messages` adds the text in the file,
-    and what it may mean.
-    """
-    return PydanticCustomError(kind, "{problem}", {"problem": problem})
+def misfit(problem: str) -> PydanticCustomError:
+    """The error for a value in the wrong format: `problem_messages` adds the text in the file."""
+    return PydanticCustomError("format", "{problem}", {"problem": problem})
 
 
 def web_address(value: str) -> str:
     """The address itself, or a reference to it. Raises `misfit` for other text."""
     if not value.startswith(("https://", "http://", "${")):
-        raise misfit("web_address", "must start with https:// or http://")
+        raise misfit("must start with https:// or http://")
     return value
 
 
@@ -68,7 +66,7 @@ def _duration(value: Any) -> Any:
         return value
     match = re.fullmatch(r"([0-9]{1,8})\s*([smhdw])", value)
     if match is None:
-        raise misfit("duration", "expected a duration such as 30d, 12h, 15m, 90s, or 2w")
+        raise misfit("expected a duration such as 30d, 12h, 15m, 90s, or 2w")
     return timedelta(seconds=int(match[1]) * _UNITS[match[2]])
 
 
@@ -78,7 +76,7 @@ def _size(value: Any) -> Any:
         return value
     match = re.fullmatch(r"([0-9]{1,15})\s*(|B|kB|MB|GB|TB)", value)
     if match is None:
-        raise misfit("size", "expected a size such as 500MB, 20GB, or 1TB")
+        raise misfit("expected a size such as 500MB, 20GB, or 1TB")
     return int(match[1]) * _SIZES[match[2]]
 
 
@@ -121,7 +119,7 @@ def _schedule(value: str) -> str:
     try:
         return cron.check(value)
     except ValueError as error:
-        raise misfit("schedule", str(error)) from error
+        raise misfit(str(error)) from error
 
 
 Schedule = Annotated[str, AfterValidator(_schedule)]

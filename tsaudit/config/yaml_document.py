@@ -3,16 +3,12 @@
 Scalars stay text, quoted or not, so `no`, `1e6`, and `007` are not converted; only an empty value, `~`, and `null`
 become None. The schema decides which text is a number. Duplicate keys, custom tags, and values that contain themselves
 are rejected; anchors and merge keys (`<<`) work.
-
-For a text that is not YAML, `explained` says in plain words which line to change, and how. The parser's error describes
-the parser's state. What the person did wrong shows in the text around that place.
 """
 
 from __future__ import annotations
 
-import contextlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -20,151 +16,23 @@ import yaml
 from yaml.composer import Composer, ComposerError
 from yaml.resolver import Resolver
 
-from tsaudit.config import keys, meant
 from tsaudit.errors import TsauditError
 
-LINE_END: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
+_LINE_END: Final = re.compile("\r\n|[\r\n\x85\u2028\u2029]")
 """Line ends, as YAML counts lines."""
-_LEFT_FROM_MERGE: Final = re.compile(r"(<{7}|>{7}|\|{7}|={7})( .*)?")
-_STARTS: Final = "@`%&*!|>?"
-"""Characters that have a special meaning where text begins."""
-NO_SPACES: Final = "is indented with a tab, or a blank that is no space; indent with spaces"
-_WORD: Final = r"[A-Za-z_]\w*"
-
-
-def explained(text: str, error: yaml.MarkedYAMLError) -> tuple[int, str]:
-    """The line, counted from 1, and what is wrong there."""
-    lines = LINE_END.split(text)
-    at = error.problem_mark or error.context_mark
-    opened = error.context_mark or at
-    if at is None or opened is None:
-        return 1, "cannot be read as YAML"
-    row, what = _cause(lines, at, opened, f"{error.problem} {error.context}", text)
-    return row + 1, what
-
-
-def _cause(lines: Sequence[str], at: Any, opened: Any, said: str, text: str) -> tuple[int, str]:
-    merge = next((row for row, line in enumerate(lines) if _LEFT_FROM_MERGE.fullmatch(line)), None)
-    if merge is not None:
-        return merge, f"`{lines[merge][:7]}` is left from a merge; keep one of the two sides, and remove such lines"
-    line = line_at(lines, at.line)
-    if re.match(r" *[^\S ]", line):
-        return at.line, NO_SPACES
-    if "escape" in said:
-        return at.line, "in double quotes, a backslash has a special meaning; use single quotes around text with one"
-    if "quoted" in said:
-        return _open_quote(lines, opened.line, opened.column)
-    for row, column in ((at.line, at.column), (opened.line, opened.column)):
-        if (start := line_at(lines, row)[column : column + 1]) and start in _STARTS:
-            return row, needs_quotes(line_at(lines, row), column)
-    start, lacks_colon = line_at(lines, opened.line)[opened.column : opened.column + 1], "expected ':'" in said
-    if "flow" in said or (lacks_colon and start in ("[", "{")):
-        # In a file that ends early, the parser does not report what is still open.
-        row, start = (opened.line, start) if start else _open_bracket(text)
-        end = "]" if start == "[" else "}"
-        return row, f"`{start}` is not closed: add `{end}` or a missing `,`; text with brackets needs quotes"
-    for row in (at.line, _above(lines, at.line)):
-        if better := _as_pair(line_at(lines, row)):
-            blank = f", with a blank after the `{better[0] if better[0] == '-' else ':'}`" if " " in better else ""
-            return row, f"write `{better}`{blank}"
-    if (long := _last_quote(text)) is not None and long[2] in (at.line, at.line - 1):
-        return _open_quote(lines, long[0], long[1])
-    before = line[: at.column]
-    if (quote := before.rstrip()[-1:]) in ("'", '"'):
-        return at.line, f"text goes on after its closing `{quote}`; use the other quotes around text with a `{quote}`"
-    if lacks_colon:
-        return opened.line, "has no `: `; write `key: value`, or indent it if it belongs to the text above"
-    if "not allowed" in said and ": " in before:
-        return at.line, f"text that contains `: ` needs quotes{_in_quotes(line, before.index(': ') + 2)}"
-    if (end := line[at.column : at.column + 1]) and end in "]}":
-        return at.line, f"`{end}` closes nothing; remove it, or put text with brackets in quotes"
-    return (
-        at.line,
-        "wrong indentation: keys that belong together begin in the same column, below the key they belong to",
-    )
-
-
-def needs_quotes(line: str, column: int) -> str:
-    """What to do about text that begins with a character that has a special meaning."""
-    return f"text that begins with `{line[column : column + 1]}` needs quotes{_in_quotes(line, column)}"
-
-
-def line_at(lines: Sequence[str], row: int) -> str:
-    """The line; empty beyond the end of the file, where the parser may be."""
-    return lines[row] if 0 <= row < len(lines) else ""
-
-
-def _above(lines: Sequence[str], row: int) -> int:
-    """The row of the nearest line above that has more than a comment."""
-    return next((n for n in range(row - 1, -1, -1) if line_at(lines, n).split("#")[0].strip()), 0)
-
-
-def _open_quote(lines: Sequence[str], row: int, column: int) -> tuple[int, str]:
-    quote = line_at(lines, row)[column : column + 1]
-    inside = "; write a `'` inside of the text twice" if quote == "'" else ""
-    return row, f"the quote is not closed; add the closing `{quote}`{inside}"
-
-
-def _last_quote(text: str) -> tuple[int, int, int] | None:
-    """Row and column at which the last quoted text begins, and the row where it ends; None unless it spans several
-    lines.
-    """
-    quoted = [t for t in _tokens(text) if isinstance(t, yaml.ScalarToken) and t.style in ("'", '"')]
-    if not quoted or quoted[-1].start_mark.line == quoted[-1].end_mark.line:
-        return None
-    return quoted[-1].start_mark.line, quoted[-1].start_mark.column, quoted[-1].end_mark.line
-
-
-def _open_bracket(text: str) -> tuple[int, str]:
-    """The row and the character of the last bracket that is still open at the end of the text."""
-    found: list[tuple[int, str]] = []
-    for token in _tokens(text):
-        if isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken):
-            found.append((token.start_mark.line, "[" if isinstance(token, yaml.FlowSequenceStartToken) else "{"))
-        elif isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken):
-            found.pop()
-    # The parser takes a tab after a bracket for a blank, the scanner gives up at it, before it returns the bracket.
-    return found[-1] if found else _last_bracket(LINE_END.split(text))
-
-
-def _last_bracket(lines: Sequence[str]) -> tuple[int, str]:
-    row = max(n for n, line in enumerate(lines) if "[" in line or "{" in line)
-    return row, re.findall(r"[\[{]", lines[row])[-1]
-
-
-def _tokens(text: str) -> Iterator[Any]:
-    """The tokens before the place where the parser gives up."""
-    with contextlib.suppress(yaml.YAMLError):
-        yield from yaml.scan(text, yaml.SafeLoader)
-
-
-def _as_pair(line: str) -> str:
-    """How to write the line if a colon or spaces are missing in it, such as `engine: duckdb` or `- name: plant`; empty
-    if none are missing.
-    """
-    code = line.strip()
-    if keys.places(code):
-        return f"{code}:"
-    dash = "- " if code.startswith("-") else ""
-    if re.match(rf"(- +)?{_WORD}:( |$)", code) or (found := meant.pair(code)) is None or not keys.places(found[0]):
-        return ""
-    return f"{dash}{keys.as_line(*found)}"
-
-
-def _in_quotes(line: str, column: int) -> str:
-    """What to write instead: the text of the line from the column on, in the quotes that it needs, as in `: "@daily"`.
-    Empty if the text may be secret.
-    """
-    key = re.findall(rf"(<<|{_WORD})[\"']?\s*:\s", line[:column])
-    # The key of a text without one on its line may be on another line, unless the text is in a list.
-    if not (key[-1] == "<<" or keys.is_shown(key[-1])) if key else not line.lstrip().startswith("- "):
-        return ""
-    rest = re.split(r"\s#", line[column:])[0].strip()
-    if re.search(r"[\[{]", line[:column]):
-        rest = re.split(r"[,\]}]", rest)[0].strip()
-    quote = "'" if '"' in rest or "\\" in rest else '"'
-    return f": {quote}{rest}{quote}" if rest and quote not in rest else ""
-
+_NO_SPACES: Final = "is indented with a tab, or a blank that is no space; indent with spaces"
+_NEEDS_QUOTES: Final = "text that begins with one of @ ` % & * ! | > ? needs quotes"
+_CAUSES: Final = (
+    ("escape", "in double quotes, a backslash has a special meaning; use single quotes around text with one"),
+    ("quoted", "a quote is not closed, or text goes on after it; use the other quotes around text with quotes"),
+    ("flow", "a `[` or `{` is not closed, or a `,` is missing; text with brackets needs quotes"),
+    ("token|alias|anchor|tag|directive|block scalar", _NEEDS_QUOTES),
+)
+"""What is wrong, by words in the parser's error, which describes the state of the parser."""
+_OTHERWISE: Final = (
+    "cannot be read, because of this line or one above: write `key: value` with a blank after the `:` and after a `-`, "
+    "begin keys that belong together in the same column, close each quote, and put text with `: ` or quotes in quotes"
+)
 
 _Events: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 """libyaml's parser if PyYAML has it. Nodes are composed in Python, because libyaml's own composer crashes the process
@@ -193,9 +61,9 @@ class Node:
     value: str | list[Node] | dict[str, Node] | None
     key_lines: dict[str, int] = field(default_factory=dict)
     """For a mapping: the line of each key."""
-    comment: str = ""
-    """If there is no value: text that begins with `#` without a space after it, which may have been meant
-    as the value.
+    is_comment: bool = False
+    """Whether there is no value, but text that begins with `#` without a space after it, which may have been meant as
+    the value.
     """
 
     def child(self, part: int | str) -> Node | None:
@@ -245,9 +113,9 @@ class Document:
 
 def parse(text: str) -> Document:
     """The only document in `text`; an empty text is an empty mapping. Raises DocumentError."""
-    lines = LINE_END.split(text)
+    lines = _LINE_END.split(text)
     try:
-        root = _Composer(text, lines).get_single_node()
+        root = _Composer(text).get_single_node()
     except yaml.reader.ReaderError as error:
         line = text.count("\n", 0, max(error.position, 0)) + 1
         raise DocumentError(line, "contains a character that is not allowed in a text file") from error
@@ -255,7 +123,7 @@ def parse(text: str) -> Document:
         problem = "begins a second document, but only the first is read; remove `---`"
         raise DocumentError(_line(error), problem) from error
     except yaml.MarkedYAMLError as error:
-        raise _unreadable(text, error) from error
+        raise _unreadable(lines, error) from error
     if root is None:
         return Document(Node(1, {}), [])
     builder = _Builder(lines)
@@ -275,11 +143,25 @@ def _node_of(data: object) -> Node:
     return Node(0, None if data is None else str(data))
 
 
-def _unreadable(text: str, error: yaml.MarkedYAMLError) -> DocumentError:
-    if "nesting depth" in f"{error.problem} {error.context}":
+def _unreadable(lines: Sequence[str], error: yaml.MarkedYAMLError) -> DocumentError:
+    """The error for a text that is not YAML. It quotes nothing, because the text may be secret."""
+    said = f"{error.problem} {error.context}"
+    if "nesting depth" in said:
         # libyaml's own limit on nesting is higher, but it parses ahead of what is composed.
         return _too_deep(_line(error))
-    return DocumentError(*explained(text, error))
+    line = _line(error)
+    if re.match(r" *[^\S ]", _line_at(lines, line)):
+        return DocumentError(line, _NO_SPACES)
+    for words, what in _CAUSES:
+        if re.search(words, said):
+            # What is not closed begins where the parser's context does.
+            return DocumentError(error.context_mark.line + 1 if error.context_mark else line, what)
+    return DocumentError(line, _OTHERWISE)
+
+
+def _line_at(lines: Sequence[str], line: int) -> str:
+    """The line, counted from 1; empty beyond the end of the file, where the parser may be."""
+    return lines[line - 1] if line <= len(lines) else ""
 
 
 def _too_deep(line: int) -> DocumentError:
@@ -294,13 +176,12 @@ def _line(error: yaml.MarkedYAMLError) -> int:
 class _Composer(Composer, Resolver):
     """Composes the only document of a text. Scalars stay text: only null and the merge key are resolved."""
 
-    def __init__(self, text: str, lines: Sequence[str]) -> None:
+    def __init__(self, text: str) -> None:
         Composer.__init__(self)
         Resolver.__init__(self)
         self.yaml_implicit_resolvers = _RESOLVED
         events = _Events(text)
         self.check_event, self.peek_event, self.get_event = events.check_event, events.peek_event, events.get_event
-        self._lines = lines
         self._depth = 0
         self._unfinished: set[str] = set()
         """Anchors of the nodes that contain the current one."""
@@ -310,18 +191,17 @@ class _Composer(Composer, Resolver):
         for the stack.
         """
         event = self.peek_event()
-        anchor, line, column = event.anchor, event.start_mark.line + 1, event.start_mark.column
+        anchor, line = event.anchor, event.start_mark.line + 1
         if isinstance(event, yaml.AliasEvent):
             if anchor in self._unfinished:
                 raise DocumentError(line, f"`*{anchor}` is inside `&{anchor}`: it would contain itself")
             if anchor not in self.anchors:
-                text = needs_quotes(line_at(self._lines, line - 1), column)
-                raise DocumentError(line, f"{text}; without them, it refers to a `&` of that name, which is not above")
+                raise DocumentError(line, _NEEDS_QUOTES)
             return super().compose_node(parent, index)
         if self._depth > _DEEPEST:
             raise _too_deep(line)
         if anchor and isinstance(event, yaml.ScalarEvent) and not event.value and not event.style:
-            raise DocumentError(line, needs_quotes(line_at(self._lines, line - 1), column))
+            raise DocumentError(line, _NEEDS_QUOTES)
         self.anchors.pop(anchor, None)  # YAML allows redefining an anchor.
         self._unfinished.add(anchor)
         self._depth += 1
@@ -348,18 +228,15 @@ class _Builder:
     def _new(self, source: yaml.Node, line: int) -> Node:
         if source.tag not in _TAGS:
             # Without the tag itself: it may be the beginning of a password.
-            needs = "text that begins with `!` needs quotes"
-            foreign = "; a word such as `!vault` before a value has no meaning here" if source.value else ""
-            self.problems.append((line, f"{needs}{foreign}"))
+            self.problems.append((line, _NEEDS_QUOTES))
         if isinstance(source, yaml.MappingNode):
             return self._mapping(source, line)
         if isinstance(source, yaml.SequenceNode):
             return Node(line, [self.node(item) for item in source.value])
         if source.tag != _NULL:
             return Node(line, source.value)
-        rest = "" if source.value else line_at(self._lines, line - 1)[source.start_mark.column :]
-        comment = _COMMENT.fullmatch(rest)
-        return Node(line, None, comment=comment[1] if comment else "")
+        rest = "" if source.value else _line_at(self._lines, line)[source.start_mark.column :]
+        return Node(line, None, is_comment=_COMMENT.fullmatch(rest) is not None)
 
     def _mapping(self, source: yaml.MappingNode, line: int) -> Node:
         entries: dict[str, Node] = {}
@@ -371,9 +248,8 @@ class _Builder:
                 several = value.value if isinstance(value.value, list) else [value]
                 merged += [(key.line, one) for one in several]
             elif not isinstance(name := "" if key.value is None else key.value, str):
-                start = ("{" if source.flow_style else "") + ("[" if isinstance(key.value, list) else "{")
-                text = f"put text that begins with `{start}` in quotes, and write a variable as ${{NAME}}"
-                self.problems.append((key.line, f"a key must be a single text, not `{start}`; {text}"))
+                what = "a key must be a single text; put text with brackets in quotes, and write a variable as ${NAME}"
+                self.problems.append((key.line, what))
             elif name in entries:
                 self.problems.append((key.line, f"`{name}` is defined twice, first on line {lines[name]}; remove one"))
             else:
