@@ -132,7 +132,7 @@ def test_a_name_that_no_file_can_have_stops_no_other(tmp_path: Path) -> None:
         f"no file can have so long a name as {'m' * 40}...",
         f"no file can have so long a name as {chr(0x2603) * 40}...",
     ]
-    assert len(columns_file.write(tmp_path, schema, "ndjson", replace=False)) == 2
+    assert len(columns_file.write(tmp_path, schema, replace=False)) == 2
 
 
 def test_findings_say_both_sides() -> None:

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from tsaudit.cli import block, options, progress, results, show
 from tsaudit.cli.errors import CommandGroup, Exit, say
-from tsaudit.config.columns_file import Form
 from tsaudit.text import many
 
 if TYPE_CHECKING:
-    from tsaudit.config import columns_file
     from tsaudit.model.profile import Profile
 
 _folder_option = click.option(
@@ -33,12 +31,9 @@ def schema() -> None:
 @click.argument("target")
 @options.config_option
 @_folder_option
-@click.option(
-    "--format", "form", type=click.Choice(get_args(Form)), default="csv", show_default=True, help="File format."
-)
 @click.option("--replace", is_flag=True, help="Remove existing columns files first.")
 @click.pass_context
-def export(ctx: click.Context, target: str, config: str | None, folder: Path | None, form: Form, replace: bool) -> None:
+def export(ctx: click.Context, target: str, config: str | None, folder: Path | None, replace: bool) -> None:
     """Write the live schema, one columns file per measurement.
 
     The files are in the format that `influx bucket-schema create --columns-file` takes for an explicit bucket. If a
@@ -57,7 +52,7 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
         ctx.exit(Exit.NOT_AUDITED)
     declared, refused = exportable(profile)
     where = folder or Path("schema", target)
-    written = columns_file.write(where, declared, form, replace=replace)
+    written = columns_file.write(where, declared, replace=replace)
     show.line(f"{many(len(written), 'columns file')} in {where}")
     for line in refused:
         say(f"skipped {line}")
@@ -69,30 +64,18 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
 @click.argument("target")
 @options.config_option
 @_folder_option
-@click.option("--enforced", is_flag=True, help="Compare with the schema on the server, not with files.")
 @options.format_option("text", "json")
 @click.pass_context
-def check(ctx: click.Context, target: str, config: str | None, folder: Path | None, enforced: bool, form: str) -> None:
-    """Compare the live schema with columns files in any of the formats.
+def check(ctx: click.Context, target: str, config: str | None, folder: Path | None, form: str) -> None:
+    """Compare the live schema with columns files.
 
     A column or measurement that exists but is not declared is a warning, and the exit code is 1. One that is declared
     but does not exist is a note: nobody has written it yet.
-
-    With --enforced, the explicit buckets of InfluxDB Cloud are compared with the schema that the server enforces:
-    differences come from data written before that schema was set. This option follows the API documentation and was
-    never tested on InfluxDB Cloud.
     """
     from tsaudit.config import columns_file
     from tsaudit.schema.declared import compare
 
-    if enforced and folder:
-        raise click.UsageError(
-            "--enforced compares with the server's schema, --folder with files: pass only one of them"
-        )
-    if enforced:
-        declared, profile = _enforced(ctx, target, config)
-    else:
-        declared, profile = columns_file.read(folder or Path("schema", target)), _live(target, config)
+    declared, profile = columns_file.read(folder or Path("schema", target)), _live(target, config)
     result = compare(declared, profile)
     found: dict[str, Any] = results.of_result(result, profile)
     if form == "json":
@@ -102,24 +85,8 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
     ctx.exit({"ok": Exit.OK, "unknown": Exit.NOT_AUDITED}.get(result.verdict, Exit.FINDINGS))
 
 
-def _enforced(ctx: click.Context, target: str, config: str | None) -> tuple[columns_file.Schema, Profile]:
-    """The schema declared on the server, and the live schema of the same databases; exits if no schema is declared."""
-    from tsaudit.schema import declared as declared_schema
-
-    profile = _live(target, config, frozenset({"declared_schema"}))
-    gaps = [gap for gap in profile.gaps if gap.fact == "declared_schema"]
-    for line in dict.fromkeys(f"{gap.fact}: {gap.detail}" for gap in gaps):
-        say(line)
-    none = all(database.declared is None for database in profile.databases)
-    if none and not gaps:
-        say(f"{target}: the server enforces no schema; only explicit buckets of InfluxDB Cloud have one")
-    if none or gaps:
-        ctx.exit(Exit.NOT_AUDITED)
-    return declared_schema.enforced(profile)
-
-
-def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> Profile:
-    """The target's current schema: the catalog, a sample of rows if roles are inferred, and the facts in `also`."""
+def _live(name: str, config: str | None) -> Profile:
+    """The target's current schema: the catalog, and a sample of rows if roles are inferred."""
     chosen = options.chosen(options.load_settings(config, "targets"), [name])[0]
 
     from tsaudit.collect import collect
@@ -128,7 +95,7 @@ def _live(name: str, config: str | None, also: frozenset[str] = frozenset()) -> 
     from tsaudit.model.facts import STRUCTURE
 
     inferred = {"row_sample"} if ENGINES[chosen.engine].infers_roles else set()
-    wanted = STRUCTURE | inferred | also
+    wanted = STRUCTURE | inferred
     day = options.today()
     with progress.shown() as watched:
         watched.say(chosen.name, "reading the schema")

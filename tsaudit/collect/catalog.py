@@ -28,7 +28,6 @@ from tsaudit.model.profile import (
     Count,
     Database,
     DatabaseStorage,
-    DeclaredColumn,
     How,
     KeptPoints,
     Listed,
@@ -168,7 +167,6 @@ def outline(
     counted = "database_series" in queried and not audited.policy_of
     series, with_fields = _series_of(runner, name) if counted else (None, None)
     storage = _storage_of(runner, name, queried)
-    declared = _declared_of(runner, name) if "declared_schema" in queried else None
     database = Database(
         name,
         kept=_kept_of(runner, name) if "kept_points" in queried else None,
@@ -177,7 +175,6 @@ def outline(
         retention=retention,
         series_with_fields=with_fields,
         storage=storage,
-        declared=declared,
     )
     if found is None or described is None:
         gap = runner.gaps[first_gap]
@@ -353,16 +350,6 @@ def _retention_of(runner: QueryRunner, database: str) -> tuple[Retention, ...] |
         Retention(row["policy"], row["duration_s"] or FOREVER, row["partition_s"] or None, row["default"])
         for row in sorted(rows, key=lambda row: str(row["policy"]))
     )
-
-
-def _declared_of(runner: QueryRunner, database: str) -> tuple[DeclaredColumn, ...] | None:
-    """The columns that the server enforces; None if it enforces none, or a gap was left."""
-    rows = rows_of(runner, "declared_schema", OfDatabase(database=database))
-    if not rows:
-        return None
-    columns = [row for row in rows if row["measurement"] is not None]
-    found = (DeclaredColumn(r["measurement"], r["column"], r["type"], r["data_type"]) for r in columns)
-    return tuple(sorted(found, key=lambda one: (one.measurement, one.column)))
 
 
 def _kept_of(runner: QueryRunner, database: str) -> KeptPoints | None:

@@ -82,7 +82,6 @@ _TEXTS: Final = _NAMES | {
     "query",
     "source",
     "statement",
-    "type",
 }
 """Columns with a text."""
 _VALUES: Final = frozenset({"server_counters", "server_status", "table_status"})
@@ -91,8 +90,8 @@ _SINGLY: Final = 10
 """Of more times than that, only the first and the last are examined."""
 _SLACK: Final = timedelta(days=1)
 """Times may have any time zone, and dates have no time."""
-_NAMELESS: Final = frozenset({("indexes", "column"), ("declared_schema", "measurement"), ("declared_schema", "column")})
-"""Those of them that may be null, by fact: an index on an expression, and the row that says that there is a schema."""
+_NAMELESS: Final = frozenset({("indexes", "column")})
+"""Those of them that may be null, by fact: an index may be on an expression."""
 _PARTS: Final = (
     ("overwritten", "accepted"),
     ("closed_by_change", "closed"),

@@ -1,27 +1,26 @@
 """Columns files: what a measurement may contain, one file each, in the format of InfluxDB's explicit buckets.
 
-<folder>/<database>/<measurement>.csv, .json, or .ndjson; names are percent-encoded. The formats are those of `influx
-bucket-schema create --columns-file`: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
+<folder>/<database>/<measurement>.csv; names are percent-encoded. The format is that of `influx bucket-schema create
+--columns-file`: https://docs.influxdata.com/influxdb/cloud/admin/buckets/bucket-schema/
 """
 
 from __future__ import annotations
 
 import csv
 import io
-import json
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal, cast, get_args
+from typing import Final, Literal, cast, get_args
 from urllib.parse import quote, unquote
 
 from tsaudit.errors import TsauditError
 
-Form = Literal["csv", "json", "ndjson"]
 Semantic = Literal["timestamp", "tag", "field"]
 
+_SUFFIX: Final = ".csv"
 _HEADER: Final = ["name", "type", "data_type"]
 
 
@@ -45,7 +44,7 @@ Schema = Mapping[tuple[str, str], tuple[FileColumn, ...]]
 """(database, measurement) to its columns."""
 
 
-def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Path]:
+def write(folder: Path, schema: Schema, *, replace: bool) -> list[Path]:
     """Write a file per measurement, all or none, and return them. Raises ColumnsFileError.
 
     `replace`: remove existing columns files; without it, they are an error.
@@ -56,7 +55,7 @@ def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Pa
             f"{folder} already contains columns files, such as {there[0].name}; pass --replace to remove them"
         )
     names = {
-        folder / _encoded(database) / f"{_encoded(name)}.{form}": key for key in schema for database, name in [key]
+        folder / _encoded(database) / f"{_encoded(name)}{_SUFFIX}": key for key in schema for database, name in [key]
     }
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -64,7 +63,7 @@ def write(folder: Path, schema: Schema, form: Form, *, replace: bool) -> list[Pa
             for file, key in names.items():
                 beside = Path(made) / file.relative_to(folder)
                 beside.parent.mkdir(exist_ok=True)
-                beside.write_bytes(dumps(schema[key], form).encode())
+                beside.write_bytes(dumps(schema[key]).encode())
             for old in there:
                 old.unlink()
             for file in names:
@@ -79,33 +78,26 @@ def read(folder: Path) -> Schema:
     """The schema declared by the folder's files. Raises ColumnsFileError if there are none, or one is malformed."""
     found: dict[tuple[str, str], tuple[FileColumn, ...]] = {}
     for file in _files(folder):
-        key = unquote(file.parent.name), unquote(file.name.removesuffix(file.suffix))
-        if key in found:
-            raise ColumnsFileError(f"{file}: a second file for {'/'.join(key)}; keep one of them")
-        found[key] = _loaded(file)
+        found[unquote(file.parent.name), unquote(file.name.removesuffix(_SUFFIX))] = _loaded(file)
     if not found:
         raise ColumnsFileError(f"{folder} contains no columns files; `tsaudit schema export` writes them")
     return found
 
 
-def dumps(columns: Sequence[FileColumn], form: Form) -> str:
+def dumps(columns: Sequence[FileColumn]) -> str:
     """The text of a columns file."""
-    if form == "csv":
-        text = io.StringIO(newline="")
-        # Python before 3.13 leaves a carriage return unquoted, and then reads it as the end of a row.
-        returns = any("\r" in c.name for c in columns)
-        rows = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL)
-        rows.writerow(_HEADER)
-        rows.writerows([c.name, c.type, c.data_type or ""] for c in columns)
-        return text.getvalue()
-    objects = [{"name": c.name, "type": c.type} | ({"dataType": c.data_type} if c.data_type else {}) for c in columns]
-    lines = [json.dumps(one, ensure_ascii=False) for one in objects]
-    return "[\n  " + ",\n  ".join(lines) + "\n]\n" if form == "json" else "".join(f"{line}\n" for line in lines)
+    text = io.StringIO(newline="")
+    # Python before 3.13 leaves a carriage return unquoted, and then reads it as the end of a row.
+    returns = any("\r" in c.name for c in columns)
+    rows = csv.writer(text, lineterminator="\n", quoting=csv.QUOTE_ALL if returns else csv.QUOTE_MINIMAL)
+    rows.writerow(_HEADER)
+    rows.writerows([c.name, c.type, c.data_type or ""] for c in columns)
+    return text.getvalue()
 
 
-def loads(text: str, form: Form) -> tuple[FileColumn, ...]:
+def loads(text: str) -> tuple[FileColumn, ...]:
     """The columns that the text declares. Raises ValueError, which says what is wrong, and on which line."""
-    columns = tuple(_column(at, entry) for at, entry in _entries(text, form))
+    columns = tuple(_columns(text))
     names = [c.name for c in columns]
     if twice := next((name for name in names if names.count(name) > 1), None):
         raise ValueError(f"column `{twice}` is declared twice")
@@ -113,10 +105,9 @@ def loads(text: str, form: Form) -> tuple[FileColumn, ...]:
 
 
 def _loaded(file: Path) -> tuple[FileColumn, ...]:
-    form = next(f for f in get_args(Form) if file.suffix == f".{f}")
     try:
         # Read as bytes, because text mode would treat some characters in a name as the end of a line.
-        return loads(file.read_bytes().decode("utf-8-sig"), form)
+        return loads(file.read_bytes().decode("utf-8-sig"))
     except OSError as error:
         raise ColumnsFileError(f"{file}: {error.strerror or error}") from error
     except ValueError as error:
@@ -124,11 +115,10 @@ def _loaded(file: Path) -> tuple[FileColumn, ...]:
 
 
 def _files(folder: Path) -> Iterator[Path]:
-    found = (file for form in get_args(Form) for file in folder.glob(f"*/*.{form}"))
-    return iter(sorted(file for file in found if not file.parent.name.startswith(".new-")))
+    return iter(sorted(file for file in folder.glob(f"*/*{_SUFFIX}") if not file.parent.name.startswith(".new-")))
 
 
-_LONGEST: Final = 255 - len(".ndjson")
+_LONGEST: Final = 255 - len(_SUFFIX)
 """Maximum length of a file name without its suffix, in bytes, on common file systems."""
 
 
@@ -142,44 +132,25 @@ def _encoded(name: str) -> str:
     return quote(name, safe=" ") if name.strip(".") else name.replace(".", "%2E")
 
 
-def _entries(text: str, form: Form) -> Iterator[tuple[str, Any]]:
-    """Each column as written in the file, with its place."""
-    if form == "csv":
-        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
-        try:
-            header = next(rows, [])
-            if header != _HEADER:
-                raise ValueError(f"line 1: expected {','.join(_HEADER)}")
-            for row in rows:
-                if len(row) not in (0, len(_HEADER)):
-                    raise ValueError(f"line {rows.line_num}: expected {len(_HEADER)} values, found {len(row)}")
-                if row:
-                    yield f"line {rows.line_num}", {"name": row[0], "type": row[1], "dataType": row[2] or None}
-        except csv.Error as error:
-            raise ValueError(f"line {rows.line_num}: {error}") from error
-    elif form == "json":
-        entries = _json(text, 1)
-        if not isinstance(entries, list):
-            raise ValueError("expected a list of columns")
-        yield from ((f"column {n}", entry) for n, entry in enumerate(entries, start=1))
-    else:
-        lines = enumerate(text.split("\n"), start=1)
-        yield from ((f"line {n}", _json(line, n)) for n, line in lines if line.strip())
-
-
-def _json(text: str, first_line: int) -> Any:
+def _columns(text: str) -> Iterator[FileColumn]:
+    rows = csv.reader(io.StringIO(text, newline=""), strict=True)
     try:
-        return json.loads(text)
-    except json.JSONDecodeError as error:
-        raise ValueError(f"line {first_line + error.lineno - 1}: not JSON: {error.msg}") from error
+        if next(rows, []) != _HEADER:
+            raise ValueError(f"line 1: expected {','.join(_HEADER)}")
+        for row in rows:
+            if len(row) not in (0, len(_HEADER)):
+                raise ValueError(f"line {rows.line_num}: expected {len(_HEADER)} values, found {len(row)}")
+            if row:
+                yield _column(f"line {rows.line_num}", *row)
+    except csv.Error as error:
+        raise ValueError(f"line {rows.line_num}: {error}") from error
 
 
-def _column(at: str, entry: Any) -> FileColumn:
-    if not isinstance(entry, dict) or not isinstance(entry.get("name"), str) or not entry["name"]:
+def _column(at: str, name: str, semantic: str, data_type: str) -> FileColumn:
+    if not name:
         raise ValueError(f"{at}: a column needs a name")
-    semantic, data_type = entry.get("type"), entry.get("dataType")
     if semantic not in get_args(Semantic):
         raise ValueError(f"{at}: type `{semantic}` is not one of {', '.join(get_args(Semantic))}")
-    if data_type is not None and (semantic != "field" or not isinstance(data_type, str)):
+    if data_type and semantic != "field":
         raise ValueError(f"{at}: only a field has a data type")
-    return FileColumn(entry["name"], cast("Semantic", semantic), data_type)
+    return FileColumn(name, cast("Semantic", semantic), data_type or None)

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from typing import Final, cast
+from typing import Final
 
 from tsaudit.config.columns_file import FileColumn, Schema, Semantic, has_file_name
 from tsaudit.engines.registry import ENGINES
@@ -37,18 +36,6 @@ def exportable(profile: Profile) -> tuple[Schema, list[str]]:
         else:
             schema[measurement.database, measurement.name] = tuple(_columns(measurement))
     return schema, refused
-
-
-def enforced(profile: Profile) -> tuple[Schema, Profile]:
-    """The schema declared on the server, and the profile without the databases for which none is declared."""
-    by_measurement: dict[tuple[str, str], list[FileColumn]] = {}
-    for database in profile.databases:
-        for one in database.declared or ():
-            column = FileColumn(one.column, cast("Semantic", one.type), one.data_type)
-            by_measurement.setdefault((database.name, one.measurement), []).append(column)
-    explicit = {database.name for database in profile.databases if database.declared is not None}
-    of_explicit = tuple(m for m in profile.measurements if m.database in explicit)
-    return {key: tuple(columns) for key, columns in by_measurement.items()}, replace(profile, measurements=of_explicit)
 
 
 def compare(declared: Schema, profile: Profile) -> AuditResult:

@@ -145,34 +145,6 @@ def test_bucket_has_no_retention_rule_keeps_forever(double: Conversation) -> Non
     assert _asked(double, "retention") == [{"policy": "db", "duration_s": 0, "partition_s": None, "default": True}]
 
 
-def test_schema_is_asked_of_explicit_buckets_only(double: Conversation) -> None:
-    assert _asked(double, "declared_schema") == []
-    assert not any("/schema/" in asked for asked in double.asked)
-    explicit = _json({"buckets": [BUCKET | {"schemaType": "explicit"}]})
-    columns = [{"name": "time", "type": "timestamp"}, {"name": "co", "type": "field", "dataType": "float"}]
-    declared = _json({"measurementSchemas": [{"id": "0c", "name": "air", "columns": columns}]})
-    script(double, {"/api/v2/buckets/0a/schema/measurements?orgID=0b": declared, "/api/v2/buckets?": explicit})
-    assert [tuple(row.values()) for row in _asked(double, "declared_schema")] == [
-        (None, None, None, None),
-        ("air", "time", "timestamp", None),
-        ("air", "co", "field", "float"),
-    ]
-
-
-@pytest.mark.parametrize(
-    ("answer", "reason"),
-    [
-        (_json({"measurementSchemas": [{"name": "air", "columns": [{"name": "co", "type": "blob"}]}]}), Reason.FAILED),
-        (_json({"code": "forbidden", "message": "no"}, 403), Reason.DENIED),
-        (_json({"code": "not found", "message": "no such bucket"}, 404), Reason.FAILED),
-    ],
-)
-def test_declared_schema_cannot_be_read(double: Conversation, answer: Answer, reason: Reason) -> None:
-    explicit = _json({"buckets": [BUCKET | {"schemaType": "explicit"}]})
-    script(double, {"/api/v2/buckets/0a/schema/": answer, "/api/v2/buckets?": explicit})
-    assert _failure(double, "declared_schema").reason is reason
-
-
 def test_server_does_not_say_how_many_series(double: Conversation) -> None:
     script(double, {"/metrics": _json({}, 403), "/api/v2/query": _flux("\n")})
     assert "does not report the number of series" in _failure(double, "database_series").detail

@@ -45,8 +45,6 @@ class Influxdb2(InfluxEngine):
     )
     parameters = {
         "org": "the organization that the address names; empty for the token's own",
-        "org_id": "the organization of the bucket",
-        "bucket_id": "the bucket",
         "dbrp": "the bucket's names in InfluxQL: `database`, `policy`, and whether the policy is the `default`",
         "several": "the names of measurements to query together; empty: only `measurement`",
         "measurement": "in files about all measurements: the measurement to query, if each needs its own statement",

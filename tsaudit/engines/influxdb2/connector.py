@@ -30,7 +30,6 @@ _PAGE: Final = 100
 _GAUGES_S: Final = 10.0
 """Seconds between two updates of the server's metrics."""
 _NOT_COLUMNS: Final = frozenset({"_start", "_stop", "_field", "_measurement", "_time", "_value"})
-_COLUMN_KINDS: Final = frozenset({None, "timestamp", "tag", "field"})
 _TYPES: Final = {"double": "float", "long": "integer", "unsignedLong": "unsigned"}
 """Flux type names to those of InfluxQL, if they differ."""
 
@@ -112,7 +111,6 @@ class InfluxConnection:
         own: dict[str, Callable[[FactQuery], Iterator[pa.RecordBatch]]] = {
             "databases": self._databases,
             "retention": self._retention,
-            "declared_schema": self._declared_schema,
             "database_bytes": self._database_bytes,
             "server_counters": self._server_counters,
             "database_series": self._database_series,
@@ -155,25 +153,6 @@ class InfluxConnection:
                 "partition_s": pa.array([rule.get("shardGroupDurationSeconds")], pa.int64()),
                 "default": [True],
             }
-        )
-
-    def _declared_schema(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
-        bucket = self._buckets.look_up(ask)
-        declared: list[tuple[str | None, ...]] = []
-        if bucket.get("schemaType") == "explicit":
-            about = dict(ask.about) | {"bucket_id": bucket["id"], "org_id": bucket["orgID"]}
-            request = json.loads(queries.render(_ENGINE, ask.fact, **about))
-            ask.rows.statement = shown(request)
-            declared.append((None, None, None, None))
-            for one in self._client.rest(request, ask)["measurementSchemas"]:
-                declared += [(one["name"], c["name"], c["type"], c.get("dataType")) for c in one["columns"]]
-        if unknown := {kind for _, _, kind, _ in declared} - _COLUMN_KINDS:
-            raise FactError(
-                Reason.FAILED, (f"the server declares a column as {unknown.pop()}, which tsaudit does not know")
-            )
-        names = ("measurement", "column", "type", "data_type")
-        yield pa.record_batch(
-            {name: pa.array([row[i] for row in declared], pa.string()) for i, name in enumerate(names)}
         )
 
     def _database_series(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:

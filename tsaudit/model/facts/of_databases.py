@@ -105,15 +105,6 @@ OF_DATABASES: Final = (
         asked_with=OfMeasurements,
     ),
     Fact(
-        "declared_schema",
-        Scope.DATABASE,
-        CostLevel.METADATA,
-        ("measurement", "column", "type", "data_type"),
-        "columns that the server itself enforces, if it does; type is timestamp, tag, or field, data_type is "
-        "that of a field; a row without a measurement says that it enforces a schema, whether or not a "
-        "measurement is declared",
-    ),
-    Fact(
         "database_series",
         Scope.DATABASE,
         CostLevel.INDEX,

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.model.profile.figures import Count
-from tsaudit.model.profile.storage import DatabaseStorage, DeclaredColumn, Retention
+from tsaudit.model.profile.storage import DatabaseStorage, Retention
 
 _IN_ORDER: Final = 0.5
 """Minimum correlation at which a range index (BRIN) helps: our estimate."""
@@ -142,10 +142,6 @@ class Database:
     `series`, and stored under a separate name in the history.
     """
     storage: DatabaseStorage | None = None
-    declared: tuple[DeclaredColumn, ...] | None = None
-    """Every column that may be written, if the server enforces a schema (an explicit bucket of InfluxDB Cloud). None:
-    it enforces none, or it was not queried.
-    """
     own_series: Count | None = None
     """The part of `series` in this database's own policy. None: no other policy has data, or it is not known."""
     kept: KeptPoints | None = None

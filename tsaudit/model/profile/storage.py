@@ -132,18 +132,6 @@ class DatabaseStorage:
 
 
 @dataclass(frozen=True, slots=True)
-class DeclaredColumn:
-    """A column that the server allows in a measurement."""
-
-    measurement: str
-    column: str
-    type: str
-    """`timestamp`, `tag`, or `field`."""
-    data_type: str | None
-    """Data type of a field; None for other columns."""
-
-
-@dataclass(frozen=True, slots=True)
 class StoredQuery:
     """A query that the database runs on a schedule."""
 
