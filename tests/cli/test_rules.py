@@ -17,6 +17,7 @@ from tests.long_day import BEGUN
 from tsaudit import __version__, guidelines
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
+from tsaudit.cli.rule_texts import rule_texts
 from tsaudit.config.file import json_schema
 from tsaudit.config.settings import Incidents
 from tsaudit.engines.registry import ENGINES
@@ -185,3 +186,11 @@ def test_explain_without_a_browser_says_where_the_page_is(tmp_path: Path, monkey
     done = CliRunner().invoke(main, ["explain", "CAR004", "--open"])
     page, said = done.output.splitlines()
     assert (done.exit_code, Path(page).name, said) == (0, "CAR004.html", "found no browser to open it in")
+
+
+@pytest.mark.parametrize("code", [text.code for text in rule_texts()])
+def test_page_has_no_placeholder(code: str) -> None:
+    """Templates of the texts, such as `{column}`, `%(name)s`, and `{{ x | name }}`, are filled in or left out."""
+    text = CliRunner().invoke(main, ["explain", code]).stdout
+    assert text
+    assert re.findall(r"\{\{|\}\}|\{%|%\(\w+\)|\{\w+\}", text) == []

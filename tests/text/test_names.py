@@ -1,11 +1,13 @@
-"""Lists of words."""
+"""Lists of words, and suggestions."""
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tsaudit.text import listed
+from tsaudit.text.names import near_rule
 
 
 def test_listed_when_short_or_long() -> None:
@@ -26,3 +28,17 @@ def test_listed_names_or_counts_every_word(words: list[str], most: int) -> None:
     named = len(parts)
     assert named + rest == len(words)
     assert named <= most
+
+
+@pytest.mark.parametrize(
+    ("word", "expected"),
+    [
+        ("TAG1", ", did you mean TAG001?"),
+        ("tag", ", did you mean TAG001 or TAG002?"),
+        ("unbounded_tags", ", did you mean unbounded-tag?"),
+        ("frobnicate", "; `tsaudit rules` lists them"),
+        ("", "; `tsaudit rules` lists them"),
+    ],
+)
+def test_near_rule(word: str, expected: str) -> None:
+    assert near_rule(word, {"TAG001": "conflicting-tag", "TAG002": "unbounded-tag"}) == expected

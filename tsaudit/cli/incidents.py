@@ -350,7 +350,7 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
         return ()
     from tsaudit.history import incidents
     from tsaudit.rules import all_rules
-    from tsaudit.text.near_rules import near
+    from tsaudit.text.names import near_rule
 
     names = {rule.code: rule.name for rule in all_rules()} | {i.code: i.rule for i in incidents.current(store)}
     found: set[str] = set()
@@ -358,7 +358,7 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
         pattern = asked.lower().replace("_", "-")
         codes = {c for c, name in names.items() if any(fnmatch.fnmatchcase(n, pattern) for n in (c.lower(), name))}
         if not codes:
-            raise click.BadParameter(f"no rule is called `{asked}`{near(asked, names)}", param_hint="--rule")
+            raise click.BadParameter(f"no rule is called `{asked}`{near_rule(asked, names)}", param_hint="--rule")
         found |= codes
     return found
 

@@ -17,7 +17,7 @@ from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans
 from tsaudit.rules import all_rules, rule_named, unusable
 from tsaudit.text import nearest
-from tsaudit.text.near_rules import near
+from tsaudit.text.names import near_rule
 
 SLACK: Final = "slack"
 """The built-in notifier, which is not a plug-in."""
@@ -118,7 +118,7 @@ def _rules(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         if any(plain(name) in (code.lower(), word) for code, word in RULELESS_CODES.items()):
             yield place, "cannot be switched off: it reports what was not audited"
         elif not _is_pattern(name) and rule_named(plain(name)) is None and not unusable():
-            yield place, f"there is no rule `{name}`{near(name, {rule.code: rule.name for rule in all_rules()})}"
+            yield place, f"there is no rule `{name}`{near_rule(name, {rule.code: rule.name for rule in all_rules()})}"
 
 
 def _rule_places(data: Mapping[str, Any]) -> Iterator[Path]:

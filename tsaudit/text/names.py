@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tsaudit.secrets import mask
 from tsaudit.text.numbers import number
@@ -38,6 +38,13 @@ def nearest(word: str, choices: Iterable[str], cutoff: float = 0.6) -> str:
     found = [n for n in names if len(start) > 2 and n and (n.startswith(start) or start.startswith(n))]
     found = found[:3] or (difflib.get_close_matches(start, names, n=1, cutoff=cutoff) if len(start) > 2 else [])
     return f", did you mean {' or '.join(names[n] for n in found)}?" if found else ""
+
+
+def near_rule(word: str, rules: Mapping[str, str]) -> str:
+    """What to append to `no rule is called ...`: rules with similar names, or where all are listed. `rules`: code to
+    name.
+    """
+    return nearest(word.replace("_", "-"), (*rules, *rules.values())) or "; `tsaudit rules` lists them"
 
 
 def printable(text: str, longest: int = 200) -> str:
