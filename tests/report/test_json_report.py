@@ -28,7 +28,7 @@ def written(tmp_path: Any, **changes: Any) -> tuple[str, dict[str, Any]]:
 
 def test_twin_holds_result_figures_gaps_costs_and_incidents(tmp_path: Any) -> None:
     _, twin = written(tmp_path)
-    assert twin["schema_version"] == SCHEMA_VERSION == 2
+    assert twin["schema_version"] == SCHEMA_VERSION == 3
     assert (twin["target"], twin["day"], twin["verdict"]) == (sample.TARGET, "2026-03-31", "critical")
     assert twin["counts"] == {"critical": 1, "warning": 2, "note": 1}
     assert twin["report"] == "2026-03-31.html"
@@ -80,12 +80,11 @@ def test_twin_has_what_moved(tmp_path: Any) -> None:
 
 
 def whole(twin: dict[str, Any]) -> Iterator[tuple[str, Finding]]:
-    """The findings as the docstring of the module says to put them together, with their codes."""
-    for one in twin["findings"]:
-        fields = twin["rules"][one["rule"]].get("common", {}) | one
+    """The findings with their codes."""
+    for fields in twin["findings"]:
         subject = {name: fields.get(name, "") for name in ("database", "measurement", "column")}
         known = {f.name for f in dataclasses.fields(Finding)} - {"headline"}
-        told = {name: value for name, value in fields.items() if name in known and value is not None}
+        told = {name: value for name, value in fields.items() if name in known}
         yield fields["rule"], from_json(Finding, json.dumps(told | {"subject": subject}))
 
 
@@ -95,26 +94,15 @@ def test_twins_findings_can_be_read_back(tmp_path: Any) -> None:
 
 
 def many(count: int) -> dict[str, Any]:
-    """The twin of findings that differ in where they are; the last two have no limit, or another one."""
+    """The twin of findings that differ in where they are."""
     shared: dict[str, Any] = {"observed": 9.0, "limit": sample.a_limit(), "fix": "x", "samples": ("v1", "v12")}
     found = [a_finding(Subject("main", f"m{n:03}"), **shared) for n in range(count)]
-    found[-2:] = [dataclasses.replace(found[-2], limit=None), dataclasses.replace(found[-1], limit=sample.a_limit(9))]
     result = a_result(a_rule_result(*found))
     contents = sample.the_contents(result=result, profile=None, incidents=(), previous=None)
     twin: dict[str, Any] = json.loads(json_report(contents))
     shown = list(whole(twin))
     assert shown == [(rule.code, finding) for rule, finding in result.findings()][: len(shown)]
     return twin
-
-
-def test_twin_says_once_what_most_findings_of_a_rule_have_in_common() -> None:
-    twin = many(9)
-    common = twin["rules"]["CAR001"]["common"]
-    assert common["limit"]["value"] == 100_000
-    limits = [finding["limit"] for finding in twin["findings"] if "limit" in finding]
-    assert limits in ([None, common["limit"] | {"value": 9.0}], [common["limit"] | {"value": 9.0}, None])
-    assert common["samples"] == ["v1", "v12"]
-    assert all(not {"fix", "samples"} & finding.keys() and finding["measurement"] for finding in twin["findings"])
 
 
 def test_twin_without_room_has_the_rest_in_brief_and_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -3,7 +3,7 @@
 One object of at most 10 MB. `schema_version` is raised when a field changes its meaning or is removed; new fields may
 be added at any time.
 
-    schema_version  2
+    schema_version  3
     tsaudit_version, target, engine, server_version, day, audited_at, verdict
     complete        whether all that was needed was measured
     counts          findings by severity, of those that are not muted
@@ -11,13 +11,10 @@ be added at any time.
     summary         what every output shows first: headline, figures (label, value, note), first_step, statement
                     (empty where there is none to be used as it is), fingerprint (empty if it is about no finding)
     run_url         the run that created it, or null
-    rules           for each code, the RuleResult without its findings, with the names of the facts in its gaps, and
-                    `common`: what most of its findings have in common
+    rules           for each code, the RuleResult without its findings, with the names of the facts in its gaps
     findings        worst first: rule (the code), fingerprint, database, measurement, column, headline, and the other
                     fields of Finding, incident (state, severity, owner, first_seen, opened, resolved, decision), and
-                    plan (its id). Left out is what is null or empty, or the same in `common` of the rule:
-                    `. as $all | .findings[] | $all.rules[.rule].common + .` has all of it. The page's anchors are
-                    `#f-<fingerprint>`
+                    plan (its id). What is null or empty is left out. The page's anchors are `#f-<fingerprint>`
     brief           further findings, grouped: rule, severity, database, and findings, each of these as
                     [fingerprint, measurement, column]
     plans           what findings ask for: id, also the page's anchor, and the fields of Plan
@@ -45,7 +42,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from bisect import bisect
-from collections import Counter, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any, Final
@@ -70,7 +67,7 @@ from tsaudit.text.table_roles import table_roles
 if TYPE_CHECKING:
     from tsaudit.history.lifecycle import Incident
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 FINDINGS_BYTES: Final = 6_000_000
 """Maximum bytes of all findings: the room not used by findings in brief is for the worst ones in full."""
 LIST_BYTES: Final = 350_000
@@ -80,8 +77,6 @@ _BRIEF_BYTES: Final = 28
 """Bytes of a finding in brief without its names."""
 _LEAST_FULL_BYTES: Final = 500_000
 """Minimum bytes for findings in full, however many there are."""
-_LOOKED_AT: Final = 100
-"""Maximum number of a rule's findings that are compared to see what most of them have in common."""
 
 
 def json_report(contents: ReportContents) -> bytes:
@@ -165,19 +160,16 @@ def _object(fields: Mapping[str, bytes]) -> bytes:
 def _findings(contents: ReportContents, fit: _Fitting) -> dict[str, bytes]:
     """The rules, the worst findings in full, and the others in brief."""
     items = contents.items
-    worst = _worst(contents)
-    common = {code: _shared(list(found.values())) for code, found in worst.items()}
     room = max(_LEAST_FULL_BYTES, FINDINGS_BYTES - sum(map(_brief_size, items)))
     full: list[bytes] = []
     for item in items:
-        code = item.rule.code
-        text = _json(_own(worst[code].get(item.anchor) or _finding(item, contents), common[code]))
+        text = _json(_finding(item, contents))
         room -= len(text) + 1
         if room < 0:
             break
         full.append(text)
     return {
-        "rules": _json({rule.code: _rule(rule, common.get(rule.code)) for rule in contents.result.results}),
+        "rules": _json({rule.code: _rule(rule) for rule in contents.result.results}),
         "findings": _array(full),
         "brief": _brief(items[len(full) :], fit),
     }
@@ -203,38 +195,11 @@ def _finding(item: Item, contents: ReportContents) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value not in (None, "", [])}
 
 
-def _worst(contents: ReportContents) -> dict[str, dict[str, dict[str, Any]]]:
-    """For each rule with findings, the fields of its worst ones, by anchor."""
-    worst: dict[str, dict[str, dict[str, Any]]] = defaultdict(dict)
-    for item in contents.items:
-        found = worst[item.rule.code]
-        if len(found) < _LOOKED_AT:
-            found[item.anchor] = _finding(item, contents)
-    return worst
-
-
-def _shared(findings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """The fields whose value most of the findings share."""
-    shared = {}
-    for name in dict.fromkeys(name for finding in findings for name in finding):
-        texts = Counter(json.dumps(finding[name]) for finding in findings if name in finding)
-        text, count = texts.most_common(1)[0]
-        if count > 1 and 2 * count > len(findings):
-            shared[name] = json.loads(text)
-    return shared
-
-
-def _own(finding: Mapping[str, Any], common: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields of the finding that differ from `common`; null for those it does not have."""
-    own = {name: value for name, value in finding.items() if name not in common or common[name] != value}
-    return {"rule": finding["rule"]} | own | {name: None for name in common if name not in finding}
-
-
-def _rule(rule: RuleResult, common: Mapping[str, Any] | None) -> dict[str, Any]:
+def _rule(rule: RuleResult) -> dict[str, Any]:
     fields: dict[str, Any] = json.loads(to_json(dataclasses.replace(rule, findings=(), gaps=())))
     del fields["code"], fields["findings"]
     fields["gaps"] = sorted({gap.fact for gap in rule.gaps})
-    return fields | ({"common": common} if common else {})
+    return fields
 
 
 def _brief(items: Sequence[Item], fit: _Fitting) -> bytes:
