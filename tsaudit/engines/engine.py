@@ -131,8 +131,6 @@ class Engine:
     """The extra that installs its driver; None if the core includes it."""
     icon: str = ""
     """The name of its product in asset catalogs; empty for `name`."""
-    successor: str = ""
-    """The product that its vendor recommends instead; empty for none."""
 
     # Set by tsaudit if the engine comes from another package.
     package: str = ""

@@ -161,7 +161,6 @@ def page(contents: ReportContents) -> str:
             "heat": tables.heat_map(profile),
             "query_cost": coverage.query_cost(profile),
             "costs": sorted(profile.costs, key=lambda c: (-c.seconds, c.fact)),
-            "moves": tables.moves(profile),
         }
     return templates.render("report.html.j2", view)
 

@@ -132,7 +132,6 @@ def _environment() -> Environment:
         dependency_graph=charts.dependency_graph,
         share_of=share_of,
         most_names=tables.MOST_NAMES,
-        most_keys=tables.MOST_KEYS,
         statements=findings.statements,
         samples=untrusted.shown,
         limit_text=_limit_text,

@@ -34,7 +34,6 @@ class Timestream(Engine):
     example_url = "timestream://eu-central-1"
     extra = "timestream"
     icon = "aws"
-    successor = "Timestream for InfluxDB"
     keywords = ("timestream/keywords.txt",)
     words = Words(
         tag="dimension",

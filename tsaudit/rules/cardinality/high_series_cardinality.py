@@ -74,7 +74,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
 
     Timestream for LiveAnalytics has no such limit. The number is the maximum for which AWS recommends InfluxDB 2 as a
     replacement. Series are counted as they would be there, with the measure name as a tag. The finding is a note
-    unless you set your own limit. For each table, the report shows where it could be migrated.
+    unless you set your own limit.
 
     ## References
 
