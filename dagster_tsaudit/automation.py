@@ -1,23 +1,18 @@
 """Turns a plan into Dagster definitions: the assets, and when their audits run."""
 
-import hashlib
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator
+from datetime import UTC
 from typing import Any, Final
 
 import dagster as dg
 
-from dagster_tsaudit.audited import history
 from dagster_tsaudit.checks import check_specs, owner_checks
 from dagster_tsaudit.overview import link_to_overview, overview_spec
-from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditConfig, AuditStep, Unit
+from dagster_tsaudit.plan import JOB_TAG, AssetPlan, AuditConfig, AuditStep
 from dagster_tsaudit.sensors import sensors_of
 from dagster_tsaudit.step import audit_step
-from tsaudit import secrets
 
 DAY_TAG: Final = "tsaudit/day"
-
-_EXECUTORS: Final = {"in_process": dg.in_process_executor, "multiprocess": dg.multiprocess_executor}
 
 
 def definitions_of(plan: AssetPlan) -> dg.Definitions:
@@ -25,7 +20,7 @@ def definitions_of(plan: AssetPlan) -> dg.Definitions:
     job = dg.define_asset_job(
         name=plan.job_name,
         selection=dg.AssetSelection.assets(*sorted(plan.keys)),
-        executor_def=_EXECUTORS[plan.executor],
+        executor_def=dg.in_process_executor,
         # A run that died is repeated as a whole if the instance retries runs: auditing a day again does no harm.
         tags={JOB_TAG: plan.name, "dagster/retry_strategy": "ALL_STEPS"},
         description=f"Audits the schemas of all targets. {link_to_overview(plan)}",
@@ -72,11 +67,9 @@ def _schedule(plan: AssetPlan, step: AuditStep) -> dg.ScheduleDefinition:
     )
     def tick(context: dg.ScheduleEvaluationContext) -> Iterator[dg.RunRequest]:
         moment = context.scheduled_execution_time.astimezone(UTC)
-        several = len(plan.scheduled(step)) > plan.shard_size
-        shards = plan.shards(step, _seconds(context, plan) if several else {})
-        for shard in shards:
+        for number, shard in enumerate(plan.shards(step)):
             yield dg.RunRequest(
-                run_key=_run_key(moment, shard if several else ()),
+                run_key=f"{moment.isoformat()}/{number}",
                 run_config=plan.run_config(moment.date(), (step,)),
                 asset_selection=[unit.key for unit in shard],
                 tags={**step.tags, DAY_TAG: moment.date().isoformat()},
@@ -89,24 +82,3 @@ def _described(plan: AssetPlan, step: AuditStep) -> str:
     names = [unit.name for unit in plan.scheduled(step)]
     shown = ", ".join(names[:10]) + (f", and {len(names) - 10} more" if len(names) > 10 else "")
     return f"Audits {shown} for the day on which it runs."
-
-
-def _seconds(context: dg.ScheduleEvaluationContext, plan: AssetPlan) -> Mapping[str, float]:
-    """How many seconds the last audit of each target took; empty if the history cannot be read now."""
-    try:
-        with history(plan.load()) as store:
-            return store.seconds()
-    except Exception as error:
-        # The runs themselves will report what is wrong; here it only means that the shards take different times.
-        context.log.warning(secrets.mask(f"targets are dealt to runs by number: {error}"))
-        return {}
-
-
-def _run_key(moment: datetime, shard: tuple[Unit, ...]) -> str:
-    """A key for each tick and shard. A repeated tick may distribute units differently; then each of its runs is
-    launched, because a repeated audit does no harm, but a missing one does.
-    """
-    if not shard:
-        return moment.isoformat()
-    names = "\n".join(sorted(unit.name for unit in shard))
-    return f"{moment.isoformat()}/{hashlib.sha256(names.encode()).hexdigest()[:12]}"

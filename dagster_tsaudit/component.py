@@ -48,9 +48,6 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
     tags: dict[str, str] | None = Field(
         None, description="Tags of all runs, for example `dagster-celery/queue`; `run_tags` of a target adds others."
     )
-    executor: Literal["in_process", "multiprocess"] = Field(
-        "in_process", description="Executor of the job; scheduled runs have a single step, so they need no other."
-    )
     pool: str | None = Field(
         None, description="Dagster's concurrency pool of every step, such as that of the assets that write the data."
     )
@@ -99,7 +96,6 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
                 dagster_url=self.dagster_url.rstrip("/") if self.dagster_url else None,
                 starts_running=self.schedules == "running" or (self.schedules == "auto" and not _is_development()),
                 after_ingestion=self.after_ingestion,
-                executor=self.executor,
                 pool=self.pool,
                 tags=self.tags,
                 translation=self.translation,

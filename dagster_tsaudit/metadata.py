@@ -3,9 +3,7 @@
 import base64
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import date
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import dagster as dg
@@ -14,16 +12,15 @@ from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import Metadata, findings_list, numbers, series_limit
 from tsaudit import summary
 from tsaudit.model.finding import AuditResult, Severity, Verdict
-from tsaudit.model.profile import Cost, Measurement, Profile
+from tsaudit.model.profile import Cost, Profile
 from tsaudit.model.timeline import Point
-from tsaudit.text import many, percent, size, sparkline
+from tsaudit.text import many, size, sparkline
 from tsaudit.text.markdown import code, escape, table
 
 if TYPE_CHECKING:
     from tsaudit.report import ReportLocation
     from tsaudit.run import AuditRun
 
-_MAX_COLUMNS = 200
 _OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%~"
 """Characters of an address that are not escaped."""
 _PART = 24
@@ -50,7 +47,7 @@ def target_metadata(found: AuditedTarget, result: AuditResult, profile: Profile)
     metadata |= _counts(found, result, profile) | _query_cost(profile.costs)
     if profile.costs:
         metadata["cost"] = dg.MetadataValue.md(_costs(profile.costs))
-    return metadata | _single_table(profile)
+    return metadata
 
 
 def observation_metadata(found: AuditedTarget, result: AuditResult, profile: Profile) -> Metadata:
@@ -61,7 +58,7 @@ def observation_metadata(found: AuditedTarget, result: AuditResult, profile: Pro
     }
     if found.run.report:
         metadata["report"] = link(found.run.report)
-    return metadata | _counts(found, result, profile) | _single_table(profile)
+    return metadata | _counts(found, result, profile)
 
 
 def group_metadata(found: Sequence[AuditedTarget]) -> Metadata:
@@ -77,30 +74,6 @@ def group_metadata(found: Sequence[AuditedTarget]) -> Metadata:
         **_query_cost([cost for run in runs if run.profile for cost in run.profile.costs]),
         "worst_targets": dg.MetadataValue.md(table(("target", "verdict", "headline", "report"), rows)),
     }
-
-
-@dataclass(frozen=True, slots=True)
-class DayRow:
-    """One audited day in a table of several."""
-
-    day: date
-    target: str
-    verdict: Verdict
-    series: int | None
-    error: str | None
-
-    @classmethod
-    def of(cls, run: "AuditRun") -> Self:
-        return cls(run.day, run.target, run.verdict, run.profile.series if run.profile else None, run.error)
-
-
-def days_metadata(rows: Sequence[DayRow]) -> Metadata:
-    """A line for each audited day, newest first, if there are several."""
-    if len({row.day for row in rows}) < 2:
-        return {}
-    ordered = sorted(rows, key=lambda row: (-row.day.toordinal(), row.target))
-    cells = ((row.day, row.target, row.verdict, _shown(row.series), row.error or "") for row in ordered)
-    return {"days": dg.MetadataValue.md(table(("day", "target", "verdict", "series", "error"), cells))}
 
 
 def link(report: "ReportLocation") -> dg.MetadataValue:
@@ -190,46 +163,12 @@ def _costs(costs: Iterable[Cost]) -> str:
     return "\n".join(lines)
 
 
-def _shown(figure: int | None) -> str:
-    return "" if figure is None else str(figure)
-
-
 def _picture(result: AuditResult, series: Sequence[Point]) -> str:
     limit = series_limit(result.results)
     drawn = sparkline.svg([point.value for point in series], limit.value if limit else None, _PICTURE_WIDTH)
     # Dagster renders Markdown, but no HTML.
     image = base64.b64encode(drawn.encode()).decode()
     return f"![series over time](data:image/svg+xml;base64,{image})" if drawn else ""
-
-
-def _single_table(profile: Profile) -> Metadata:
-    """Name, rows, and columns in Dagster's own metadata for a table; only if the target consists of a single table."""
-    if len(profile.measurements) != 1 or not profile.all_listed():
-        return {}
-    (only,) = profile.measurements
-    metadata: Metadata = {
-        "dagster/table_name": dg.MetadataValue.text("/".join(filter(None, (only.database, only.name)))),
-        "dagster/column_schema": dg.MetadataValue.table_schema(_schema(only)),
-    }
-    if only.rows is not None:
-        metadata["dagster/row_count"] = dg.MetadataValue.int(only.rows.value)
-    return metadata
-
-
-def _schema(measurement: Measurement) -> dg.TableSchema:
-    columns = []
-    if measurement.time_column is not None:
-        columns.append(dg.TableColumn(measurement.time_column, "time", "time"))
-    for tag in measurement.tags:
-        values = f", {many(tag.values.value, 'value')}" if tag.values else ""
-        absent = f", absent in {percent(tag.absent.value)} of the series" if tag.absent and tag.absent.value else ""
-        columns.append(dg.TableColumn(tag.key, tag.data_type or "string", f"tag{values}{absent}"))
-    for field in measurement.fields:
-        nulls = (
-            f", null in {percent(field.null_ratio.value)} of the rows" if field.null_ratio else ", nulls not measured"
-        )
-        columns.append(dg.TableColumn(field.key, " or ".join(field.types) or "unknown", f"field{nulls}"))
-    return dg.TableSchema(columns=columns[:_MAX_COLUMNS])
 
 
 def _weight(run: "AuditRun") -> int:

@@ -22,8 +22,6 @@ _SHOWN: Final = 950
 """Maximum characters of Markdown for each verdict on the asset's page: Dagster hides texts of 1,000 characters or more
 behind a click.
 """
-_HIDDEN: Final = 8_000
-"""Maximum characters for each verdict behind the click: Dagster stores each of them permanently."""
 _HEADLINE: Final = 240
 """Maximum characters of a headline."""
 _MISSING: Final = "never_audited"
@@ -54,11 +52,8 @@ def overview(plan: AssetPlan, entries: Iterable["IndexEntry"], base_url: str | N
     found = {verdict: of for verdict, of in lines.items() if of}
     tally = ", ".join(f"{number(len(of))} {_words(verdict)}" for verdict, of in found.items())
     index = f"\n\n[Index of reports]({address(f'{base_url}/index.html')})" if base_url else ""
-    shown = {verdict: _first(of, _SHOWN) for verdict, of in found.items()}
-    longer = {verdict: _first(of, _HIDDEN) for verdict, of in found.items()}
-    texts = {"summary": f"{many(sum(map(len, found.values())), 'target')}: {tally}{index}", **shown}
-    if longer != shown:
-        texts["longer_lists"] = "\n\n".join(f"**{_words(verdict)}**\n\n{text}" for verdict, text in longer.items())
+    texts = {"summary": f"{many(sum(map(len, found.values())), 'target')}: {tally}{index}"}
+    texts |= {verdict: _first(of) for verdict, of in found.items()}
     counts = {f"targets_{verdict}": len(lines[verdict.value]) for verdict in reversed(Verdict)}
     return dg.AssetMaterialization(
         _key(plan), metadata={**{name: dg.MetadataValue.md(text) for name, text in texts.items()}, **numbers(**counts)}
@@ -98,9 +93,10 @@ def _words(verdict: str) -> str:
     return verdict.replace("_", " ")
 
 
-def _first(lines: Sequence[str], room: int) -> str:
+def _first(lines: Sequence[str]) -> str:
     """A list of as many lines as fit, at least one, and how many more there are."""
     shown: list[str] = []
+    room = _SHOWN
     for line in lines:
         room -= len(line) + len("- \n")
         if shown and room < 0:

@@ -54,7 +54,6 @@ JOB_TAG: Final = "tsaudit/component"
 _T = TypeVar("_T")
 
 Granularity = Literal["target", "group"]
-Executor = Literal["in_process", "multiprocess"]
 
 MOST_DAYS: Final = 366
 """Maximum number of days in one run: more are probably a typo in a year, and each day queries the database."""
@@ -190,8 +189,6 @@ class AssetPlan:
     dagster_url: str | None
     starts_running: bool
     """Whether schedules are initially switched on; otherwise somebody has to start them."""
-    executor: Executor
-    """Executor of the job; only a run that somebody starts manually has more than one step."""
     pool: str | None
     """Dagster's concurrency pool of every step; None for none."""
 
@@ -217,26 +214,11 @@ class AssetPlan:
             return ()
         return tuple(unit for unit in step.units if not unit.after_ingestion)
 
-    def shards(self, step: AuditStep, seconds: Mapping[str, float]) -> list[tuple[Unit, ...]]:
-        """The step's scheduled units, distributed to as few runs as `shard_size` allows, so that all runs take about
-        the same time.
-
-        `seconds`: duration of the last audit of each target; for a missing one, the median is used. Units are assigned
-        longest first, each to the run with the least total (R. L. Graham, Bounds on Multiprocessing Timing Anomalies,
-        1969).
-        """
+    def shards(self, step: AuditStep) -> list[tuple[Unit, ...]]:
+        """The step's scheduled units, split into as few runs of about the same number as `shard_size` allows."""
         units = self.scheduled(step)
         count = -(-len(units) // self.shard_size)
-        known = sorted(seconds.values())
-        usual = known[len(known) // 2] if known else 1.0
-        cost = {unit.name: sum(seconds.get(t.name, usual) for t in unit.targets) for unit in units}
-        dealt: list[list[Unit]] = [[] for _ in range(count)]
-        sums = [0.0] * count
-        for unit in sorted(units, key=lambda unit: (-cost[unit.name], unit.name)):
-            least = min((n for n in range(count) if len(dealt[n]) < self.shard_size), key=lambda n: (sums[n], n))
-            dealt[least].append(unit)
-            sums[least] += cost[unit.name]
-        return [tuple(shard) for shard in dealt]
+        return [units[number::count] for number in range(count)]
 
     def schedule_name(self, step: AuditStep) -> str:
         """Name of the step's schedule; the job's own name if there is no other step."""
@@ -263,7 +245,6 @@ def make_plan(
     dagster_url: str | None = None,
     starts_running: bool = True,
     after_ingestion: bool = False,
-    executor: Executor = "in_process",
     pool: str | None = None,
     tags: Mapping[str, str] | None = None,
     translation: TranslationFn[Unit] | None = None,
@@ -287,7 +268,6 @@ def make_plan(
         workers=workers,
         dagster_url=dagster_url,
         starts_running=starts_running,
-        executor=executor,
         pool=pool,
     )
 

@@ -1,7 +1,7 @@
 """One audit step: audit its targets with `tsaudit.library`, and report the results to Dagster."""
 
 import traceback
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Iterator
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
@@ -12,8 +12,6 @@ from dagster_tsaudit.audited import AuditedTarget, audited, history
 from dagster_tsaudit.checks import check_results, group_check_results, owner_results, record
 from dagster_tsaudit.lost_runs import alive
 from dagster_tsaudit.metadata import (
-    DayRow,
-    days_metadata,
     group_metadata,
     headline,
     observation_metadata,
@@ -72,7 +70,6 @@ def _audited(
     problems = [f"{name}: no longer in the configuration; reload the code location" for name in gone]
     url = f"{plan.dagster_url}/runs/{context.run.run_id}" if plan.dagster_url else None
     reactions = not is_evaluated(context.instance, reads_reactions(plan), context.run)
-    rows: dict[str, list[DayRow]] = defaultdict(list)
     with history(settings) as store, alive(store, context.run.run_id, step):
         session = AuditSession(settings, store)
         for day in days:
@@ -82,12 +79,11 @@ def _audited(
                 where = f"; report: {found.report.path}" if found.report else ""
                 context.log.info(f"{name}: {found.verdict}. {found.error or headline(found)}{where}")
                 unit = unit_of[found.target]
-                rows[unit.name].append(DayRow.of(found))
                 if day != days[-1]:
                     continue
                 done.setdefault(unit.name, []).append(audited(found, store))
                 if len(done[unit.name]) == expected[unit.name]:
-                    yield from _results(context, plan, unit, done.pop(unit.name), rows.pop(unit.name))
+                    yield from _results(context, plan, unit, done.pop(unit.name))
         session.write_index()
         if session.index:
             # Events that are logged instead of yielded are lost if the step fails.
@@ -105,7 +101,7 @@ def _settings(plan: AssetPlan) -> Settings:
 
 
 def _results(
-    context: dg.AssetExecutionContext, plan: AssetPlan, unit: Unit, found: list[AuditedTarget], rows: list[DayRow]
+    context: dg.AssetExecutionContext, plan: AssetPlan, unit: Unit, found: list[AuditedTarget]
 ) -> Iterator[Event]:
     """The unit's materialization, unless nothing in it could be audited, and its check results of the last day."""
     if plan.granularity == "group":
@@ -121,7 +117,7 @@ def _results(
         _show_owner(context, unit, one)
     chosen = {key.name for key in context.selected_asset_check_keys if key.asset_key == unit.key}
     if done and unit.key in context.selected_asset_keys:
-        yield dg.MaterializeResult(asset_key=unit.key, metadata=metadata | days_metadata(rows))
+        yield dg.MaterializeResult(asset_key=unit.key, metadata=metadata)
     yield from (check for check in checks if check.check_name in chosen)
 
 

@@ -41,7 +41,7 @@ def test_a_tick_audits_the_scheduled_day(tmp_path: Path, kept_instance: dg.Dagst
     (request,) = requests_of(definitions, "audit_shop", kept_instance)
     assert request.run_config["ops"] == {"tsaudit_shop": {"config": {"days": ["2026-03-31"]}}}
     assert request.tags[DAY_TAG] == "2026-03-31"
-    assert request.run_key == "2026-03-31T06:00:00+00:00"
+    assert request.run_key == "2026-03-31T06:00:00+00:00/0"
 
 
 def test_databases_due_together_are_audited_by_one_run(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
@@ -50,21 +50,7 @@ def test_databases_due_together_are_audited_by_one_run(tmp_path: Path, kept_inst
     assert audited_by(request) == ["a", "b", "c"]
 
 
-def test_many_databases_are_dealt_to_runs_by_how_long_they_take(
-    tmp_path: Path, kept_instance: dg.DagsterInstance
-) -> None:
-    config = write_config(tmp_path, "a", "b", "c", "d")
-    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
-        for target, seconds in {"a": 300, "b": 200, "c": 100, "d": 1}.items():
-            store.took(target, 7)
-            store.took(target, seconds)
-    requests = requests_of(definitions_of(a_plan(config, shard_size=2)), "audit_shop", kept_instance)
-    assert sorted(map(audited_by, requests)) == [["a", "d"], ["b", "c"]]
-    assert len({request.run_key for request in requests}) == 2
-    assert {tuple(request.run_config["ops"]) for request in requests} == {("tsaudit_shop",)}
-
-
-def test_without_a_history_databases_are_dealt_by_number(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
+def test_many_databases_are_split_into_runs(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
     config = write_config(tmp_path, "a", "b", "c", target_extra="password: ${TSAUDIT_TEST_NOT_SET}")
     requests = requests_of(definitions_of(a_plan(config, shard_size=2)), "audit_shop", kept_instance)
     assert sorted(map(audited_by, requests)) == [["a", "c"], ["b"]]

@@ -385,37 +385,6 @@ def test_bytes_of_some_statements_are_not_shown_as_those_of_all() -> None:
     assert not {"bytes_received", "bytes_billed"} & metadata.keys()
 
 
-TABLE = {"dagster/table_name", "dagster/column_schema", "dagster/row_count"}
-
-
-def test_rows_and_columns_of_a_table_are_shown_where_the_target_is_one_table() -> None:
-    run, result, profile = full_run()
-    big = profile.measurements[1]
-    for metadata in (
-        target_metadata(AuditedTarget(run), result, replace(profile, measurements=(big,))),
-        observation_metadata(AuditedTarget(run), result, replace(profile, measurements=(big,))),
-    ):
-        plain = {name: item.value for name, item in metadata.items()}
-        assert (plain["dagster/table_name"], plain["dagster/row_count"]) == ("main/big", 1000)
-        schema = plain["dagster/column_schema"]
-        assert isinstance(schema, dg.TableSchema)
-        assert [(c.name, c.type, c.description) for c in schema.columns] == [
-            ("time", "time", "time"),
-            ("host", "string", "tag, 3 values"),
-            ("usage", "float", "field, null in 25% of the rows"),
-            ("odd", "float or string", "field, null in 0% of the rows"),
-        ]
-
-
-def test_no_table_of_several_stands_for_all() -> None:
-    run, result, profile = full_run()
-    assert not TABLE & target_metadata(AuditedTarget(run), result, profile).keys()
-    assert not TABLE & observation_metadata(AuditedTarget(run), result, profile).keys()
-    gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
-    part = replace(profile, measurements=profile.measurements[:1], gaps=(gap,))
-    assert not TABLE & target_metadata(AuditedTarget(run), result, part).keys()
-
-
 def test_rows_are_not_summed_when_a_table_was_not_counted() -> None:
     profile = a_profile(a_measurement("a"), a_measurement("b", rows=None))
     run = an_audit(profile=profile)
@@ -445,11 +414,6 @@ def test_a_report_in_a_folder_is_a_file_and_one_on_a_server_a_link() -> None:
     assert observation_metadata(AuditedTarget(odd), result, profile)["report"].value == (
         "[open the report](<https://x.example/a%3Eb](c)%20d>)"
     )
-
-
-def test_an_empty_database_has_no_schema_to_show() -> None:
-    profile = a_profile(databases=(), measurements=())
-    assert "dagster/column_schema" not in target_metadata(AuditedTarget(an_audit(profile=profile)), a_result(), profile)
 
 
 def test_a_group_counts_its_targets_and_lists_the_worst_first() -> None:

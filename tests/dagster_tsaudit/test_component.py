@@ -61,7 +61,7 @@ def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
         f"  - {{name: t{n}, engine: duckdb, url: 'duckdb:///t{n}.duckdb'}}\n" for n in range(5)
     )
     attributes = {"config": "tsaudit.yaml", "schedule": "0 3 * * *", "shard_size": 2, "name": "my.shop"}
-    attributes |= {"executor": "multiprocess", "pool": "own", "tags": {"team": "data"}}
+    attributes |= {"pool": "own", "tags": {"team": "data"}}
     definitions = definitions_from(attributes, {"tsaudit.yaml": text})
     ops = {a.op.name for a in definitions.assets or () if isinstance(a, dg.AssetsDefinition) and a.is_executable}
     assert len(ops) == 1
@@ -69,8 +69,6 @@ def test_a_file_beside_defs_yaml_is_read_and_options_apply() -> None:
     assert schedule.cron_schedule == "0 3 * * *"
     assert schedule.name.startswith("audit_my_shop__x")
     assert {asset.op.pool for asset in definitions.assets or () if isinstance(asset, dg.AssetsDefinition)} == {"own"}
-    (job,) = definitions.jobs or ()
-    assert job.executor_def is dg.multiprocess_executor
 
 
 class TestTheTranslation(TestTranslationBatched):

@@ -28,32 +28,18 @@ def test_each_target_is_an_asset_and_shards_hold_a_hundred() -> None:
     plan = many(250)
     assert plan.granularity == "target"
     (step,) = plan.steps
-    assert [len(shard) for shard in plan.shards(step, {})] == [84, 83, 83]
+    assert [len(shard) for shard in plan.shards(step)] == [84, 83, 83]
     assert len(plan.keys) == 250
 
 
-@given(
-    seconds=st.dictionaries(st.integers(0, 29).map("t-{}".format), st.floats(0.01, 1000), max_size=30),
-    size=st.integers(1, 30),
-)
-def test_shards_hold_every_target_once_and_take_about_as_long(seconds: dict[str, float], size: int) -> None:
+@given(size=st.integers(1, 30))
+def test_shards_hold_every_target_once(size: int) -> None:
     plan = many(30, shard_size=size)
     (step,) = plan.steps
-    shards = plan.shards(step, seconds)
+    shards = plan.shards(step)
     assert sorted(unit.name for shard in shards for unit in shard) == sorted(unit.name for unit in step.units)
     assert len(shards) == -(-30 // size)
     assert max(map(len, shards)) <= size
-    if len(seconds) == 30 and size >= 30 / len(shards) + 5:
-        # With room in every run, none is longer than the even share and the longest audit together.
-        took = [sum(seconds[unit.name] for unit in shard) for shard in shards]
-        assert max(took) <= sum(took) / len(shards) + max(seconds.values())
-
-
-def test_the_longest_audits_are_not_in_one_shard() -> None:
-    plan = many(4, shard_size=2)
-    (step,) = plan.steps
-    dealt = plan.shards(step, {"t-0": 600, "t-1": 590, "t-2": 2, "t-3": 1})
-    assert [sorted(unit.name for unit in shard) for shard in dealt] == [["t-0", "t-3"], ["t-1", "t-2"]]
 
 
 def test_auto_makes_one_asset_per_group_just_over_the_limit() -> None:
