@@ -58,10 +58,9 @@ def written() -> Settings:
 
 def test_init_when_nothing_is_found_writes_nothing(empty_folder: Path) -> None:
     """A placeholder would be an incident the next morning."""
-    for arguments, where in (([], "here"), (["--host", "db7"], "on db7")):
-        done = init(*arguments)
-        assert done.exit_code == Exit.USAGE
-        assert f"found no database {where}; name one, e.g. `tsaudit init --url db7:8086`" in done.stderr
+    done = init()
+    assert done.exit_code == Exit.USAGE
+    assert "found no database here; name one, e.g. `tsaudit init --url db7:8086`" in done.stderr
     assert list(empty_folder.iterdir()) == []
 
 
@@ -325,7 +324,6 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
         (["--url", "localhost:8087"], "nothing that tsaudit knows responds at localhost:8087; name the engine with"),
         (["--url", "https://db:1"], "nothing that tsaudit knows responds at db:1; name the engine with `--engine`"),
         (["--url", "me:hunter2@:x"], "Invalid value for --url: :x is neither an existing file nor an address"),
-        (["--host", "db:x"], "db:x is neither an existing file nor an address such as db7:8086"),
         (
             ["--engine", "influx", "--url", "x"],
             "`influx` is not supported, did you mean influxdb1 or influxdb2 or influxdb3?",
@@ -399,15 +397,6 @@ def test_init_lists_the_databases_of_a_server(influxdb: str, monkeypatch: pytest
     assert written().targets[0].databases == ("air", "it's", "web")
 
 
-def test_init_looks_on_another_host(influxdb: str, empty_folder: Path) -> None:
-    """Files here have nothing to do with it."""
-    duckdb.connect(str(empty_folder / "events.duckdb")).close()
-    assert init("--host", "db7.example.com").exit_code == Exit.OK
-    assert [(t.name, t.url.get_secret_value()) for t in written().targets] == [
-        ("db7.example.com", "http://db7.example.com:8086")
-    ]
-
-
 @pytest.mark.parametrize(
     ("host", "url", "expected"),
     [
@@ -430,36 +419,6 @@ def test_init_when_a_postgresql_runs_here(monkeypatch: pytest.MonkeyPatch) -> No
         "postgresql",
         "postgresql://tsaudit@127.0.0.1:5432/postgres",
     )
-
-
-def test_init_on_a_terminal_asks_what_to_audit_and_how_to_name_it(
-    empty_folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    for name in ("a", "b", "c"):
-        duckdb.connect(str(empty_folder / f"{name}.duckdb")).close()
-    monkeypatch.setattr(module, "_is_asked", lambda: True)
-    answers = "\n".join(["y", "not valid!", "plant", "n", "", "plant", ""])
-    done = CliRunner().invoke(main, ["init"], input=answers + "\n")
-    assert done.exit_code == Exit.OK, done.output
-    assert "use only letters" in done.stdout
-    assert "another target has this name" in done.stdout
-    assert [(t.name, t.url.get_secret_value()[-8:]) for t in written().targets] == [
-        ("plant", "a.duckdb"),
-        ("c", "c.duckdb"),
-    ]
-
-
-def test_init_asks_nothing_with_yes_or_without_a_terminal(empty_folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    duckdb.connect(str(empty_folder / "a.duckdb")).close()
-    assert "?" not in init().stdout
-    monkeypatch.setattr(module, "_is_asked", lambda: True)
-    assert "?" not in init("--yes", "--force").stdout
-    assert [t.name for t in written().targets] == ["a"]
-
-
-def test_init_when_hosts_are_given_wrongly() -> None:
-    assert "`a b` is not the name of a host" in init("--host", "a b").stderr
-    assert "pass only one" in init("--host", "x", "--engine", "sqlite", "--url", "sqlite:///x").stderr
 
 
 def _written_urls() -> list[tuple[str, str]]:
@@ -490,8 +449,6 @@ def test_init_asks_a_server_what_it_is(influxdb: str) -> None:
     ):
         assert init("--url", url, "--force").exit_code == Exit.OK
         assert _written_urls() == [("influxdb1", expected)]
-    assert init("--host", "localhost:8086", "--force").exit_code == Exit.OK
-    assert _written_urls() == [("influxdb1", "http://localhost:8086")]
 
 
 def test_init_takes_several_addresses_and_files(empty_folder: Path) -> None:
@@ -675,7 +632,7 @@ def test_init_ends_with_the_next_command(empty_folder: Path) -> None:
 def test_init_adds_to_what_it_has_written(empty_folder: Path) -> None:
     for name in ("a", "b", "c"):
         duckdb.connect(str(empty_folder / f"{name}.duckdb")).close()
-        assert init("--add" if Path("tsaudit.yaml").exists() else "--yes").exit_code == Exit.OK
+        assert init(*(["--add"] if Path("tsaudit.yaml").exists() else [])).exit_code == Exit.OK
     assert [t.name for t in written().targets] == ["a", "b", "c"]
 
 

@@ -87,7 +87,7 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("what-if", "shop", "t0", "--drop", "tag0"),
     ("schema", "export", "shop"),
     ("schema", "check", "shop"),
-    ("init", "--force", "--yes", "--config", "other.yaml"),
+    ("init", "--force", "--config", "other.yaml"),
     ("version",),
 )
 
@@ -102,7 +102,7 @@ def test_no_command_counts_wrongly(
         return audit_target(*arguments, progress=said.append, **options)  # type: ignore[arg-type]
 
     monkeypatch.setattr(run, "audit_target", heard)
-    monkeypatch.setattr("tsaudit.cli.discovery._servers", lambda host: iter(()))
+    monkeypatch.setattr("tsaudit.cli.discovery._servers", lambda: iter(()))
     for number in range(counted):
         tsaudit("audit", "--day", (DAY + timedelta(number)).isoformat())
     ran = 0

@@ -46,12 +46,9 @@ class FoundTarget:
     """Why connecting to it failed just now, in one line; empty if it worked, or was not tried."""
 
 
-def databases(folder: Path, host: str | None, port: int | None = None) -> list[FoundTarget]:
-    """Database files in the folder and servers on this machine or, if `host` is given, only servers there, on their
-    usual ports or on `port`. Names are unique.
-    """
-    found = [*_files(folder), *_servers(HERE)] if host is None else list(_servers(host, port))
-    return unique(found)
+def databases(folder: Path) -> list[FoundTarget]:
+    """Database files in the folder, and servers on this machine on their usual ports. Names are unique."""
+    return unique([*_files(folder), *_servers()])
 
 
 def unique(found: Iterable[FoundTarget], taken: Collection[str] = ()) -> list[FoundTarget]:
@@ -61,7 +58,9 @@ def unique(found: Iterable[FoundTarget], taken: Collection[str] = ()) -> list[Fo
         name, number = one.name, 2
         while name in named or name in taken:
             name, number = f"{one.name}-{number}", number + 1
-        named[name] = renamed(one, name)
+        # The variable is named after the target.
+        variable = variable_of(name, "TOKEN" if one.has_token else "PASSWORD") if one.variable else ""
+        named[name] = dataclasses.replace(one, name=name, variable=variable)
     return list(named.values())
 
 
@@ -120,12 +119,6 @@ def host_and_port(text: str) -> tuple[str, int | None]:
     return host, port
 
 
-def renamed(one: FoundTarget, name: str) -> FoundTarget:
-    """The target with another name, which is also used for its variable."""
-    variable = variable_of(name, "TOKEN" if one.has_token else "PASSWORD") if one.variable else ""
-    return dataclasses.replace(one, name=name, variable=variable)
-
-
 def host_name(host: str | None) -> str:
     """The host as a name for a target; empty for an IP address or this machine, which say nothing about the
     database.
@@ -181,12 +174,12 @@ def _scheme(url: str) -> str:
     return url.partition("://")[0].partition("+")[0]
 
 
-def _servers(host: str, port: int | None = None) -> Iterator[FoundTarget]:
-    """Servers on the machine, on their usual ports or on `port`, recognized by their responses."""
-    for engine, url in _recognized(host, port):
+def _servers() -> Iterator[FoundTarget]:
+    """Servers on this machine, on their usual ports, recognized by their responses."""
+    for engine, url in _recognized(HERE, None):
         needs_token = engine.signs_in_by_token
         there = () if needs_token or engine.has_one_database else databases_of(engine.name, url)
-        name = (as_name(there[0]) if len(there) == 1 else "") or host_name(host) or engine.icon or engine.name
+        name = (as_name(there[0]) if len(there) == 1 else "") or engine.icon or engine.name
         secret = "TOKEN" if needs_token else "PASSWORD" if engine.has_one_database else ""
         variable = variable_of(name, secret) if secret else ""
         yield FoundTarget(name, engine.name, url, variable, needs_token, there)

@@ -6,8 +6,7 @@ import dataclasses
 import os
 import re
 import shlex
-import sys
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -35,20 +34,14 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
     help="An address in any usual spelling, e.g. postgres://db7/metrics, db7:8086, or metrics.db; may be repeated.",
 )
 @click.option("--name", help="The target's name; default: derived from the address.")
-@click.option(
-    "--host", help="Search this host for servers instead of the local machine, e.g. db7.example.com or db7:8087."
-)
 @click.option("--add", is_flag=True, help="Add new targets to the file, and leave the rest of it unchanged.")
-@click.option("-y", "--yes", is_flag=True, help="Add everything that is found, without asking.")
 @click.option("-c", "--config", type=click.Path(), metavar="FILE", help="The file to write; default: ./tsaudit.yaml.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init(
     engine: str | None,
     urls: tuple[str, ...],
     name: str | None,
-    host: str | None,
     add: bool,
-    yes: bool,
     config: str | None,
     force: bool,
 ) -> None:
@@ -63,14 +56,9 @@ def init(
 
     Each target gets an owner and a schedule. If a table does not declare which columns are tags, and its database can
     be read now, the file proposes column roles as comments; remove the `#` to confirm them.
-
-    On a terminal, it asks which targets to audit and how to name them. Otherwise, or with --yes, it asks nothing and
-    adds all of them.
     """
     if (engine or name) and len(urls) != 1:
         raise click.UsageError("`--engine` and `--name` are about one address: pass `--url` once")
-    if host and urls:
-        raise click.UsageError("`--host` looks for servers, and `--url` names one: pass only one of them")
     if add and force:
         raise click.UsageError("`--add` keeps the file, and `--force` overwrites it: pass only one of them")
     file = Path(config or os.environ.get("TSAUDIT_CONFIG") or "tsaudit.yaml")
@@ -80,22 +68,17 @@ def init(
         )
     before = read(file) if add else None
     with progress.shown() as watched:
-        watched.say(host or "this machine", "looking for databases")
+        watched.say("this machine", "looking for databases")
         if urls:
             found = discovery.unique(_given(engine, url, name, file.parent) for url in urls)
         else:
-            found = discovery.databases(file.parent, *_place(host))
+            found = discovery.databases(file.parent)
     if not found:
-        where = f"on {host}" if host else "here"
-        raise click.UsageError(f"found no database {where}; name one, e.g. `tsaudit init --url db7:8086`")
+        raise click.UsageError("found no database here; name one, e.g. `tsaudit init --url db7:8086`")
     if before is not None:
         found = before.new(found)
         if name and any(one.name != name for one in found):
             raise click.UsageError(f"a target of {printable(str(file))} is named `{name}`; pass another `--name`")
-    if found and not urls and not yes and _is_asked():
-        found = _chosen(found, before.names if before else ())
-        if not found:
-            raise click.UsageError("nothing to audit was chosen; nothing was written")
     found = [_tried(one, file.parent) for one in found]
     if found:
         _write(file, before.with_entries(list(map(_target, found))) if before else _text(found))
@@ -166,42 +149,6 @@ def _write(file: Path, text: str) -> None:
         LocalStorage(str(place.parent), permissions).write(place.name, content)
     except OSError as error:
         raise click.FileError(str(file), error.strerror) from error
-
-
-def _place(host: str | None) -> tuple[str | None, int | None]:
-    """The host and the port to search; None for this machine, and for the usual ports."""
-    if host is None:
-        return None, None
-    bare = f"[{host}]" if host.count(":") > 1 and "[" not in host else host
-    try:
-        if re.fullmatch(r"[A-Za-z0-9:._%\[\]-]+", host):
-            return discovery.host_and_port(f"//{bare}")
-    except LookupError as error:
-        raise click.BadParameter(str(error), param_hint="--host") from error
-    raise click.BadParameter(f"`{host}` is not the name of a host", param_hint="--host")
-
-
-def _is_asked() -> bool:
-    """Whether somebody can answer questions, because this is a terminal."""
-    return sys.stdin.isatty() and sys.stdout.isatty()
-
-
-def _chosen(found: Iterable[FoundTarget], taken: Collection[str]) -> list[FoundTarget]:
-    """The targets that the user wants to audit, under the names that they choose, which must not be in `taken`."""
-    chosen: list[FoundTarget] = []
-    for one in found:
-        if not click.confirm(f"Audit {_described(one)}?", default=True):
-            continue
-        while True:
-            name = click.prompt("  Name of the target", default=one.name)
-            if not _NAME.fullmatch(name):
-                show.line("  use only letters, digits, `_`, `.`, and `-`")
-            elif name in taken or any(name == other.name for other in chosen):
-                show.line("  another target has this name")
-            else:
-                break
-        chosen.append(discovery.renamed(one, name))
-    return chosen
 
 
 def _described(one: FoundTarget) -> str:
@@ -344,15 +291,10 @@ class Existing:
     indent: int
     """Column of the `-` before each target."""
 
-    @property
-    def names(self) -> frozenset[str]:
-        """The names of its targets."""
-        return frozenset(self.targets)
-
     def new(self, found: Iterable[FoundTarget]) -> list[FoundTarget]:
         """The targets whose database is not yet in the file, with names that are not used in it."""
         known = set(self.targets.values())
-        return discovery.unique([one for one in found if (one.engine, self._whole(one)) not in known], self.names)
+        return discovery.unique([one for one in found if (one.engine, self._whole(one)) not in known], self.targets)
 
     def with_entries(self, entries: Sequence[str]) -> str:
         """The text of the file with the entries added; each entry begins with `  - `."""
