@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Protocol
@@ -185,24 +184,6 @@ def states(guideline: Guideline, rules: Iterable[CheckingRule]) -> dict[str, Che
         else CheckState.OPEN
         for engine in ENGINES
     }
-
-
-def as_json(rules: Iterable[CheckingRule]) -> str:
-    """The status of every guideline as a JSON list."""
-    known = tuple(rules)
-    rows = [
-        {
-            "id": one.id,
-            "title": one.title,
-            "rules": [rule.code for rule in rules_of(one, known)],
-            "engines": {
-                engine: {"state": str(state)} | ({"reason": why} if (why := one.why_not_on(engine)) else {})
-                for engine, state in states(one, known).items()
-            },
-        }
-        for one in GUIDELINES
-    ]
-    return json.dumps(rows, indent=2, ensure_ascii=False)
 
 
 _INTRODUCTION: Final = (

@@ -108,13 +108,9 @@ def test_explain_when_there_is_no_such_rule() -> None:
     assert "`tsaudit rules` lists them" in tsaudit("explain", "zzzzzz").stderr
 
 
-def test_guidelines_when_printed_in_each_form() -> None:
+def test_guidelines_have_a_line_each() -> None:
     rows = tsaudit("guidelines").stdout.splitlines()
     assert len(rows) == len(guidelines.GUIDELINES) + 1
-    assert tsaudit("guidelines", "--format", "markdown").stdout.strip() == guidelines.markdown(all_rules()).strip()
-    assert [g["id"] for g in json.loads(tsaudit("guidelines", "--format", "json").stdout)] == [
-        g.id for g in guidelines.GUIDELINES
-    ]
 
 
 def test_schema_when_printed() -> None:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 from tsaudit import guidelines
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines import GUIDELINES, NOT_CHECKED, CheckState, as_json, rules_of, states
+from tsaudit.guidelines import GUIDELINES, NOT_CHECKED, CheckState, rules_of, states
 from tsaudit.rules import all_rules
 
 COUNTS = {"A": 9, "B": 6, "C": 7, "D": 8, "E": 13, "F": 4, "G": 7, "H": 6}
@@ -45,14 +44,6 @@ def test_tag_values_when_the_engine_does_not_index_them() -> None:
     found = states(ids, all_rules())
     assert found["influxdb3"] is CheckState.NOT_APPLICABLE
     assert found["influxdb1"] is CheckState.CHECKED
-
-
-def test_json_when_read_back() -> None:
-    rows = json.loads(as_json(all_rules()))
-    assert len(rows) == 60
-    assert rows[0]["rules"] == ["CAR001", "SRV001"]
-    assert rows[0]["engines"]["duckdb"] == {"state": "checked"}
-    assert rows[0]["engines"]["influxdb3"]["reason"]
 
 
 def test_markdown_when_read() -> None:

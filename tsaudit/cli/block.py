@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import results, show
-from tsaudit.text import listed, many, number, plural, printable, short_fingerprint, size
+from tsaudit.text import listed, many, number, plural, short_fingerprint, size
 from tsaudit.text.findings import tally
 from tsaudit.text.markdown import code, escape
 
@@ -188,7 +188,6 @@ def _charged(cost: dict[str, Any]) -> str:
 
 MOST_FINDINGS: Final = 20
 """Most findings listed below the worst one without `--all`."""
-_LONGEST: Final = 1000
 
 
 def markdown(found: dict[str, Any], *, everything: bool, stored: bool = True) -> Iterator[str]:
@@ -209,7 +208,7 @@ def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> 
     rest, left_out = rest_of(found, MOST_FINDINGS, everything=everything)
     items = [_markdown_finding(one) for one in rest]
     if left_out:
-        items.append(f"{joined_by(found)}{left_out}: {_markdown_commands(lists_all(found, stored=stored))}")
+        items.append(f"{joined_by(found)}{left_out}: {show.clean(lists_all(found, stored=stored))}")
     if said := changed(found):
         items.append(f"changed: {escape(said)}")
     items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in not_evaluated(found).items()]
@@ -229,8 +228,3 @@ def _markdown_finding(one: dict[str, Any]) -> str:
     muted = " (muted)" if one["muted"] else ""
     severity, short = one["severity"], short_fingerprint(one["fingerprint"])
     return f"{severity} {one['code']} `{short}` {escape(one['headline'])}{muted}"
-
-
-def _markdown_commands(text: str) -> str:
-    """The text as Markdown: the only Markdown in it is our own commands in backquotes."""
-    return printable(text, _LONGEST)

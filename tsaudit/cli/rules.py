@@ -212,20 +212,14 @@ def _lines(page: RuleText) -> Iterator[str]:
 
 
 @click.command()
-@options.format_option("text", "markdown", "json")
-def guidelines(form: str) -> None:
+def guidelines() -> None:
     """Print the guidelines, with the rules that check them."""
     from tsaudit import guidelines as texts
     from tsaudit.cli.rule_texts import rule_texts
 
     rules = rule_texts()
-    if form == "json":
-        click.echo(texts.as_json(rules))
-    elif form == "markdown":
-        click.echo(texts.markdown(rules))
-    else:
-        rows = [
-            (one.id, one.title, ", ".join(rule.code for rule in texts.rules_of(one, rules)) or "-")
-            for one in texts.GUIDELINES
-        ]
-        show.table(rows, ("id", "guideline", "rules"))
+    rows = [
+        (one.id, one.title, ", ".join(rule.code for rule in texts.rules_of(one, rules)) or "-")
+        for one in texts.GUIDELINES
+    ]
+    show.table(rows, ("id", "guideline", "rules"))

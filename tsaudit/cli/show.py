@@ -119,7 +119,6 @@ def table(
     rows: Iterable[Sequence[str]],
     heads: Sequence[str] = (),
     indent: str = "",
-    gap: str = "  ",
     below: Sequence[Sequence[str]] = (),
 ) -> None:
     """Print rows in aligned columns, with the first word of a state or verdict in color; nothing if there are no rows.
@@ -132,12 +131,12 @@ def table(
     everything = [list(heads), *body] if heads else body
     widths = [max(len(row[i]) for row in everything) for i in range(len(body[0]))]
     if heads:
-        padded = gap.join(h.ljust(w) for h, w in zip(heads, widths, strict=True))
+        padded = "  ".join(h.ljust(w) for h, w in zip(heads, widths, strict=True))
         click.echo(indent + click.style(padded.rstrip(), bold=True))
     for number, row in enumerate(body):
         cells = [word(c, w) if c in _COLOURS else c.ljust(w) for c, w in zip(row, widths, strict=True)]
         cells[-1] = word(row[-1]) if row[-1] in _COLOURS else row[-1]
-        click.echo((indent + gap.join(cells)).rstrip())
+        click.echo((indent + "  ".join(cells)).rstrip())
         for text in below[number] if below else ():
             paragraph(text, f"{indent}    ")
 

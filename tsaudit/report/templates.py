@@ -86,7 +86,6 @@ def _environment() -> Environment:
     environment.filters.update(
         number=number,
         percent=percent,
-        quantity=quantity,
         short_fingerprint=short_fingerprint,
         change=change,
         day=lambda moment: untrusted.unbroken(day(moment)),
