@@ -294,19 +294,11 @@ class DropRepeats(Change):
 
 
 @dataclass(frozen=True, slots=True)
-class SetKey(Change):
-    """Change the key, the time index, or the partitions of a table."""
-
-    key: tuple[str, ...] | None = None
-    """Columns of the new key in order; None: unchanged."""
-    time: str | None = None
-    partitions: int | None = None
-    """Number of partitions; 1: no partitions; None: unchanged."""
+class DropPartitions(Change):
+    """Store the rows of a table without partitions."""
 
     def claims(self) -> Mapping[Claim, str]:
-        found = {("time", ""): self.time, ("key", ""): None if self.key is None else "\x1f".join(self.key)}
-        found[("partitions", "")] = None if self.partitions is None else str(self.partitions)
-        return {claim: value for claim, value in found.items() if value is not None}
+        return {("partitions", ""): "1"}
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tests.servers import Postgresql
 from tsaudit.analysis.tables.partition_ranges import next_ranges
 from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice, dependents
-from tsaudit.model.change import AddIndex, AddPartitions, Change, ChangeType, DropIndex, MakeField, SetRetention
+from tsaudit.model.change import AddIndex, AddPartitions, Change, ChangeType, DropIndex, SetRetention
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import FOREVER, Index, Measurement, Partition, Partitioning, Profile, Retention
 from tsaudit.model.subject import Subject
@@ -155,9 +155,6 @@ def test_views_of_a_name_that_needs_quotes(postgresql: Postgresql) -> None:
     assert postgresql.rows(dependents(place, ["a'b"])) == [(f"{schema}.v", "a'b")]
 
 
-# --- Keys -------------------------------------------------------------------------------------------------------------
-
-
 def _hypertable(**changes: Any) -> Measurement:
     key = Index("t_pkey", "btree", ("host", "id", "time"), True, True, False)
     return a_measurement(
@@ -168,15 +165,6 @@ def _hypertable(**changes: Any) -> Measurement:
         indexes=(key,),
         **changes,
     )
-
-
-def test_the_key_of_a_partitioned_table_is_left_to_a_quiet_hour() -> None:
-    cut = Partitioning(("time",), 2, (Partition("a", "", 1, 1), Partition("b", "", 1, 1)))
-    profile = a_profile(_hypertable(partitioning=cut), engine="postgresql")
-    schema = _advice(profile, "t", MakeField(Subject(), "id")).schema()
-    assert schema is not None
-    assert not schema.text
-    assert "locks the whole table" in schema.words
 
 
 # --- Retention --------------------------------------------------------------------------------------------------------

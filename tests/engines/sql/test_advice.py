@@ -28,7 +28,6 @@ from tsaudit.model.change import (
     AddIndex,
     Change,
     ChangeType,
-    ColumnPart,
     Diagnose,
     DropIndex,
     LeaveOut,
@@ -36,9 +35,6 @@ from tsaudit.model.change import (
     MakeTag,
     Merged,
     MergeMeasurements,
-    Rename,
-    SplitColumn,
-    SplitMeasurement,
 )
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Plan, Step, StepKind
@@ -239,50 +235,20 @@ def test_what_could_convert_wrongly_is_not_converted(
     assert where.rows("SELECT DISTINCT v FROM {t}", "t") == [(value,)]
 
 
-@pytest.mark.parametrize("indexes", [(), (("usage",), ("host", "time"))], ids=["bare", "indexed"])
-def test_names_that_are_taken_are_not_given(place: Callable[[Dataset], Where], indexes: Any) -> None:
-    own = table(HOSTILE, hosts(2), {"usage": "float"}, indexes=indexes)
-    where = place(dataset(own, table("orders", hosts(1))))
-    changes = Rename(NOWHERE, "usage", "host"), Rename(NOWHERE, "host", "name"), Rename(NOWHERE, "", "orders")
-    where.make(*changes, name=HOSTILE)
-    assert len(where.rows("SELECT host_2, name FROM {t}", "orders_2")) == 4
-    assert len(where.rows("SELECT * FROM {t}", "orders")) == 2
-    left = next(m for m in where.profile().measurements if m.name == "orders_2")
-    assert sorted(i.columns for i in left.indexes or () if not i.constraint) == sorted(
-        tuple({"usage": "host_2", "host": "name"}.get(c, c) for c in i) for i in indexes
-    )
-
-
-def test_a_name_that_differs_in_case_only(place: Callable[[Dataset], Where]) -> None:
-    where = place(dataset(table("Orders", hosts(2), {"Usage": "float"}, lambda s, r: {"Usage": 1.5})))
-    where.make(Rename(NOWHERE, "", "orders"), Rename(NOWHERE, "Usage", "usage"))
-    assert where.measurement.name == "orders"
-    assert [f.key for f in where.measurement.fields] == ["usage"]
-
-
-def test_hundreds_of_names_fit_on_a_screen(place: Callable[[Dataset], Where]) -> None:
-    """398 renames made a plan of 5,206 lines, once."""
-    fields = {f"Field {n}": "float" for n in range(120)}
-    where = place(dataset(table("t", hosts(1), fields, lambda s, r: dict.fromkeys(fields, 1.5), rows=2)))
-    plan = where.plan(*(Rename(NOWHERE, name, name.lower().replace(" ", "_")) for name in fields))
-    (schema,) = (step for step in plan.steps if step.kind is StepKind.SCHEMA)
-    assert schema.text.count("\n") == 9
-    assert schema.text.endswith("-- 111 more statements of the same form")
-
-
 def test_statements_that_belong_together_are_not_cut(place: Callable[[Dataset], Where]) -> None:
     """DuckDB alters no table with an index: those that are dropped would not be created again."""
-    fields = {f"f{n}": "float" for n in range(8)}
-    indexes = tuple((name,) for name in fields)
-    where = place(dataset(table("t", hosts(1), fields, lambda s, r: dict.fromkeys(fields, 1.5), indexes=indexes)))
-    steps = where.make(Rename(NOWHERE, "f0", "g0"))
+    fields = {f"f{n}": "string" for n in range(8)}
+    indexes = (*((name,) for name in fields), ("time",))
+    data = table(
+        "t", hosts(1), {**fields, "v": "string"}, lambda s, r: dict.fromkeys((*fields, "v"), "1"), indexes=indexes
+    )
+    where = place(dataset(data))
+    steps = where.make(ChangeType(NOWHERE, "v", "integer"))
     schema = steps[StepKind.SCHEMA]
     if where.engine == "duckdb":
         assert not schema.text
-        assert schema.words == "Rename f0 to g0. Drop its 8 indexes before, and create them again after."
-    else:
-        assert "g0" in where.measurement.columns
-    assert len([i for i in where.measurement.indexes or () if not i.constraint]) == 8
+        assert schema.words.endswith("Drop its 9 indexes before, and create them again after.")
+    assert len([i for i in where.measurement.indexes or () if not i.constraint]) == 9
 
 
 def test_what_is_left_out_is_named_by_its_form() -> None:
@@ -294,80 +260,18 @@ def test_what_is_left_out_is_named_by_its_form() -> None:
     assert shown(same[:10]) == "\n".join(same[:10])
 
 
-PARTS: Final = SplitColumn(NOWHERE, "host", (ColumnPart("location", "a"), ColumnPart("model", "b-1")), "a.b-1")
-
-
-def test_attributes_get_columns(place: Callable[[Dataset], Where]) -> None:
-    where = place(dataset(_readings(key=False)))
-    steps = where.make(PARTS)
-    assert {"host", "location", "model"} <= set(where.measurement.columns)
-    assert "location=a, model=b-1" in steps[StepKind.WRITER].words
-    example = steps[StepKind.WRITER]
-    assert example.language == "text"
-    assert '"location", "model"' in example.text
-    assert '"host"' not in example.text
-    assert steps[StepKind.STORED].words == "Rows stored until then keep host whole."
-
-
-@pytest.mark.parametrize("indexes", [(), (("usage",), ("host", "time"))], ids=["bare", "indexed"])
-def test_a_column_that_is_no_longer_written_is_dropped(place: Callable[[Dataset], Where], indexes: Any) -> None:
-    where = place(dataset(_readings(indexes=indexes)))
-    steps = where.make(LeaveOut(NOWHERE, "usage"))
-    assert "usage" not in where.measurement.columns
-    stored = steps[StepKind.STORED]
-    assert stored.loses.startswith("the values of usage")
-    left = sorted(i.columns for i in where.measurement.indexes or () if not i.constraint)
-    assert left == [i for i in indexes if "usage" not in i]
-    assert "Stop writing usage" in steps[StepKind.WRITER].words
-
-
-def test_a_column_of_the_key_stays(place: Callable[[Dataset], Where]) -> None:
-    where = place(dataset(_readings()))
-    steps = where.make(LeaveOut(NOWHERE, "host"))
-    assert "host" in where.measurement.columns
-    assert not steps[StepKind.STORED].text
-    assert "needs it" in steps[StepKind.STORED].words
-
-
 # --- Tags -------------------------------------------------------------------------------------------------------------
 
 
-def _requests(unique: bool) -> Dataset:
-    """Requests of two hosts, one a minute, or two at once."""
-    at = times(200)
-    rows = [
-        Row(at[n if unique else n // 4], {"host": f"h{n % 2}", "request": f"r{n:04}"}, {"ms": n / 7})
-        for n in range(200)
-    ]
-    return dataset(Table("requests", ("host", "request"), {"ms": "float"}, rows, key=("host", "request", "time")))
-
-
-def test_a_tag_leaves_the_key_where_rows_stay_unique(place: Callable[[Dataset], Where]) -> None:
-    where = place(_requests(unique=True))
-    steps = where.make(MakeField(NOWHERE, "request"))
-    here = next(m for m in where.profile().measurements if m.name == "requests")
-    assert [set(i.columns) for i in here.indexes or () if i.constraint] == [{"host", "time"}]
-    assert where.rows("SELECT count(*), count(DISTINCT request) FROM {t}", "requests") == [(200, 200)]
-    assert steps[StepKind.VERIFY].text == 'columns:\n  "requests":\n    fields: ["request"]'
-    assert "should count 2 series of requests; now there are 200" in steps[StepKind.VERIFY].words
-    assert steps[StepKind.WRITER].words.startswith("Keep request as a plain column of requests, outside its key")
-
-
-def test_a_tag_that_no_index_has_stays_as_it_is(place: Callable[[Dataset], Where]) -> None:
+def test_a_tag_becomes_a_plain_column(place: Callable[[Dataset], Where]) -> None:
     rows = [Row(at, {"host": "h", "request": f"r{n:04}"}, {"ms": n / 7}) for n, at in enumerate(times(200))]
-    where = place(dataset(Table("requests", ("host", "request"), {"ms": "float"}, rows, key=("host", "time"))))
+    where = place(
+        dataset(Table("requests", ("host", "request"), {"ms": "float"}, rows, key=("host", "request", "time")))
+    )
     steps = where.make(MakeField(NOWHERE, "request"))
-    assert steps[StepKind.WRITER].words.startswith("Leave request as it is: in no index of requests")
-
-
-def test_a_tag_stays_in_the_key_where_rows_would_share_one(place: Callable[[Dataset], Where]) -> None:
-    where = place(_requests(unique=False))
-    before = where.rows("SELECT count(*) FROM {t}", "requests")
-    steps = where.make(MakeField(NOWHERE, "request"))
-    assert not steps[StepKind.SCHEMA].text
-    assert "share a key" in steps[StepKind.SCHEMA].words
-    assert "100 of the 200 rows" in steps[StepKind.SCHEMA].words
-    assert where.rows("SELECT count(*) FROM {t}", "requests") == before
+    assert steps[StepKind.WRITER].words.startswith("Keep request as a plain column of requests, in no index except")
+    assert steps[StepKind.VERIFY].text == 'columns:\n  "requests":\n    fields: ["request"]'
+    assert "should count 1 series of requests; now there are 200" in steps[StepKind.VERIFY].words
 
 
 def test_a_column_that_names_a_source_is_indexed(place: Callable[[Dataset], Where]) -> None:
@@ -435,31 +339,6 @@ def test_writers_are_no_tag_that_the_plan_removes() -> None:
 # --- Tables -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("key", [True, False])
-def test_columns_that_move_are_copied_where_a_key_identifies_rows(place: Callable[[Dataset], Where], key: bool) -> None:
-    data = table(
-        HOSTILE, hosts(3), {"a": "float", "b": "string", "c": "float"}, key=key,
-        value=lambda s, r: {"a": r + 0.5, "b": "x"} if s else {"c": 1.5}, rows=COUNT,
-    )  # fmt: skip
-    where = place(dataset(data))
-    steps = where.make(SplitMeasurement(NOWHERE, "events", ("a", "b")))
-    assert where.rows("SELECT count(*), count(a), count(b), count(host) FROM {t}", "events") == [(2 * COUNT,) * 4]
-    assert where.rows("SELECT count(*), count(a) FROM {t}") == [(3 * COUNT, 2 * COUNT)]
-    assert steps[StepKind.WRITER].text.count("INSERT INTO") == 2
-    assert "stay in" in steps[StepKind.STORED].words
-
-
-def test_columns_that_move_are_not_copied_where_sources_share_rows(place: Callable[[Dataset], Where]) -> None:
-    """A copy by tags and time would lose which source a row was of."""
-    at = times(10)
-    rows = [Row(at[n // 30], {"kind": "k"}, {"a": n / 7, "b": float(n)}) for n in range(300)]
-    where = place(dataset(Table("t", ("kind",), {"a": "float", "b": "float"}, rows)))
-    steps = where.make(SplitMeasurement(NOWHERE, "events", ("b",)))
-    assert not steps[StepKind.STORED].text
-    assert "nothing proves that the tags and the time identify a row" in steps[StepKind.STORED].words
-    assert where.rows("SELECT count(*) FROM {t}", "events") == [(0,)]
-
-
 def test_tables_of_one_family_get_one_table(place: Callable[[Dataset], Where]) -> None:
     names = [f"cpu_{n:03}" for n in range(120)]
     where = place(
@@ -519,9 +398,6 @@ def metrics(tmp_path_factory: pytest.TempPathFactory) -> Where:
         MakeField(AT, LABEL, "float"),
         MakeTag(AT, LABEL),
         ChangeType(AT, LABEL, "integer"),
-        Rename(AT, LABEL, "pod"),
-        SplitColumn(AT, LABEL, (), "api-1"),
-        SplitMeasurement(AT, "others", ("v",)),
         LeaveOut(AT, LABEL),
         Diagnose(AT, "sources", "v"),
     ],

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import UTC
 from functools import cached_property
 from typing import Final
 
@@ -27,23 +26,23 @@ from tsaudit.engines.quoting import quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
-from tsaudit.engines.sql.statements import Part, create_table, fits, insert, lines_of, types_of
+from tsaudit.engines.sql.statements import MOST_OF_PLAN, Part, create_table, fits, lines_of, types_of
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
     AddIndex,
     Diagnose,
     DropIndex,
+    DropPartitions,
     DropRepeats,
     MakeField,
     MakeTag,
-    SetKey,
     SetOption,
     SetRetention,
 )
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import How, Measurement
-from tsaudit.text import listed, many, number
+from tsaudit.model.profile import Measurement
+from tsaudit.text import listed, many
 
 _TERMS: Final = writers.Terms(row="row", measurement="table")
 _FROM_1_0: Final = frozenset({("append_mode", "true"), ("sst_format", "flat"), ("sst_format", "primary_key")})
@@ -61,7 +60,7 @@ _EACH_ROW: Final = 0.5
 class GreptimeAdvice(SqlAdvice):
     """Tables declare their tags, time index, and options."""
 
-    handles = SqlAdvice.handles | {DropRepeats, SetKey, SetOption, SetRetention}
+    handles = SqlAdvice.handles | {DropPartitions, DropRepeats, SetOption, SetRetention}
     diagnostic_queries = DiagnosticQueries(
         recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= now() - INTERVAL '1 day'",
     )
@@ -69,7 +68,6 @@ class GreptimeAdvice(SqlAdvice):
     index_again = "an index that is set again covers only files written from then on"
     index_used = "Queries that filter by the column should read fewer rows, once files are compacted."
     folds_case = False
-    drops_its_indexes = True
 
     # --- Writers ----------------------------------------------------------------------------------------------------
 
@@ -123,8 +121,7 @@ class GreptimeAdvice(SqlAdvice):
         """What the table is like after the changes."""
         here = self.place.here
         gone = {c.tag for c in self.changes if isinstance(c, MakeField)}
-        wanted = next((c.key for c in self.changes if isinstance(c, SetKey) and c.key is not None), None)
-        key = [c for c in (primary_key(here) if wanted is None else wanted) if c not in gone]
+        key = [c for c in primary_key(here) if c not in gone]
         # In a table that keeps all rows anyway, an index is as good as a place in the key.
         added = [c.column for c in self.changes if isinstance(c, MakeTag) and not self._stays_append_only]
         key += [column for column in added if column not in key and column in here.columns]
@@ -134,16 +131,12 @@ class GreptimeAdvice(SqlAdvice):
         if options.get("append_mode") == "true":
             options |= APPEND_ONLY
         demoted = [c for c in self.changes if isinstance(c, MakeField) and c.to not in ("", "time")]
-        times = (c.time for c in self.changes if isinstance(c, SetKey) and c.time)
         return NewTable(
             tuple(key),
-            next(times, here.time_column),
             options,
-            self.renames,
             {c.tag: c.to for c in demoted if self.is_text(c.tag)},
             self._indexes,
-            not any(isinstance(c, SetKey) and c.partitions == 1 for c in self.changes),
-            any(isinstance(c, DropRepeats) for c in self.changes),
+            not any(isinstance(c, DropPartitions) for c in self.changes),
         )
 
     def _loses_ids(self, gone: Set[str]) -> bool:
@@ -165,9 +158,8 @@ class GreptimeAdvice(SqlAdvice):
         new, here = self._new, self.place.here
         if is_metric(here):
             return False
-        is_same = (new.key, new.time) == (primary_key(here), here.time_column)
         joins = not new.is_partitioned and here.partitioning is not None
-        return not is_same or joins or bool(new.names) or new.is_distinct or bool(self._fixed_options)
+        return new.key != primary_key(here) or joins or bool(self._fixed_options)
 
     @property
     def _fixed_options(self) -> dict[str, str]:
@@ -228,11 +220,10 @@ class GreptimeAdvice(SqlAdvice):
                 yield from self._indexed()
             yield from self.columns_added()
             yield from self.columns_altered()
-            yield from (part for part, _ in self.split_off)
         yield from self._options_set()
 
     def _by_hand(self) -> Iterator[Part]:
-        if any(isinstance(c, SetKey) for c in self.changes):
+        if any(isinstance(c, DropPartitions) for c in self.changes):
             yield Part(
                 "Create another physical table with other partitions, and name it where metrics are sent "
                 "(physical_table=... in the address of remote_write)."
@@ -256,29 +247,13 @@ class GreptimeAdvice(SqlAdvice):
         quoted, to = self.place.quoted([column]), ENGINES["greptimedb"].sql_types[kind]
         return Part(
             f"Convert {column} to {to}.",
-            (f"ALTER TABLE {self.altered_table()} MODIFY COLUMN {quoted} {to};",),
+            (f"ALTER TABLE {self.place.table()} MODIFY COLUMN {quoted} {to};",),
             loses=f"values of {column} that do not convert: they read as NULL",
         )
 
-    def altered_table(self) -> str:
-        # At this point, a new table already has its final name.
-        return self.place.table(self.table_name) if self._is_replaced else self.place.table()
-
-    def added_column(self, column: str, kind: str, *, is_tag: bool) -> str:
-        return f"{self.place.quoted([column])} {kind}{' PRIMARY KEY' if is_tag else ''}"
-
-    def renamed(self) -> Part | None:
-        """The statement that renames the table; None if its name does not change. Columns can only be renamed by
-        creating a new table.
-        """
-        if self._is_replaced or self.table_name == self.place.here.name:
-            return None
-        statement = f"ALTER TABLE {self.place.table()} RENAME {self.place.quoted([self.table_name])};"
-        return Part(f"Rename {self.place.here.name} to {self.table_name}.", (statement,))
-
     def _options_set(self) -> Iterator[Part]:
         """Parts that set options with ALTER TABLE; a new table is created with the right options."""
-        name = self.table_name
+        name = self.place.here.name
         for change in self.changes:
             if isinstance(change, SetOption) and not self._is_replaced and self._alters(change.option, change.value):
                 words = f"Set {change.option} to {change.value}. Files stay as they are until they are compacted."
@@ -298,7 +273,7 @@ class GreptimeAdvice(SqlAdvice):
 
     def _set(self, option: str, value: str) -> str:
         """A statement that changes one of the options that can be changed."""
-        return f"ALTER TABLE {self.place.table(self.table_name)} SET {_set_to(option, value)};"
+        return f"ALTER TABLE {self.place.table()} SET {_set_to(option, value)};"
 
     # --- A new table ------------------------------------------------------------------------------------------------
 
@@ -311,103 +286,55 @@ class GreptimeAdvice(SqlAdvice):
         statements = (
             new.ddl(place, created),
             f"ALTER TABLE {place.table()} RENAME {place.quoted([old])};",
-            f"ALTER TABLE {place.table(created)} RENAME {place.quoted([self.table_name])};",
+            f"ALTER TABLE {place.table(created)} RENAME {place.quoted([here.name])};",
         )
-        expires = self.expires()
-        if not fits(*statements, most=self.room):
+        if not fits(*statements, most=self._room):
             part = Part(
                 f"{words} Start from the output of SHOW CREATE TABLE.", (f"SHOW CREATE TABLE {place.table()};",)
             )
-            return part, Part(f"Rows stored until then stay in the old table.{expires}")
+            return part, Part(f"Rows stored until then stay in the old table.{self._moving()}{self.expires()}")
         part = Part(f"{words} Add the defaults and comments of SHOW CREATE TABLE.", statements, are_one=True)
-        refused, loses = self._copy_loses()
-        since = "" if self._keeps_all_rows else self._compared_since
-        copy = new.copy(place, old, self.table_name, since)
-        if not refused and not fits(copy, most=self.room - lines_of(*statements)):
-            refused = "an INSERT ... SELECT that names all columns copies them"
-        if refused:
-            gone = f"for queries of {self.table_name}, all rows stored until then: they are in {old}"
-            return part, Part(f"Rows stored until then stay in {old}: {refused}.{expires}", loses=gone)
-        words = f"Copy the rows of {old}, then drop it."
-        if since:
-            words = f"Copy the rows that were compared, and newer ones; older ones stay in {old}.{expires}"
-        return part, Part(
-            f"{words} If the server would open too many files, copy a day at a time.",
-            (copy,),
-            cost="reads and writes all rows",
-            loses=loses,
-        )
+        gone = f"for queries of {here.name}, all rows stored until then: they are in {old}"
+        return part, Part(f"Rows stored until then stay in {old}.{self._moving()}{self.expires()}", loses=gone)
+
+    @property
+    def _room(self) -> int:
+        """Lines that are left for the statements of a new table."""
+        others = [step.text for step in (self.find(), self.writer()) if step is not None]
+        return MOST_OF_PLAN - lines_of(*others, self.declared())
+
+    def _moving(self) -> str:
+        """What it takes to have the stored rows in the new table, as a sentence."""
+        lost = "" if self._keeps_all_rows else writers.loss(self.place.effect, "row")
+        instead = f", which would lose {lost}" if lost else ""
+        return f" Moving them takes an INSERT ... SELECT, a day at a time{instead}."
 
     def _why(self) -> Iterator[str]:
         """What the new table is like, and why, in sentences."""
         here, new, now = self.place.here, self._new, primary_key(self.place.here)
         what = list[str]()
         if new.key != now:
-            what.append(f"the key ({', '.join(new.names.get(c, c) for c in new.key)})" if new.key else "no key")
-        if new.time != here.time_column:
-            what.append(f"the time index {new.time}")
+            what.append(f"the key ({', '.join(new.key)})" if new.key else "no key")
         what += [f"{name} {value}" for name, value in self._fixed_options.items() if value]
         if not new.is_partitioned and here.partitioning is not None:
             what.append("no partitions")
-        if new.is_distinct:
-            what.append("each row once")
-        what += [f"{later} instead of {old}" for old, later in new.names.items()]
         yield f"Recreate {here.name} with {listed(what, _MOST_NAMES)}: no ALTER TABLE does this."
         if new.options.get("append_mode") == "true" and not is_append_only(here):
             yield "It is append-only: it keeps all rows, and DELETE is refused."
 
-    def _copy_loses(self) -> tuple[str, str]:
-        """Why rows are not copied, as part of a sentence, and what a copy loses; at least one of them is empty."""
-        here, new = self.place.here, self._new
-        if self._keeps_all_rows:
-            seen = here.repeats
-            repeated = f"{number(seen.identical)} of {number(seen.rows)} rows read" if seen else "count unknown"
-            return "", f"rows that are equal to another one in all columns: {repeated}" if new.is_distinct else ""
-        if new.time != here.time_column:
-            return f"whether key and {new.time} identify a row was not measured", ""
-        demoted = {c.tag for c in self.changes if isinstance(c, MakeField)}
-        if dropped := sorted(set(primary_key(here)) - set(new.key) - demoted):
-            return f"whether they are unique without {listed(dropped, _MOST_NAMES)} was not measured", ""
-        if not self.place.effect.keeps_rows and not self._compared_since:
-            lost = writers.loss(self.place.effect, "row")
-            return (f"a copy loses {lost}" if lost else "a part of them was compared, which proves nothing"), ""
-        if is_append_only(here):
-            seen = here.repeats
-            known = f"{number(seen.repeated)} of {number(seen.rows)} rows read" if seen else "count unknown"
-            return "", f"rows that repeat key and time of another one: {known}"
-        return "", ""
-
-    @property
-    def _compared_since(self) -> str:
-        """A condition for the rows that are proven not to overwrite each other, if older rows were not compared;
-        otherwise empty.
-        """
-        here, effect = self.place.here, self.place.effect
-        found, rows = effect.loss, here.rows
-        if effect.keeps_rows or found is None or found.rows or not found.is_exact or here.time_column is None:
-            return ""
-        if rows is None or rows.source.how is not How.EXACT or found.compared < rows.value:
-            return ""
-        window = here.own_window or self.place.profile.window
-        return f"{self.place.quoted([here.time_column])} >= '{window.start.astimezone(UTC):%Y-%m-%d %H:%M:%S}'"
-
     def table_ddl(self, name: str, types: Mapping[str, str], key: Sequence[str], like: Measurement) -> str:
-        # For a family, no single table is turned into the new one.
-        new = NewTable((), None) if self.place.measurement is None else self._new
-        kinds = {column: new.indexes.get(column, frozenset(indexes_on(like, column))) for column in types}
-        return create(self.place, name, types, key, like.time_column, kinds, options_clause(like, new.options))
-
-    def key_among(self, columns: Sequence[str]) -> tuple[str, ...]:
-        return tuple(column for column in self._new.key if column in columns)
-
-    def is_unique(self, key: Sequence[str]) -> bool:  # noqa: ARG002 -- its key identifies rows only if it deduplicates
-        return deduplicates(self.place.here) or super().is_unique(())
+        kinds = {column: indexes_on(like, column) for column in types}
+        return create(self.place, name, types, key, like.time_column, kinds, options_clause(like, {}))
 
     # --- Stored rows ------------------------------------------------------------------------------------------------
 
     def stored_parts(self) -> Iterator[Part]:
         if self.place.measurement is not None and self._is_replaced:
             yield self._replaced[1]
+        for change in self.changes:
+            if isinstance(change, DropRepeats):
+                words = f"Copy each row of {self.place.here.name} once, with SELECT DISTINCT, to a new table like it."
+                yield Part(words, loses=f"rows that equal another one in all columns: {change.found}")
         if self.place.measurement is not None and is_metric(self.place.here):
             # The statements above change how long rows are kept, and nothing else.
             if not all(isinstance(c, Diagnose | SetOption | SetRetention) for c in self.changes):
@@ -446,13 +373,13 @@ def bounds_of(measurement: Measurement) -> list[str]:
     return [part.bounds for part in sorted(cut.partitions, key=lambda part: (len(part.name), part.name))]
 
 
-def partitions_clause(place: Place, measurement: Measurement, renaming: Mapping[str, str]) -> str:
+def partitions_clause(place: Place, measurement: Measurement) -> str:
     """The PARTITION clause of the table as it is now; empty if there is none, or if the bounds that the server prints
     are not valid in a statement.
     """
     cut, bounds = measurement.partitioning, bounds_of(measurement)
     # The server prints names in the bounds without quotes, which is only valid for names that need no quotes.
-    if cut is None or not bounds or not all(_PLAIN.fullmatch(c) and c not in renaming for c in cut.key):
+    if cut is None or not bounds or not all(map(_PLAIN.fullmatch, cut.key)):
         return ""
     rule = ",\n".join(f"  {bound}" for bound in bounds)
     return f" PARTITION ON COLUMNS ({place.quoted(cut.key)}) (\n{rule}\n)"
@@ -471,21 +398,16 @@ def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class NewTable:
-    """A new table, described by the names that its columns have now."""
+    """What a new table has instead of the old one's."""
 
     key: tuple[str, ...]
-    time: str | None
     options: Mapping[str, str] = field(default_factory=dict)
     """Options that change; an empty value for an option that is left out."""
-    names: Mapping[str, str] = field(default_factory=dict)
-    """Current name to new name, for columns that are renamed."""
     types: Mapping[str, str] = field(default_factory=dict)
     """Former tag to its type, if its values are not text: `integer`, `float`, or `boolean`."""
     indexes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """Column to the kinds of index on it, for columns whose indexes change."""
     is_partitioned: bool = True
-    is_distinct: bool = False
-    """Whether rows that are equal in all columns are copied only once."""
 
     def ddl(self, place: Place, name: str) -> str:
         """The statement that creates the table."""
@@ -493,36 +415,9 @@ class NewTable:
             column: ENGINES["greptimedb"].sql_types[kind] for column, kind in self.types.items()
         }
         kinds = {c: self.indexes.get(c, frozenset(indexes_on(place.here, c))) for c in types}
-        partitions = partitions_clause(place, place.here, self.names) if self.is_partitioned else ""
-        return create(
-            place,
-            name,
-            {self.names.get(c, c): kind for c, kind in types.items()},
-            [self.names.get(c, c) for c in self.key],
-            self.names.get(self.time or "", self.time),
-            {self.names.get(c, c): found for c, found in kinds.items()},
-            f"{partitions}{options_clause(place.here, self.options)}",
-        )
-
-    def copy(self, place: Place, old: str, new: str, where: str = "") -> str:
-        """A statement that copies rows of `old` into `new`. It fails as a whole if a value does not fit the type of its
-        column.
-        """
-        into, values = list[str](), list[str]()
-        for column in types_of(place.here):
-            quoted = place.quoted([column])
-            value = (
-                f"CAST({quoted} AS {ENGINES['greptimedb'].sql_types[self.types[column]]})"
-                if column in self.types
-                else quoted
-            )
-            if column == self.time and column != place.here.time_column and place.here.time_column:
-                value = f"coalesce({quoted}, {place.quoted([place.here.time_column])})"
-            into.append(place.quoted([self.names.get(column, column)]))
-            values.append(value)
-        distinct = " DISTINCT" if self.is_distinct else ""
-        rows = f"FROM {place.table(old)}{f' WHERE {where}' if where else ''};"
-        return insert(place.table(new), into, values, rows, distinct)
+        partitions = partitions_clause(place, place.here) if self.is_partitioned else ""
+        end = f"{partitions}{options_clause(place.here, self.options)}"
+        return create(place, name, types, self.key, place.here.time_column, kinds, end)
 
 
 def create(

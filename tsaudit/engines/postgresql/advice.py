@@ -11,9 +11,9 @@ from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.statements import Part, folded
-from tsaudit.model.change import AddIndex, AddPartitions, ChangeType, LeaveOut, SetRetention
+from tsaudit.model.change import AddIndex, AddPartitions, ChangeType, SetRetention
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import DEFAULT_PARTITION, Index
+from tsaudit.model.profile import DEFAULT_PARTITION
 from tsaudit.text import many
 
 _HYPERTABLE: Final = "timescaledb.compress"
@@ -29,13 +29,12 @@ class PostgresqlAdvice(SqlAdvice):
 
     handles = SqlAdvice.handles | {AddPartitions, SetRetention}
     folds_case = False
-    drops_its_indexes = True
     alter_locks = _EXCLUSIVE
 
     def find(self) -> Step | None:
         if found := super().find():
             return found
-        gone = [c.column for c in self.changes if isinstance(c, ChangeType | LeaveOut) and c.column not in self.labels]
+        gone = [c.column for c in self.changes if isinstance(c, ChangeType) and c.column not in self.labels]
         if not gone or self.place.measurement is None:
             return None
         words = "See which views use the column: PostgreSQL refuses to change it until they are dropped."
@@ -65,28 +64,24 @@ class PostgresqlAdvice(SqlAdvice):
         failed = " If it fails, drop the invalid index that it leaves, and run it again." if reads else ""
         return Part(f"{words}{alone}{failed}", tuple(statements), locks=_CONCURRENTLY, cost=cost)
 
-    def create_index(
-        self, table: str, columns: Sequence[str], *, like: Index | None = None, method: str = "", name: str = ""
-    ) -> str:
+    def create_index(self, table: str, columns: Sequence[str], method: str = "") -> str:
         # Without a name, PostgreSQL generates one that is free.
-        unique = "UNIQUE " if like is not None and like.unique else ""
         using = f" USING {method}" if method not in ("", "btree") else ""
-        own = f" {self.place.quoted([name])}" if name else ""
         beside = "" if self._is_partitioned else " CONCURRENTLY"
-        return f"CREATE {unique}INDEX{beside}{own} ON {self.place.table(table)}{using} ({self.place.quoted(columns)});"
+        return f"CREATE INDEX{beside} ON {self.place.table(table)}{using} ({self.place.quoted(columns)});"
 
     def added_index(self, change: AddIndex) -> Part:
         here, method = self.place.here, change.method
-        columns = [self.renames.get(column, column) for column in change.columns]
+        name, columns = here.name, change.columns
         if not method and change.columns == (here.time_column,) and self._is_in_order(change.columns[0]):
             method = "brin"
-        words = f"Create an index on {', '.join(columns)} of {self.table_name}."
+        words = f"Create an index on {', '.join(columns)} of {name}."
         if method == "brin":
             words += (
                 " BRIN takes a few pages and works where rows are written in time order; else leave out USING brin."
             )
         if self._is_hypertable:
-            on = f"ON {self.place.table(self.table_name)}{f' USING {method}' if method else ''}"
+            on = f"ON {self.place.table()}{f' USING {method}' if method else ''}"
             return Part(
                 f"{words} TimescaleDB locks one chunk at a time.",
                 (f"CREATE INDEX {on} ({self.place.quoted(columns)}) WITH (timescaledb.transaction_per_chunk);",),
@@ -95,7 +90,7 @@ class PostgresqlAdvice(SqlAdvice):
             )
         if here.partitioning is not None:
             return self._on_partitions(columns, method, words)
-        return self.index_part(words, [self.create_index(self.table_name, columns, method=method)], reads=True)
+        return self.index_part(words, [self.create_index(name, columns, method=method)], reads=True)
 
     def _is_in_order(self, column: str) -> bool:
         """Whether rows are stored in the order of the column, as readings usually are; True also if that is
@@ -122,8 +117,9 @@ class PostgresqlAdvice(SqlAdvice):
             taken.add(found)
             return found
 
-        whole = named(self.table_name)
-        statements = [f"CREATE INDEX {self.place.quoted([whole])} ON ONLY {at(self.table_name)}{using} ({members});"]
+        table = self.place.here.name
+        whole = named(table)
+        statements = [f"CREATE INDEX {self.place.quoted([whole])} ON ONLY {at(table)}{using} ({members});"]
         for part in cut.partitions[:_MOST_PARTITIONS]:
             own = named(part.name)
             beside = f"CREATE INDEX CONCURRENTLY {self.place.quoted([own])}"
@@ -138,27 +134,6 @@ class PostgresqlAdvice(SqlAdvice):
             cost="reads all rows",
             are_one=True,
         )
-
-    def rekeyed(self, key: Index, columns: Sequence[str]) -> tuple[Part, Part | None]:
-        here, rest = self.place.here, ", ".join(columns)
-        if self._is_partitioned:
-            words = f"Replace the key {key.name} by ({rest}) when no rows are written: it locks the whole table."
-            return Part(words), None
-        name = self.free_name(f"{here.name}_{'_'.join(columns)}_key"[:60])
-        kind = "PRIMARY KEY" if key.name.endswith("_pkey") else "UNIQUE"
-        quoted, table = self.place.quoted([name]), self.place.table()
-        dropped = f"ALTER TABLE {table} DROP CONSTRAINT {self.place.quoted([key.name])}"
-        return Part(
-            f"Replace the key {key.name} by ({rest}), which identifies each row. CONCURRENTLY cannot run inside a "
-            "transaction.",
-            (
-                f"CREATE UNIQUE INDEX CONCURRENTLY {quoted} ON {table} ({self.place.quoted(columns)});",
-                f"{dropped}, ADD {kind} USING INDEX {quoted};",
-            ),
-            locks=_EXCLUSIVE,
-            cost="reads all rows",
-            are_one=True,
-        ), None
 
     def retyped(self, column: str, kind: str) -> Part | None:
         if (self.place.here.options or {}).get(_HYPERTABLE) == "true":
@@ -198,7 +173,7 @@ class PostgresqlAdvice(SqlAdvice):
         here, statements = self.place.here, list[str]()
         for name, bounds in change.partitions:
             own = quote_name("postgresql", Qualified(change.schema or self.place.database, self.free_name(name)))
-            statements.append(f"CREATE TABLE {own} PARTITION OF {self.place.table(self.table_name)} {bounds};")
+            statements.append(f"CREATE TABLE {own} PARTITION OF {self.place.table()} {bounds};")
         parts = here.partitioning.partitions if here.partitioning else ()
         rest = any(part.bounds == DEFAULT_PARTITION for part in parts)
         following = f"{many(len(statements), 'partition')}" if len(statements) > 1 else "partition"

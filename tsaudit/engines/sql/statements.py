@@ -119,12 +119,6 @@ def enumerated(items: Sequence[str], before: str = "", after: str = "") -> list[
     return found
 
 
-def insert(table: str, columns: Sequence[str], values: Sequence[str], end: str, distinct: str = "") -> str:
-    """An INSERT INTO ... SELECT statement. Names must be quoted; `end`: the part from FROM on."""
-    into = folded([f"INSERT INTO {table}", *enumerated(columns, "(", ")")])
-    return f"{into}\n{folded([f'SELECT{distinct}', *enumerated(values), end])}"
-
-
 def create_table(name: str, lines: Sequence[str], end: str = "") -> str:
     """A CREATE TABLE statement. `name` must be quoted; `lines`: columns and constraints; `end`: what follows the
     parenthesis.

@@ -11,7 +11,7 @@ from typing import Final
 
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.analysis.tables.partition_ranges import next_ranges, range_of
-from tsaudit.model.change import AddPartitions, SetKey
+from tsaudit.model.change import AddPartitions, DropPartitions
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Basis, Currency, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
@@ -322,7 +322,7 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
         basis=Basis.DECLARED,
         message=f"{words[0].upper()}{words[1:]}.",
         changes=(
-            *((SetKey(subject_of(measurement), partitions=1),) if any(t.merges for t in troubles) else ()),
+            *((DropPartitions(subject_of(measurement)),) if any(t.merges for t in troubles) else ()),
             *(_adding(measurement, t.following) for t in troubles if t.following),
         ),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),

@@ -8,7 +8,6 @@ from typing import Final
 
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.engines.greptimedb.tables import is_metric
-from tsaudit.model.change import SetKey
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement, TimeLag
 from tsaudit.rule import Case, rule, subject_of
@@ -83,8 +82,8 @@ def _finding(measurement: Measurement, index: str, field: Field, found: list[Fie
         message=f"{field.key} is before the time index {index} in {percent(field.lag.before_ratio)} of the "
         f"rows read, with a median of {number(round(field.lag.median_s, 3))} s: "
         + ("the index is the arrival time." if is_known else "it may be the time of the sample."),
-        changes=(SetKey(subject_of(measurement), time=field.key),),
-        fix=f"Do so if {field.key} is when a sample was taken or an event happened.",
+        fix=f"If {field.key} is when a sample was taken or an event happened, create {measurement.name} again with the "
+        f"time index {field.key}: no ALTER TABLE changes it.",
         observed=field.lag.before_ratio,
         unit="share of the rows read",
         main_contributor=index,
