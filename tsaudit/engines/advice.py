@@ -112,6 +112,12 @@ def free(name: str, taken: Collection[str], folds_case: bool = False) -> str:
     return name if is_free(name) else next(one for one in numbered if is_free(one))
 
 
+def no_longer_sent(changes: Sequence[Change]) -> set[str]:
+    """The columns that writers no longer send to the measurement, or not under this name."""
+    found = {change.column for change in changes if isinstance(change, LeaveOut | SplitColumn)}
+    return found | {column for change in changes if isinstance(change, SplitMeasurement) for column in change.columns}
+
+
 def days_of(change: SetRetention) -> int:
     """The retention in whole days."""
     return round(change.keep / timedelta(days=1))

@@ -307,11 +307,11 @@ class Diagnose(Change):
 
     what: str
     """What the query looks for: `new values` of a column, its `types`, the `schema` of a measurement, the existing
-    `measurements` or `databases`, or `sources` whose rows lack a column.
+    `measurements`, or `sources` whose rows lack a column.
     """
     column: str = ""
     values: tuple[str, ...] = ()
-    """Details of what to look for: the types of a field; the beginning and the end of the databases' names."""
+    """Details of what to look for: the types of a field."""
 
     def relies_on(self) -> Mapping[Claim, str]:
         return {("role", self.column): "both"} if self.what == "both" else {}

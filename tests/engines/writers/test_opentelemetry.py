@@ -16,7 +16,7 @@ import pytest
 from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers.opentelemetry import Signal, signal_of
-from tsaudit.model.change import Change, ColumnPart, LeaveOut, MakeField, Rename, SplitColumn
+from tsaudit.model.change import Change, LeaveOut, MakeField
 from tsaudit.model.plan import Step
 from tsaudit.model.profile import Measurement
 from tsaudit.model.subject import Subject
@@ -57,13 +57,10 @@ def at(measurement: Measurement) -> Subject:
 
 def rendered() -> dict[str, str]:
     duration, logs = at(DURATION), at(LOGS)
-    parts = (ColumnPart("location", "baxx"), ColumnPart("model", "A0"))
     steps = {
         "attributes of points and of their resource": writer(
             DURATION, MakeField(duration, "url.path"), MakeField(duration, "process.pid", "integer")
         ),
-        "renamed": writer(DURATION, Rename(duration, "host.name", "host")),
-        "taken apart": writer(DURATION, SplitColumn(duration, "sensor", parts, "loc-baxx.model-A0")),
         "attributes of the scope": writer(DURATION, LeaveOut(duration, "otel.library.version")),
         "odd names": writer(STRANGE, MakeField(at(STRANGE), ODD)),
         "names with _ for dots": writer(UNDERSCORED, MakeField(at(UNDERSCORED), "url_path")),
@@ -95,27 +92,6 @@ EXPECTED: dict[str, list[str]] = {
     "attributes of points and of their resource": [
         "http.server.duration,a-b=q,host.name=n1,sensor=loc-kitchen.model-A612,service.name=cart count=2,sum=2 1",
         "http.server.duration,a-b=r,host.name=n1,sensor=odd,service.name=cart count=3,sum=3 2",
-        "up,host.name=n1,process.pid=7,service.name=cart,url.path=/b gauge=1 1",
-        "up,host.name=n1,process.pid=8,service.name=cart gauge=1 2",
-    ],
-    "renamed": [
-        (
-            "http.server.duration,a-b=q,host=n1,process.pid=7,sensor=loc-kitchen.model-A612,service.name=cart,"
-            "url.path=/a count=2,sum=2 1"
-        ),
-        "http.server.duration,a-b=r,host=n1,process.pid=7,sensor=odd,service.name=cart,url.path=/b count=3,sum=3 2",
-        "up,host.name=n1,process.pid=7,service.name=cart,url.path=/b gauge=1 1",
-        "up,host.name=n1,process.pid=8,service.name=cart gauge=1 2",
-    ],
-    "taken apart": [
-        (
-            "http.server.duration,a-b=q,host.name=n1,location=kitchen,model=A612,process.pid=7,service.name=cart,"
-            "url.path=/a count=2,sum=2 1"
-        ),
-        (
-            "http.server.duration,a-b=r,host.name=n1,process.pid=7,sensor=odd,service.name=cart,url.path=/b "
-            "count=3,sum=3 2"
-        ),
         "up,host.name=n1,process.pid=7,service.name=cart,url.path=/b gauge=1 1",
         "up,host.name=n1,process.pid=8,service.name=cart gauge=1 2",
     ],

@@ -11,7 +11,7 @@ import yaml
 from tests.builders import a_field, a_measurement, a_tag
 from tsaudit.engines.writers import Program, setting
 from tsaudit.engines.writers.prometheus import is_writer, settings
-from tsaudit.model.change import Change, ColumnPart, LeaveOut, MakeField, Rename, SplitColumn
+from tsaudit.model.change import Change, LeaveOut, MakeField, Rename
 from tsaudit.model.subject import Subject
 
 AT = Subject("main", "http_requests_total")
@@ -40,20 +40,6 @@ def of(*changes: Change) -> dict[str, str]:
 def test_a_label_is_dropped_from_one_metric() -> None:
     assert of(LeaveOut(AT, "path")) == {"__name__": AT.measurement, "job": "api", "zone": "de-1a"}
     assert of(MakeField(AT, "path")) == of(LeaveOut(AT, "path"))
-
-
-def test_a_label_is_renamed() -> None:
-    assert of(Rename(AT, "path", "route")) == {
-        "__name__": AT.measurement,
-        "job": "api",
-        "route": "/a",
-        "zone": "de-1a",
-    }
-
-
-def test_a_label_is_taken_apart() -> None:
-    split = SplitColumn(AT, "zone", (ColumnPart("country", "us"), ColumnPart("rack", "9z")), "us-9z")
-    assert of(split) == {"__name__": AT.measurement, "job": "api", "path": "/a", "country": "de", "rack": "1a"}
 
 
 def test_prometheus_is_evident_from_the_labels_of_a_scrape_and_its_only_value() -> None:

@@ -1,7 +1,6 @@
 """Settings of Telegraf: those shown are those that a Telegraf 1.37.2 was run with, and what came out is what is meant.
 
-`telegraf.json` holds settings, the points that its own processors and its Graphite parser were given, and what they
-made of them.
+`telegraf.json` holds settings, the points that its own processors were given, and what they made of them.
 """
 
 from __future__ import annotations
@@ -19,13 +18,11 @@ from tsaudit.engines.writers import telegraf
 from tsaudit.model.change import (
     Change,
     ChangeType,
-    ColumnPart,
     LeaveOut,
     MakeField,
     MakeTag,
     MergeMeasurements,
     Rename,
-    SplitColumn,
 )
 from tsaudit.model.subject import Subject
 from tsaudit.rules.merged_families import merged
@@ -37,10 +34,6 @@ HERE = a_measurement(
     tags=(a_tag("host"), a_tag("load"), a_tag("sensor"), a_tag("a-b")),
     fields=(a_field("v"), a_field("n", types=("string",)), a_field("room", types=("string",)), a_field("alarm")),
 )
-LOCATION = SplitColumn(
-    AT, "sensor", (ColumnPart("location", "baxx"), ColumnPart("model", "A0")), "loc-baxx.model-A0", is_tag=True
-)
-ROOM = SplitColumn(AT, "room", (ColumnPart("number", "1"),), "r1", is_tag=False)
 
 
 def of_measurement(*changes: Change, new_name: str = "") -> str:
@@ -62,16 +55,13 @@ def rendered() -> dict[str, str]:
             MakeField(AT, "load", "float"), MakeTag(AT, "room"), ChangeType(AT, "n", "integer"), new_name="m_x"
         ),
         "left out": of_measurement(LeaveOut(AT, "load"), LeaveOut(AT, "alarm")),
-        "a tag of two attributes": of_measurement(LOCATION),
-        "a field of one attribute": of_measurement(ROOM),
-        "renamed": of_measurement(Rename(AT, "a-b", "a_b"), Rename(AT, "", "m_y")),
+        "renamed": of_measurement(Rename(AT, "a-b", "a_b", role="tag"), new_name="m_y"),
         "several measurements": telegraf.settings(
             [HERE, a_measurement("other", tags=(a_tag("load"),))], [MakeField(AT, "load", "float")], "m x_new", 10
         ),
         "many measurements": telegraf.settings(
             [HERE, *(a_measurement(f"measurement_{n}") for n in range(80))], [MakeField(AT, "load")], "m x_new", 10
         ),
-        "names with dots": of_names(("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-west.usage_idle")),
         "names without dots": of_names([f"disk_server_{n}" for n in (1, 2, 3, 14)], "disk_server"),
     }
 
@@ -91,17 +81,6 @@ EXPECTED = {
         'm\\ x,a-b=q,host=b,sensor=odd n="7",room="r2",v=2 2',
         "other,load=1 v=1 3",
     ],
-    "a tag of two attributes": [
-        'm\\ x,a-b=q,host=a,load=1.5,location=kitchen,model=A612 alarm=7,n="42",room="r1",v=1 1',
-        # What has not two attributes stays whole.
-        'm\\ x,a-b=q,host=b,load=2,sensor=odd n="7",room="r2",v=2 2',
-        "other,load=1 v=1 3",
-    ],
-    "a field of one attribute": [
-        'm\\ x,a-b=q,host=a,load=1.5,sensor=loc-kitchen.model-A612 alarm=7,n="42",number="1",v=1 1',
-        'm\\ x,a-b=q,host=b,load=2,sensor=odd n="7",number="2",v=2 2',
-        "other,load=1 v=1 3",
-    ],
     "renamed": [
         'm_y,a_b=q,host=a,load=1.5,sensor=loc-kitchen.model-A612 alarm=7,n="42",room="r1",v=1 1',
         'm_y,a_b=q,host=b,load=2,sensor=odd n="7",room="r2",v=2 2',
@@ -116,10 +95,6 @@ EXPECTED = {
         'm\\ x_new,a-b=q,host=a,sensor=loc-kitchen.model-A612 alarm=7,load="1.5",n="42",room="r1",v=1 1',
         'm\\ x_new,a-b=q,host=b,sensor=odd load="2",n="7",room="r2",v=2 2',
         'other_new load="1",v=1 3',
-    ],
-    "names with dots": [
-        "cpu,host=server-5,region=us-west usage_user=1 1000000000",
-        "cpu,host=server-6,region=us-west usage_idle=1 1000000000",
     ],
     "names without dots": [
         *(f"disk,host=server_{n} value=1 1" for n in (1, 14, 2, 3)),
@@ -156,12 +131,7 @@ def test_settings_have_at_most_as_many_lines_as_asked_for_but_never_none() -> No
 
 
 def test_names_that_do_not_show_their_parts_have_no_setting() -> None:
-    odd = SplitColumn(
-        AT, "sensor", (ColumnPart("the location", "baxx"), ColumnPart("model", "A0")), "loc-baxx.model-A0"
-    )
-    hidden = SplitColumn(AT, "sensor", (ColumnPart("location", "elsewhere"),), "loc-baxx.model-A0")
-    assert of_measurement(odd) == ""
-    assert of_measurement(hidden) == ""
+    assert of_names(("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-west.usage_idle")) == ""
 
 
 def test_telegraf_is_evident_from_the_columns_of_its_inputs() -> None:

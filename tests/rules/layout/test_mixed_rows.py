@@ -77,7 +77,7 @@ def test_the_guidelines_example_on_influxdb_3(influxdb3: InfluxDB3 | RealInfluxD
     (plan,) = plans(rule, profile)
     writer = next(step for step in plan.steps if step.kind is StepKind.WRITER)
     assert writer.words.startswith("Write cost, currency, src, and volume to crypto_cost, a table of its own")
-    assert "cost=...,volume=..." in writer.text
+    assert "cost=" not in writer.text
 
 
 FIRST, SECOND = ("code", "crypto", "price", "source"), ("cost", "crypto", "currency", "src", "volume")

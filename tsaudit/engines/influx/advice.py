@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.engines.advice import WRITTEN, Advice, Place, days_of
+from tsaudit.engines.advice import WRITTEN, Advice, Place, days_of, no_longer_sent
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
 from tsaudit.engines.writers.opentelemetry import Group, Signal
@@ -22,11 +21,9 @@ from tsaudit.model.change import (
     MergeMeasurements,
     Rename,
     SetRetention,
-    SplitColumn,
-    SplitMeasurement,
 )
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import FOREVER, How, Measurement, Retention
+from tsaudit.model.profile import FOREVER, Measurement, Retention
 from tsaudit.text import day, listed, many, number, retention
 
 _MOST_QUERIES: Final = 3
@@ -38,16 +35,6 @@ _TYPES: Final = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """A query that shows what a finding is about."""
-
-    words: str
-    text: str
-    language: str
-    cost: str = ""
-
-
 def weeks(keep: timedelta) -> int:
     """A retention in whole weeks, at least one."""
     return max(round(keep / timedelta(weeks=1)), 1)
@@ -55,21 +42,19 @@ def weeks(keep: timedelta) -> int:
 
 class InfluxAdvice(Advice):
     """The steps of one plan. Stored points are never changed: writers write different points, and the old ones expire
-    or are deleted, unless a single statement can copy them.
+    or are deleted.
     """
 
     also: Sequence[InfluxAdvice]
     handles = frozenset({*WRITTEN, Diagnose, SetRetention})
     terms: ClassVar[Terms] = Terms(types=_TYPES)
-    copies: ClassVar[bool] = True
-    """Whether the query language can copy stored points."""
     kept_in: ClassVar[str]
     """The engine's word for what has a retention."""
 
     # --- What a generation adds ---------------------------------------------------------------------------------------
 
-    def query(self, change: Diagnose) -> Query | None:
-        """The query for the change; None if there is none."""
+    def query(self, change: Diagnose) -> Step | None:
+        """The step with the query for the change; None if there is none."""
         raise NotImplementedError
 
     def limited(self, change: SetRetention) -> tuple[str, str, str]:
@@ -80,10 +65,6 @@ class InfluxAdvice(Advice):
     def limits_stored(self) -> bool:
         """Whether the new retention also applies to points that are already stored."""
         return True
-
-    def copied(self) -> tuple[str, str]:
-        """A single statement that copies the stored points without the tags to remove, and its language."""
-        raise NotImplementedError
 
     def deleted(self) -> tuple[str, str, str]:
         """A single statement that deletes the points stored with the tags to remove, its language, and what
@@ -102,7 +83,7 @@ class InfluxAdvice(Advice):
     def find(self) -> Step | None:
         """The query for the sources of new values of a tag to remove, or the query that a rule asks for."""
         # Tags that distinguish the same series need only one statement.
-        by_text: dict[str, Query] = {}
+        by_text: dict[str, Step] = {}
         for change in self.asked_for() or self.new_values():
             if query := self.query(change):
                 by_text.setdefault(query.text, query)
@@ -144,9 +125,7 @@ class InfluxAdvice(Advice):
         )
 
     def stored(self) -> Step | None:
-        """What to do about stored points: nothing if they expire; otherwise a single statement that deletes or copies
-        them. A procedure that needs more than that is only described.
-        """
+        """What to do about stored points: nothing if they expire; otherwise a single statement that deletes them."""
         for change in self.changes:
             if isinstance(change, MergeMeasurements):
                 return self._merged(change)
@@ -154,9 +133,9 @@ class InfluxAdvice(Advice):
             return None
         if expiry := self._expiry():
             return Step(StepKind.STORED, f"Nothing to do: {expiry}.{self._likewise('')}")
-        if not self._gone and not (self._renamed and self._can_copy):
+        if not self._gone:
             return Step(StepKind.STORED, f"Stored points stay as they are: {self._kept_as_it_is}.")
-        return self._copy() or self._deletion()
+        return self._deletion()
 
     def verify(self) -> Step | None:
         """The figures of a later audit that show whether the changes worked."""
@@ -168,24 +147,13 @@ class InfluxAdvice(Advice):
     @cached_property
     def new_name(self) -> str:
         """The name of a new measurement that replaces this one, because an existing column cannot become a tag or a
-        field, or change its type, or because stored points are copied; empty if writers keep the name.
+        field, or change its type; empty if writers keep the name, or cannot be configured to write to another one.
         """
-        if self.place.measurement is None or not self._writer_names:
-            return ""
+        here = self.place.measurement
         needs_one = any(isinstance(change, MakeField | MakeTag | ChangeType) for change in self.changes)
-        if self._renamed or needs_one or (self._gone and self._can_copy):
-            return self.place.free(self._renamed or f"{self.place.here.name}_new")
-        return ""
-
-    @property
-    def _writer_names(self) -> bool:
-        """Whether the writer can be configured to write to another measurement."""
-        return program_of(self.place.here, Program.TELEGRAF).has_fields
-
-    @property
-    def _renamed(self) -> str:
-        """The measurement's new name; empty if it stays the same."""
-        return next((c.new for c in self.changes if isinstance(c, Rename) and not c.old), "")
+        if here is None or not needs_one or not program_of(here, Program.TELEGRAF).has_fields:
+            return ""
+        return self.place.free(f"{here.name}_new")
 
     @cached_property
     def _gone(self) -> tuple[str, ...]:
@@ -197,64 +165,6 @@ class InfluxAdvice(Advice):
         ]
         return tuple(name for name in names if self.place.here.tag(name) is not None)
 
-    @cached_property
-    def left_out(self) -> frozenset[str]:
-        """The columns that are dropped."""
-        return frozenset(change.column for change in self.changes if isinstance(change, LeaveOut))
-
-    @cached_property
-    def kept_tags(self) -> tuple[str, ...]:
-        """The tags that are kept."""
-        return tuple(tag.key for tag in self.place.here.tags if tag.key not in self._gone)
-
-    @cached_property
-    def _can_copy(self) -> bool:
-        """Whether a single statement copies the stored points, and it is proven that none of them would overwrite
-        another.
-        """
-        is_proven = self.place.effect.keeps_rows or self.compared_since is not None
-        return self.copies and self._writer_names and is_proven and not self._expiry() and not self._obstacle
-
-    @cached_property
-    def compared_since(self) -> datetime | None:
-        """The time from which on all points were compared and none overwrites another. None if this is true of all
-        points, or is not even proven for these.
-        """
-        here, effect = self.place.here, self.place.effect
-        found, rows = effect.loss, here.rows
-        if effect.keeps_rows or found is None or found.rows or not found.is_exact:
-            return None
-        if rows is None or rows.source.how is not How.EXACT or found.compared < rows.value:
-            return None
-        return (here.own_window or self.place.profile.window).start.astimezone(UTC)
-
-    @property
-    def _obstacle(self) -> str:
-        """Why no single statement can copy the points, as part of a sentence; empty if one can."""
-        here = self.place.here
-        tags, fields = {tag.key for tag in here.tags}, {field.key for field in here.fields}
-        other = [change for change in self.changes if isinstance(change, MakeTag | SplitColumn | Rename | ChangeType)]
-        if [change for change in other if not isinstance(change, Rename) or change.old]:
-            return "it would have to change other columns as well"
-        if tags & fields:
-            return f"{listed(sorted(tags & fields), 3)} is the name of a tag and of a field"
-        if several := [field.key for field in here.fields if len(field.types) > 1]:
-            return f"{listed(several, 3)} has values of several types"
-        return ""
-
-    @property
-    def _why_no_copy(self) -> str:
-        effect, row = self.place.effect, self.terms.row
-        if not self.copies:
-            return "no statement writes it"
-        if not self._writer_names:
-            return "its writer keeps the name of the measurement"
-        if self._obstacle:
-            return self._obstacle
-        if effect.loss is not None and not effect.loss.rows:
-            return f"only a part was compared ({effect.loss.scope})"
-        return f"some {row}s would overwrite others" if effect.loss is not None else f"{row}s were not compared"
-
     @property
     def _kept_as_it_is(self) -> str:
         """What queries find in points stored before other changes of columns, as part of a sentence; empty if there are
@@ -263,14 +173,10 @@ class InfluxAdvice(Advice):
         for change in self.changes:
             if isinstance(change, MakeTag):
                 return f"there, {change.column} is a field"
-            if isinstance(change, SplitColumn):
-                return f"there, {change.column} is whole"
             if isinstance(change, Rename):
-                return f"there, {change.old or 'the measurement'} has the old name"
+                return f"there, {change.old} has the old name"
             if isinstance(change, ChangeType):
                 return f"there, {change.column} has the old type"
-            if isinstance(change, SplitMeasurement):
-                return f"{listed(change.columns, 3)} can be read in {self.place.here.name}"
         return ""
 
     # --- Parts of steps -----------------------------------------------------------------------------------------------
@@ -318,43 +224,14 @@ class InfluxAdvice(Advice):
             "data expire instead, or first copy what has to stay."
         )
 
-    def _copy(self) -> Step | None:
-        if not self._can_copy:
-            return None
-        text, language = self.copied()
-        old = self.place.here.name
-        which = "the stored points" if self.compared_since is None else "the points that were compared, and newer ones,"
-        end = f"then drop {old}" if self.compared_since is None else f"older ones stay in {old}"
-        words = (
-            f"This copies {which} to {self.new_name}, where none overwrites another. If {old} is large, copy one day "
-            f"at a time, by a condition on the time. Compare the counts; {end}.{self._texts_kept()}"
-            f"{self._likewise(f'Copy the others likewise{self._except()}.')}"
-        )
-        return Step(StepKind.STORED, words, text, language, cost="reads and writes all stored points")
-
-    def _except(self) -> str:
-        """The other measurements of the plan that should not be copied, as the end of a sentence."""
-        not_proven = [one.place.here.name for one in self.also if not one._can_copy]
-        return f", except {listed(not_proven, 3)}, where points may overwrite each other" if not_proven else ""
-
-    def text_of(self, tag: str) -> str:
-        """The name of the field for stored values of a former tag. It differs from the tag's name if writers give the
-        new field another type.
-        """
-        to = next((c.to for c in self.changes if isinstance(c, MakeField) and c.tag == tag), "")
-        return f"{tag}_text" if to else tag
-
-    def _texts_kept(self) -> str:
-        texts = [self.text_of(tag) for tag in self._gone if tag not in self.left_out and self.text_of(tag) != tag]
-        return f" Stored text stays text, in {listed(texts, 3)}." if texts else ""
-
     def _deletion(self) -> Step:
         text, language, lost = self.deleted()
         gone, rows = listed(self._gone, 3), f"{self.terms.row}s"
         beyond = self._also_deleted(self.place.here.name)
         words = (
-            f"No copy without {gone} is offered: {self._why_no_copy}. Stored {rows} stay as they are. If nobody needs "
-            f"them, delete them after the writers have changed.{beyond}{self._likewise('Delete the others likewise.')}"
+            f"Stored {rows} stay as they are. If nobody needs them, delete them after the writers have changed: to "
+            f"have them without {gone}, a program would have to write them again.{beyond}"
+            f"{self._likewise('Delete the others likewise.')}"
         )
         return Step(StepKind.STORED, words, text, language, loses=lost)
 
@@ -416,24 +293,19 @@ class InfluxAdvice(Advice):
 
 
 def _lines(here: Measurement, name: str, changes: Sequence[Change]) -> Iterator[str]:
-    gone = {c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)}
+    gone = no_longer_sent(changes) | {c.tag for c in changes if isinstance(c, MakeField)}
     names = {c.old: c.new for c in changes if isinstance(c, Rename)}
-    parts = {c.column: [part.name for part in c.parts] for c in changes if isinstance(c, SplitColumn)}
-    moves = {column: c.name for c in changes if isinstance(c, SplitMeasurement) for column in c.columns}
     made = [c.column for c in changes if isinstance(c, MakeTag)]
     demoted = [c.tag for c in changes if isinstance(c, MakeField)]
     tags = [*(tag.key for tag in here.tags if tag.key not in gone), *made]
-    fields = [*(field.key for field in here.fields if field.key not in (*gone, *made)), *demoted]
+    fields = [names.get(field.key, field.key) for field in here.fields if field.key not in (*gone, *made)] + demoted
 
     def written(columns: Sequence[str]) -> list[str]:
-        new = (one for column in columns for one in parts.get(column, [names.get(column, column)]))
-        return [f"{_escaped(column)}=..." for column in new]
+        return [f"{_escaped(column)}=..." for column in columns]
 
-    for target in dict.fromkeys([name, *moves.values()]):
-        own = [field for field in fields if moves.get(field, name) == target]
-        if own:
-            most = written(own)[:3] + ([] if len(own) <= 3 else ["..."])
-            yield f"{','.join([_escaped(target), *written(tags)[:6]])} {','.join(most)}"
+    if fields:
+        most = [*written(fields[:3]), *(["..."] if len(fields) > 3 else [])]
+        yield f"{','.join([_escaped(name), *written(tags[:6])])} {','.join(most)}"
 
 
 def _escaped(name: str) -> str:

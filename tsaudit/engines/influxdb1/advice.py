@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
+from tsaudit.engines.influx.advice import InfluxAdvice, weeks
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
+from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import listed
 
 _DATA: Final = re.compile(r"\{\w+\}")
@@ -18,9 +19,9 @@ class Influxdb1Advice(InfluxAdvice):
 
     kept_in = "retention policy"
 
-    def query(self, change: Diagnose) -> Query | None:
-        found = self._of_database(change) if self.place.measurement is None else self._of_measurement(change)
-        return Query(*found, "influxql") if found else None
+    def query(self, change: Diagnose) -> Step | None:
+        found = self._of_database() if self.place.measurement is None else self._of_measurement(change)
+        return Step(StepKind.FIND, *found, "influxql") if found else None
 
     def _of_measurement(self, change: Diagnose) -> tuple[str, str] | None:
         place = self.place
@@ -49,34 +50,15 @@ class Influxdb1Advice(InfluxAdvice):
             )
         return None
 
-    def _of_database(self, change: Diagnose) -> tuple[str, str]:
-        place = self.place
-        known = next((d for d in place.profile.databases if d.name == place.database), None)
-        name = known.server_name if known else place.database
-        database = place.quoted([name])
-        if change.what == "databases":
-            return f"See how many series {name} has; the others likewise.", f"SHOW SERIES CARDINALITY ON {database}"
-        return f"See which measurements {name} has.", f"SHOW MEASUREMENTS ON {database}"
+    def _of_database(self) -> tuple[str, str]:
+        name = self._server_database()
+        return f"See which measurements {name} has.", f"SHOW MEASUREMENTS ON {self.place.quoted([name])}"
 
     def limited(self, change: SetRetention) -> tuple[str, str, str]:
         database = self._server_database()
         policy, on = self.place.quoted([change.policy]), self.place.quoted([database])
         text = f"ALTER RETENTION POLICY {policy} ON {on} DURATION {weeks(change.keep)}w SHARD DURATION 7d"
         return f"Set a duration for retention policy {change.policy} of {database}", text, "influxql"
-
-    def copied(self) -> tuple[str, str]:
-        place, since = self.place, self.compared_since
-        fields = [place.quoted([field.key]) for field in place.here.fields]
-        was_tags = [tag for tag in self._gone if tag not in self.left_out]
-        fields += [f"{place.quoted([tag])} AS {place.quoted([self.text_of(tag)])}" for tag in was_tags]
-        whole = not self.left_out and all(self.text_of(tag) == tag for tag in was_tags)
-        keep = place.quoted(self.kept_tags)
-        lines = [
-            f"SELECT {'*' if whole else ', '.join(fields)}",
-            f"INTO {place.table(self.new_name)} FROM {place.table()}",
-            *([f"WHERE time >= '{since:%Y-%m-%dT%H:%M:%SZ}'"] if since else []),
-        ]
-        return "\n".join([*lines, *([f"GROUP BY {keep}"] if keep else [])]), "influxql"
 
     def deleted(self) -> tuple[str, str, str]:
         place, name = self.place, self.place.here.name

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from typing import Final
 
-from tsaudit.engines.influx.advice import InfluxAdvice, Query, weeks
+from tsaudit.engines.influx.advice import InfluxAdvice, weeks
 from tsaudit.engines.quoting import quote_flux
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
+from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import listed
 
 _NOT_MAPPED: Final = (
@@ -23,82 +23,65 @@ class Influxdb2Advice(InfluxAdvice):
 
     kept_in = "bucket"
 
-    def query(self, change: Diagnose) -> Query | None:
+    def query(self, change: Diagnose) -> Step | None:
         return self._of_bucket(change) if self.place.measurement is None else self._of_measurement(change)
 
-    def _of_bucket(self, change: Diagnose) -> Query | None:
+    def _of_bucket(self, change: Diagnose) -> Step | None:
         bucket = self.place.database
-        if change.what == "databases":
-            pattern = "^" + ".*".join(map(_escaped, change.values)) + "$"
-            return Query(
-                "See which buckets these are.", f"buckets() |> filter(fn: (r) => r.name =~ /{pattern}/)", "flux"
-            )
         if change.what == "measurements":
             text = f"{_SCHEMA}\nschema.measurements(bucket: {quote_flux(bucket)})"
-            return Query(f"See which measurements bucket {bucket} has.", text, "flux")
+            return Step(StepKind.FIND, f"See which measurements bucket {bucket} has.", text, "flux")
         return None
 
-    def _of_measurement(self, change: Diagnose) -> Query | None:
+    def _of_measurement(self, change: Diagnose) -> Step | None:
         name = self.place.here.name
         if change.what == "new values":
             return self._sources(change.column)
         if change.what == "schema":
             given = f"bucket: {quote_flux(self.place.database)}, measurement: {quote_flux(name)}"
             text = f"{_SCHEMA}\nschema.measurementTagKeys({given})"
-            return Query(f"See which tags {name} has; measurementFieldKeys lists its fields.", text, "flux")
+            return Step(
+                StepKind.FIND, f"See which tags {name} has; measurementFieldKeys lists its fields.", text, "flux"
+            )
         column, table = self.place.quoted([change.column]), self.place.table()
         reach = "" if self.place.here.path else _NOT_MAPPED
         if change.what == "types":
             each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
             words = f"See some values of {change.column} of each type, {listed(change.values)}, by InfluxQL{reach}."
-            return Query(words, ";\n".join(each), "influxql")
+            return Step(StepKind.FIND, words, ";\n".join(each), "influxql")
         if change.what == "both":
             words = f"Until the old points have expired, say by InfluxQL which {change.column} is meant{reach}."
             text = f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'"  # noqa: S608 -- shown, never run
-            return Query(words, text, "influxql")
+            return Step(StepKind.FIND, words, text, "influxql")
         return None
 
-    def _sources(self, tag: str) -> Query:
+    def _sources(self, tag: str) -> Step:
         """The query for the sources with the most new values within a day; if no other tag identifies a source, the
         query for the newest values.
         """
         writers = self.place.writers_of(tag)
         shown = ", ".join(map(quote_flux, [*(writers or ["_time"]), tag]))
-        lines = [*self._points(self.place.here.name, "-1d"), "first()", f"keep(columns: [{shown}])"]
+        lines = [
+            f"from(bucket: {quote_flux(self.place.database)})",
+            "range(start: -1d)",
+            f"filter(fn: (r) => r._measurement == {quote_flux(self.place.here.name)})",
+            "first()",
+            f"keep(columns: [{shown}])",
+        ]
         if not writers:
             lines += ["group()", 'sort(columns: ["_time"], desc: true)', "limit(n: 20)"]
             words = f"Find what writes new values of {tag}: these are the newest series of the last day."
-            return Query(words, _piped(lines), "flux", "reads the index and a point of each series")
+            return Step(StepKind.FIND, words, _piped(lines), "flux", cost="reads the index and a point of each series")
         by = ", ".join(map(quote_flux, writers))
         lines += [f"group(columns: [{by}])", f"distinct(column: {quote_flux(tag)})", "count()", "group()"]
         lines += ['sort(columns: ["_value"], desc: true)']
         words = f"Find which sources write new values of {tag}: this counts those of each within a day."
-        return Query(words, _piped(lines), "flux", "reads the index and a point of each series")
+        return Step(StepKind.FIND, words, _piped(lines), "flux", cost="reads the index and a point of each series")
 
     def limited(self, change: SetRetention) -> tuple[str, str, str]:
         text = f"influx bucket update --id ID --retention {weeks(change.keep)}w --shard-group-duration 7d"
         words = f"Set a retention period for bucket {self.place.database}, with its ID from `influx bucket list`"
         return words, text, "sh"
-
-    def copied(self) -> tuple[str, str]:
-        since = self.compared_since
-        out = [tag for tag in self._gone if tag in self.left_out]
-        fields = [field.key for field in self.place.here.fields if field.key in self.left_out]
-        others = " and ".join(f"r._field != {quote_flux(field)}" for field in fields)
-        drop = ", ".join(map(quote_flux, ["_start", "_stop", *out]))
-        group = ", ".join(map(quote_flux, ["_measurement", *self.kept_tags]))
-        renaming = {tag: self.text_of(tag) for tag in self._gone if self.text_of(tag) != tag and tag not in out}
-        lines = [
-            *self._points(self.place.here.name, f"{since:%Y-%m-%dT%H:%M:%SZ}" if since else "0"),
-            *([f"filter(fn: (r) => {others})"] if others else []),
-            f"drop(columns: [{drop}])",
-            'pivot(rowKey: ["_time"], columnKey: ["_field"], valueColumn: "_value")',
-            *([f"rename(fn: (column) => {_renamed(renaming)})"] if renaming else []),
-            f'set(key: "_measurement", value: {quote_flux(self.new_name)})',
-            f"group(columns: [{group}])",
-            f"influxdb.wideTo(bucket: {quote_flux(self.place.database)})",
-        ]
-        return f'import "influxdata/influxdb"\n{_piped(lines)}', "flux"
 
     def deleted(self) -> tuple[str, str, str]:
         name, bucket = self.place.here.name, self.place.database
@@ -119,30 +102,8 @@ class Influxdb2Advice(InfluxAdvice):
             f"--stop $(date -u +%FT%TZ) --predicate {predicate}"
         )
 
-    def _points(self, name: str, start: str = "-1d") -> list[str]:
-        return [
-            f"from(bucket: {quote_flux(self.place.database)})",
-            f"range(start: {start})",
-            f"filter(fn: (r) => r._measurement == {quote_flux(name)})",
-        ]
-
 
 def _piped(lines: list[str]) -> str:
     """The steps of a Flux query, one per line except that the first two share a line."""
     head = " |> ".join(lines[:2])
     return "\n".join([head, *(f"  |> {line}" for line in lines[2:])])
-
-
-def _renamed(names: dict[str, str]) -> str:
-    """The new name of a column, as an expression. A function is used because a list may only contain columns that every
-    series has.
-    """
-    cases = (f"if column == {quote_flux(old)} then {quote_flux(new)} else " for old, new in sorted(names.items()))
-    return f"{''.join(cases)}column"
-
-
-def _escaped(text: str) -> str:
-    """The text, escaped for use in a Flux pattern, which is between slashes and must not contain a space after a
-    backslash.
-    """
-    return re.sub(r"\\(\s)", r"\1", re.escape(text)).replace("/", "\\/")

@@ -6,7 +6,7 @@ import shlex
 from typing import Final
 
 from tsaudit.engines.advice import by_source, by_time, days_of
-from tsaudit.engines.influx.advice import InfluxAdvice, Query
+from tsaudit.engines.influx.advice import InfluxAdvice
 from tsaudit.engines.writers import Terms
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Step, StepKind
@@ -19,23 +19,18 @@ class Influxdb3Advice(InfluxAdvice):
     """The steps in SQL, and with the product's command."""
 
     terms = Terms("row", "table", types=InfluxAdvice.terms.types)
-    copies = False
     kept_in = "database"
 
-    def query(self, change: Diagnose) -> Query | None:
+    def query(self, change: Diagnose) -> Step | None:
         return self._of_database(change) if self.place.measurement is None else self._of_table(change)
 
-    def _of_database(self, change: Diagnose) -> Query | None:
+    def _of_database(self, change: Diagnose) -> Step | None:
         place = self.place
-        if change.what == "databases":
-            pattern = "*".join(change.values)
-            words = f"See which databases these are: {pattern} (Core and Enterprise, with an admin token)."
-            return Query(words, "influxdb3 show databases", "sh")
         if change.what == "measurements":
-            return Query(f"See which tables {place.database} has.", "SHOW TABLES", "sql")
+            return Step(StepKind.FIND, f"See which tables {place.database} has.", "SHOW TABLES", "sql")
         return None
 
-    def _of_table(self, change: Diagnose) -> Query | None:
+    def _of_table(self, change: Diagnose) -> Step | None:
         place = self.place
         column, table = place.quoted([change.column]), place.table()
         if change.what == "new values" and (writers := place.writers_of(change.column)):
@@ -44,20 +39,22 @@ class Influxdb3Advice(InfluxAdvice):
                 f"SELECT {by}, count(DISTINCT {column}) AS distinct_values FROM {table}\n"  # noqa: S608 -- shown
                 f"{_RECENT} GROUP BY {by} ORDER BY {len(writers) + 1} DESC LIMIT 20"
             )
-            return Query(by_source(change.column), text, "sql", _COST)
+            return Step(StepKind.FIND, by_source(change.column), text, "sql", cost=_COST)
         if change.what == "new values":
             text = (
                 f"SELECT {column}, min(time) AS first, count(*) FROM {table}\n"  # noqa: S608 -- shown
                 f"{_RECENT} GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
             )
-            return Query(by_time(change.column), text, "sql", _COST)
+            return Step(StepKind.FIND, by_time(change.column), text, "sql", cost=_COST)
         if change.what == "sources":
             tags = place.quoted(tag.key for tag in place.here.tags)
             by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
             text = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}\n{_RECENT}{group}"  # noqa: S608
-            return Query(f"Find the sources that stopped sending {change.column}.", text, "sql", _COST)
+            return Step(
+                StepKind.FIND, f"Find the sources that stopped sending {change.column}.", text, "sql", cost=_COST
+            )
         if change.what == "schema":
-            return Query(f"See which columns {place.here.name} has.", f"SHOW COLUMNS FROM {table}", "sql")
+            return Step(StepKind.FIND, f"See which columns {place.here.name} has.", f"SHOW COLUMNS FROM {table}", "sql")
         return None
 
     def writer(self) -> Step | None:

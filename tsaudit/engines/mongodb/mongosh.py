@@ -98,12 +98,6 @@ def _collections(place: Place, _: Diagnose) -> Piece:
     return Piece(f"List the collections of {place.database}.", command)
 
 
-def _databases(_: Place, change: Diagnose) -> Piece:
-    pattern = f"^{'.*'.join(map(re.escape, change.values))}$"
-    asked = {"listDatabases": 1, "nameOnly": True, "filter": {"name": {"$regex": pattern}}}
-    return Piece("See which databases these are.", f"db.adminCommand({script(asked)})")
-
-
 def _large(place: Place, _: Diagnose) -> Piece:
     stages = [{"$project": {"bytes": {"$bsonSize": "$$ROOT"}}}, {"$sort": {"bytes": -1}}, {"$limit": 5}]
     return Piece("Find the largest documents.", _aggregate(place, stages), "reads all documents")
@@ -171,7 +165,6 @@ _Look = Callable[[Place, Diagnose], Piece | None]
 _OF_DATABASE: Final[Mapping[str, _Look]] = {
     "sizes": _sizes,
     "measurements": _collections,
-    "databases": _databases,
 }
 _OF_COLLECTION: Final[Mapping[str, _Look]] = {
     "large rows": _large,

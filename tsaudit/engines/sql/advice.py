@@ -10,7 +10,7 @@ from typing import ClassVar, Final
 
 from tsaudit.analysis.columns import types as column_types
 from tsaudit.engines import writers
-from tsaudit.engines.advice import WRITTEN, Advice, free, together
+from tsaudit.engines.advice import WRITTEN, Advice, free, no_longer_sent, together
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries, query
@@ -230,7 +230,7 @@ class SqlAdvice(Advice):
             merges = [c for c in self.changes if isinstance(c, MergeMeasurements)]
             merged = self._merged(merges[0]) if merges else ""
             return "" if isinstance(merged, str) else self._insert(merged.name, list(merged.columns))
-        gone = {c.column for c in self.changes if isinstance(c, LeaveOut)}
+        gone = no_longer_sent(self.changes)
         new = [self._short(c.tag) for c in self.changes if isinstance(c, MakeField) and c.tag in self.labels]
         changed = {_column_of(c) for c in self.changes}
         written = [column for column in self._columns if column not in gone]

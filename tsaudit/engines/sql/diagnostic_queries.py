@@ -12,7 +12,6 @@ from tsaudit.engines.advice import Piece, Place, by_source, by_time
 from tsaudit.engines.quoting import quote_text
 from tsaudit.model.change import Diagnose
 
-_ENDS: Final = ("begins with", "ends with")
 _A_DAY: Final = timedelta(days=1)
 
 
@@ -43,8 +42,6 @@ class DiagnosticQueries:
     """
     columns: Callable[[Place], str] = lambda place: _standard(place, "columns", "column_name, data_type")
     tables: Callable[[Place], str] = lambda place: _standard(place, "tables", "table_name")
-    databases: str = ""
-    """A statement that lists the databases; empty if there is none."""
     end: str = ";"
     """The text that ends a statement."""
 
@@ -66,9 +63,6 @@ def query(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | Non
 def _of_database(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | None:
     if change.what == "measurements":
         return Piece(f"List the tables of {place.database}.", own.tables(place))
-    if change.what == "databases" and own.databases:
-        named = " and ".join(f"{how} {part}" for how, part in zip(_ENDS, change.values, strict=False) if part)
-        return Piece(f"List the databases{f': the name of each of these {named}' if named else ''}.", own.databases)
     return None
 
 

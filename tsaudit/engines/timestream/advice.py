@@ -49,7 +49,6 @@ DIAGNOSTIC_QUERIES: Final = DiagnosticQueries(
     recent=lambda place: f"{place.quoted([place.here.time_column or ''])} >= ago(1d)",
     columns=lambda place: f"DESCRIBE {place.table()}",
     tables=lambda place: f"SHOW TABLES FROM {place.quoted([place.database])}",
-    databases="SHOW DATABASES",
     end="",
 )
 

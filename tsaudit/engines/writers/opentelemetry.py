@@ -12,8 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.writers.pattern import value_pattern
-from tsaudit.model.change import Change, LeaveOut, MakeField, Rename, SplitColumn
+from tsaudit.model.change import Change, LeaveOut, MakeField
 from tsaudit.model.profile import Measurement
 
 
@@ -122,49 +121,28 @@ def settings(measurements: Sequence[Measurement], changes: Sequence[Change]) -> 
     signal = signal_of(here)
     gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
     gone = [name for name in gone if here.tag(name) is not None]
-    names = {c.old: c.new for c in changes if isinstance(c, Rename) and here.tag(c.old) is not None}
-    splits = [c for c in changes if isinstance(c, SplitColumn) and c.is_tag and value_pattern(c)]
-    if signal is None or not (gone or names or splits):
+    if signal is None or not gone:
         return ""
-    keys = [*gone, *names, *(split.column for split in splits)]
     condition = _here(measurements) if signal is Signal.METRIC else ""
-    changed = [*_apart(signal.record, splits, condition), *_renamed(signal.record, names, condition)]
-    return transform(here.name, _without(signal, keys, gone, changed, condition))
+    return transform(here.name, _without(signal, gone, condition))
 
 
-def _without(
-    signal: Signal, keys: Sequence[str], gone: Sequence[str], changed: Sequence[str], condition: str
-) -> Iterator[Group]:
-    """Statements that remove or change attributes, wherever they are. A resource's attributes are shared with its other
-    metrics, so each point first gets its own copy, which changes no tag, before the resource loses them.
+def _without(signal: Signal, gone: Sequence[str], condition: str) -> Iterator[Group]:
+    """Statements that remove attributes, wherever they are. A resource's attributes are shared with its other metrics,
+    so each point first gets its own copy, which changes no tag, before the resource loses them.
     """
     attributes = f"{signal.record}.attributes"
-    own, scope = [key for key in keys if key not in _SCOPE], [key for key in keys if key in _SCOPE]
+    own, scope = [key for key in gone if key not in _SCOPE], [key for key in gone if key in _SCOPE]
     above = [f'merge_maps({attributes}, resource.attributes, "insert")'] if own else []
     others = f"not ({condition})" if condition else ""
     for key in scope if others else ():
         lifted = f"set({attribute(signal.record, key)}, {_SCOPE[key]})"
         above.append(lifted + only(others, f'{_SCOPE[key]} != ""'))
-    dropped = [removed(signal.record, gone, condition)] if [key for key in gone if key not in _SCOPE] else []
-    yield Group(signal, (*above, *dropped, *changed))
+    dropped = [removed(signal.record, gone, condition)] if own else []
+    yield Group(signal, (*above, *dropped))
     # The scope loses its attribute before the resource, because statements about scopes can also read the resource.
     yield Group(signal, tuple(f'set({_SCOPE[key]}, "")' for key in scope))
     yield Group(signal, (removed("resource", own),) if own else ())
-
-
-def _renamed(record: str, names: dict[str, str], condition: str) -> Iterator[str]:
-    for old, new in names.items():
-        yield f"set({attribute(record, new)}, {attribute(record, old)}){only(condition)}"
-        yield removed(record, [old], condition)
-
-
-def _apart(record: str, splits: Sequence[SplitColumn], condition: str) -> Iterator[str]:
-    """A separate attribute for each part of a value; a value that does not match stays whole."""
-    for split in splits:
-        source, pattern = attribute(record, split.column), string(value_pattern(split))
-        fits = only(condition, f"IsMatch({source}, {pattern})")
-        yield f'merge_maps({record}.attributes, ExtractPatterns({source}, {pattern}), "upsert"){fits}'
-        yield f"{removed(record, [split.column])}{fits}"
 
 
 # --- Statements ---------------------------------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
-from tsaudit.engines.writers.pattern import value_pattern
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -19,7 +18,6 @@ from tsaudit.model.change import (
     MakeTag,
     MergeMeasurements,
     Rename,
-    SplitColumn,
 )
 from tsaudit.model.profile import Measurement
 
@@ -73,9 +71,6 @@ def _blocks(measurements: Sequence[Measurement], changes: Sequence[Change], new_
     here, only = measurements[0], _only(measurements)
     yield from _left_out(here, only, changes)
     yield from _converted(only, changes)
-    for change in changes:
-        if isinstance(change, SplitColumn):
-            yield from _split(only, change)
     suffix = new_name.removeprefix(here.name)
     if len(measurements) > 1 and new_name and suffix != new_name:
         yield f"[[processors.override]]\n{_only(measurements, _having(changes))}\n  name_suffix = {string(suffix)}"
@@ -134,94 +129,22 @@ def _converted(only: str, changes: Sequence[Change]) -> Iterator[str]:
         yield "\n".join(lines)
 
 
-def _split(only: str, split: SplitColumn) -> Iterator[str]:
-    """Splits values with several attributes; a value that does not match stays unchanged.
-
-    https://docs.influxdata.com/telegraf/v1/processor-plugins/regex/
-    """
-    pattern = value_pattern(split)
-    if not pattern:
-        return
-    role, gone = ("tags", "tagexclude") if split.is_tag else ("fields", "fieldexclude")
-    first = split.parts[0].name
-    yield "\n".join(
-        [
-            _head("regex", only),
-            f"  [[processors.regex.{role}]]",
-            f"    key = {string(split.column)}",
-            f"    pattern = {string(pattern)}",
-            _head("override", only),
-            f"  {gone} = {strings([glob(split.column)])}",
-            f"  metricpass = {string(f'{string(first)} in {role}')}",
-        ]
-    )
-
-
 def _renamed(here: Measurement, only: str, changes: Sequence[Change], new_name: str) -> Iterator[str]:
     """Changes names. https://docs.influxdata.com/telegraf/v1/processor-plugins/rename/"""
-    names = [("", here.name, new_name)] if new_name else []
-    for change in changes:
-        if isinstance(change, Rename) and change.old:
-            names.append((change.role or ("tag" if here.tag(change.old) else "field"), change.old, change.new))
-        elif isinstance(change, Rename) and not new_name:
-            names.append(("", here.name, change.new))
+    names = [(change.role or "field", change.old, change.new) for change in changes if isinstance(change, Rename)]
+    names += [("measurement", here.name, new_name)] if new_name else []
     if names:
         lines = [_head("rename", only)]
         for role, old, new in names:
-            lines += _replaced(role or "measurement", old, new)
+            lines += ["  [[processors.rename.replace]]", f"    {role} = {string(old)}", f"    dest = {string(new)}"]
         yield "\n".join(lines)
 
 
-def _replaced(what: str, old: str, new: str) -> list[str]:
-    return ["  [[processors.rename.replace]]", f"    {what} = {string(old)}", f"    dest = {string(new)}"]
-
-
 def _merged(changes: Sequence[Change], beside: Collection[str]) -> Iterator[str]:
-    """Turns data in names into tags: with templates for inputs that read Graphite's format, and with processors for
-    other names.
-
-    https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
-    """
+    """Turns data in names into tags."""
     for change in changes:
-        if isinstance(change, MergeMeasurements):
-            template = _graphite_template(change)
-            if template:
-                yield f'data_format = "graphite"\ntemplates = [{string(template)}]'
-                if (given := _named_by(template)) != change.into:
-                    yield "\n".join(["[[processors.rename]]", *_replaced("measurement", given, change.into)])
-            elif pattern := _name_pattern(change, beside):
-                yield _by_pattern(change, pattern)
-
-
-def _graphite_template(change: MergeMeasurements) -> str:
-    """A filter and a template for the names of a family; empty if the names have no dots, or different numbers of them.
-
-    A space would end the template.
-    """
-    parts = change.template.split(".")
-    names = [member.measurement for member in change.members]
-    if len(parts) < 3 or any(len(n.split(".")) != len(parts) or re.search(r"\s", n) for n in names):
-        return ""
-    tags = iter(name for name, _ in change.members[0].tags)
-    pairs = []
-    for part in parts:
-        data = _DATA.fullmatch(part)
-        if data is None and _DATA.search(part):
-            return ""
-        if part == "{field}" or (part == parts[-1] and part == change.members[0].field):
-            pairs.append(("*" if data else part, "field"))
-        elif data:
-            pairs.append(("*", "" if data[1] == "date" else next(tags, "")))
-        else:
-            pairs.append((part, "measurement"))
-    return f"{'.'.join(one for one, _ in pairs)} {'.'.join(role for _, role in pairs)}"
-
-
-def _named_by(template: str) -> str:
-    """The measurement to which the input writes according to the template."""
-    filtered, _, roles = template.partition(" ")
-    pairs = zip(filtered.split("."), roles.split("."), strict=True)
-    return ".".join(part for part, role in pairs if role == "measurement")
+        if isinstance(change, MergeMeasurements) and (pattern := _name_pattern(change, beside)):
+            yield _by_pattern(change, pattern)
 
 
 def _name_pattern(change: MergeMeasurements, beside: Collection[str] = ()) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
@@ -74,7 +73,6 @@ def _finding(case: Case, found: Tenants) -> Finding:
         message=f"{many(count, words.database)} named {found.template} contain the same {words.measurement}s, "
         f"{number(found.measurements)} in total.",
         fix=_designs(case, count),
-        changes=(Diagnose(Subject(first), "databases", values=tuple(found.template.split("{id}"))),),
         observed=float(count),
         unit="databases",
         samples=tuple(names[:_SHOWN]),
