@@ -17,10 +17,6 @@ class UseAsId(Change):
     """Use a field that identifies documents as their `_id`."""
 
     field: str
-    index: str
-    """The unique index on the field, which is dropped."""
-    collections: tuple[str, ...]
-    """The collections in the order of their periods; only one if it is not part of a family."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("_id", ""): self.field, ("name", self.field): "_id", ("values", "_id"): self.field}
@@ -44,17 +40,6 @@ class ItemsToDocuments(Change):
 
     def claims(self) -> Mapping[Claim, str]:
         return {("form", self.field): "documents"}
-
-
-@dataclass(frozen=True, slots=True)
-class Validate(Change):
-    """Have the server validate documents against a schema."""
-
-    schema: str
-    """The validator as JSON."""
-
-    def claims(self) -> Mapping[Claim, str]:
-        return {("validator", ""): self.schema}
 
 
 @dataclass(frozen=True, slots=True)

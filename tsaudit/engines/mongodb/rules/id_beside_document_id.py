@@ -169,8 +169,6 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
             UseAsId(
                 Subject(first.measurement.database, family.template if family else first.measurement.name),
                 key,
-                first.index.name,
-                tuple(member.name for member in family.members) if family else (first.measurement.name,),
             ),
         ),
         observed=data + index,

@@ -126,7 +126,7 @@ def _of_another_type(measurement: Measurement, index: Index, field: Field) -> Fi
         f"{field.key} contains {listed(field.types)} and no date in "
         f"{many(measurement.documents.read if measurement.documents else 0, 'document')} read, so nothing is removed",
         fix=f"Write {field.key} as a date. What is stored is removed only once it is converted.",
-        changes=(ChangeType(subject_of(measurement, field.key), field.key, "time"),) if is_text else (),
+        changes=(ChangeType(subject_of(measurement), field.key, "time"),) if is_text else (),
         samples=field.sample[:3],
     )
 

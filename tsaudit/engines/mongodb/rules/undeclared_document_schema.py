@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.analysis.significance import ENOUGH
-from tsaudit.engines.mongodb import DOCUMENT_ID
-from tsaudit.engines.mongodb.collections import Validate, is_series
+from tsaudit.engines.mongodb.collections import is_series
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent
 
-_SHOWN: Final = 12
-"""Maximum number of fields in the suggested validator: enough to show the pattern."""
 _RARE: Final = 0.01
 """Share of the documents: a field that fewer documents lack, or have, is an exception."""
 
@@ -89,7 +84,8 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
             f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
             f"{listed(parts, 4)}."
         ),
-        changes=(Validate(subject_of(measurement), _validator(measurement)),),
+        fix=f"Decide what the documents of {measurement.name} have to look like, and let the server check it: collMod "
+        "with a validator ($jsonSchema), and with validationAction warn, which at first only logs what does not fit.",
         observed=float(len(varying)),
         unit="fields",
         main_contributor=mixed[0].key if mixed else partial[0].key,
@@ -105,30 +101,3 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
 
 def _presence(field: Field) -> float:
     return 1 - (field.null_ratio.value if field.null_ratio else 0.0)
-
-
-def _validator(measurement: Measurement) -> str:
-    """A `$jsonSchema` of the top-level fields that were read, as one line of JavaScript."""
-    top: dict[str, list[Field]] = defaultdict(list)
-    for field in measurement.fields:
-        if field.key != DOCUMENT_ID:
-            top[field.key.partition(".")[0]].append(field)
-    shown = dict(list(top.items())[:_SHOWN])
-    required = [key for key, fields in shown.items() if any(_is_always(f) for f in fields)]
-    schema: dict[str, Any] = {"required": required} if required else {}  # The server rejects an empty list.
-    schema["properties"] = {
-        key: {"bsonType": [*types, *([] if key in required else ["null"])]}
-        for key, fields in shown.items()
-        if (types := _types(key, fields))
-    }
-    return json.dumps({"$jsonSchema": schema}, ensure_ascii=False)
-
-
-def _is_always(field: Field) -> bool:
-    return field.null_ratio is not None and field.null_ratio.value == 0
-
-
-def _types(key: str, fields: Sequence[Field]) -> list[str]:
-    """Types of a top-level field; a field with nested fields is a document. The caller handles null separately."""
-    found = {t for f in fields if f.key == key for t in f.types}
-    return sorted(found | ({"object"} if any(f.key != key for f in fields) else set()))
