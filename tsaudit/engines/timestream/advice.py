@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.engines.advice import WRITTEN, Advice, Piece, together
+from tsaudit.engines.advice import WRITTEN, Advice, Piece, no_longer_sent, together
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import diagnostic_queries
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
@@ -22,7 +22,6 @@ from tsaudit.engines.timestream.tables import (
     EnforceKey,
     KeepInMemory,
     OneRecord,
-    PartitionBy,
     create_like,
     encrypt_rejected,
     enforce_key,
@@ -40,7 +39,6 @@ from tsaudit.model.change import (
     MergeMeasurements,
     Rename,
     SetRetention,
-    SplitColumn,
 )
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import day, listed, many
@@ -67,16 +65,16 @@ _ONE_DAY: Final = timedelta(days=1)
 _TYPES: Final = {"integer": "BIGINT", "float": "DOUBLE", "boolean": "BOOLEAN", "time": "TIMESTAMP"}
 _TERMS: Final = Terms(row="record", measurement="table", tag="dimension", field="measure", types=_TYPES)
 _PROGRAMS: Final = frozenset({Program.TELEGRAF, Program.APPLICATION})
-_TAKES_A_TABLE: Final = (ChangeType, MakeField, MakeTag, PartitionBy)
+_TAKES_A_TABLE: Final = (ChangeType, MakeField, MakeTag)
 
 
 class TimestreamAdvice(Advice):
     """The steps of a plan on Timestream."""
 
     also: Sequence[TimestreamAdvice]
-    handles = frozenset(
-        {*WRITTEN, Diagnose, EncryptRejected, EnforceKey, KeepInMemory, OneRecord, PartitionBy, SetRetention}
-    ) - {Rename}
+    handles = frozenset({*WRITTEN, Diagnose, EncryptRejected, EnforceKey, KeepInMemory, OneRecord, SetRetention}) - {
+        Rename
+    }
 
     def find(self) -> Step | None:
         asked = self.asked_for() or self.new_values()
@@ -109,7 +107,7 @@ class TimestreamAdvice(Advice):
                 "To have them in one table, export them with UNLOAD, and load them with what the names say as "
                 "dimensions.",
             )
-        if not self._new_table and not any(isinstance(c, LeaveOut | SplitColumn) for c in self.changes):
+        if not self._new_table and not any(isinstance(c, LeaveOut) for c in self.changes):
             return None
         days = magnetic_days(self.place.here)
         if days is not None and timedelta(days=days) <= _SOON:
@@ -136,8 +134,6 @@ class TimestreamAdvice(Advice):
             said = "Look at the memory store in the bill after a day."
         elif kinds <= {EncryptRejected, EnforceKey}:
             said = "Look for rejected records in the S3 location of the table after a day: there must be no new ones."
-        elif PartitionBy in kinds:
-            said = "Compare the bytes that the usual queries scan, before and after, once a day of records is written."
         elif OneRecord in kinds:
             said = "Look at the rows of the audit in a day: there must be one for each instant and source."
         elif MergeMeasurements in kinds:
@@ -162,8 +158,6 @@ class TimestreamAdvice(Advice):
             match change:
                 case EnforceKey(dimension=dimension):
                     yield f"Have every writer send {dimension}."
-                case PartitionBy(dimension=dimension):
-                    yield f"Write records with the dimension {dimension} to a table that is partitioned by it."
                 case OneRecord(names=names):
                     groups = -(-len(names) // _MOST_MEASURES)
                     several = f", in {groups} records of up to {_MOST_MEASURES} measures each" if groups > 1 else ""
@@ -174,7 +168,7 @@ class TimestreamAdvice(Advice):
 
     def _example(self) -> str:
         """An example of a record as it should be written; empty if only the table is a different one."""
-        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord, SplitColumn)
+        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord)
         if self.place.measurement is None or not any(isinstance(change, shown) for change in self.changes):
             return ""
         dimensions, measures = self._columns()
@@ -189,17 +183,16 @@ class TimestreamAdvice(Advice):
         first.
         """
         here = self.place.here
-        gone = {c.column for c in self.changes if isinstance(c, LeaveOut | SplitColumn)}
+        gone = no_longer_sent(self.changes)
         to_measure = {c.tag: c.to for c in self.changes if isinstance(c, MakeField)}
         to_dimension = {c.column for c in self.changes if isinstance(c, MakeTag)}
         types = {c.column: c.to for c in self.changes if isinstance(c, ChangeType)}
-        parts = {p.name: c.is_tag for c in self.changes if isinstance(c, SplitColumn) for p in c.parts}
         one_record = [name for c in self.changes if isinstance(c, OneRecord) for name in c.names]
         known = {
             n.name: n.data_type.upper() for n in (here.measure_names.names if here.measure_names else ()) if n.data_type
         }
         tags = [tag.key for tag in here.tags if tag.key not in {*gone, *to_measure}]
-        dimensions = [*(name for name, is_tag in parts.items() if is_tag), *sorted(to_dimension), *tags]
+        dimensions = [*sorted(to_dimension), *tags]
         stored = {field.key: (field.types[0] if field.types else "varchar").upper() for field in here.fields}
         fields = [
             (name, _TYPES.get(types.get(name, ""), kind))
@@ -208,7 +201,6 @@ class TimestreamAdvice(Advice):
         ]
         measures = [
             *((name, _TYPES.get(kind, "VARCHAR")) for name, kind in to_measure.items()),
-            *((name, "VARCHAR") for name, is_tag in parts.items() if not is_tag),
             *((name, known.get(name, "DOUBLE")) for name in one_record),
             *sorted(fields, key=lambda one: (one[0] not in types, one[0])),
         ]
@@ -257,7 +249,7 @@ class TimestreamAdvice(Advice):
 
     def _created(self) -> Piece:
         options = self.place.here.options or {}
-        asked = next((c.dimension for c in self.changes if isinstance(c, PartitionBy | EnforceKey)), "")
+        asked = next((c.dimension for c in self.changes if isinstance(c, EnforceKey)), "")
         key = asked or options.get(KEY, "")
         to_measure = {change.tag for change in self.changes if isinstance(change, MakeField)}
         if key in to_measure:

@@ -168,17 +168,6 @@ def _magnetic_writes(options: Mapping[str, str], **changed: str) -> dict[str, An
 
 
 @dataclass(frozen=True, slots=True)
-class PartitionBy(Change):
-    """Replace a table with one that is partitioned by a dimension."""
-
-    dimension: str
-
-    def claims(self) -> Mapping[Claim, str]:
-        # A measure cannot be a partition key.
-        return {("partition key", ""): self.dimension, ("role", self.dimension): "tag"}
-
-
-@dataclass(frozen=True, slots=True)
 class EnforceKey(Change):
     """Reject records without the dimension by which the table is partitioned."""
 

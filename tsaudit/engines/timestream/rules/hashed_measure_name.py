@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.engines.timestream.tables import KEY, PartitionBy, best_key
+from tsaudit.engines.timestream.tables import KEY, best_key
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement, MeasureNames, Tag
 from tsaudit.rule import Case, rule, subject_of
@@ -89,7 +89,6 @@ def _finding(measurement: Measurement, found: MeasureNames, hashed: list[str]) -
         message=f"{count(found.count)} measure names such as {listed(hashed, 3)} are numbers below "
         f"{number(_BUCKETS)}: hashes, which a partition key replaces.",
         fix=_advice(key, best),
-        changes=(PartitionBy(subject_of(measurement), best.key),) if best and not key else (),
         observed=share,
         unit="share of the names",
         samples=tuple(hashed[:3]),
@@ -102,5 +101,8 @@ def _finding(measurement: Measurement, found: MeasureNames, hashed: list[str]) -
 def _advice(key: str | None, best: Tag | None) -> str:
     if key:
         return f"Write one measure name for each kind of record to this table: it is partitioned by {key} already."
-    which = "" if best else " Its key cannot be changed later: use the dimension that most queries filter by."
-    return f"Write one measure name for each kind of record to a new table that is partitioned by a dimension.{which}"
+    by = best.key if best else "a dimension"
+    return (
+        f"Write one measure name for each kind of record to a new table that is partitioned by {by}: its key cannot be "
+        "changed later, so use the dimension that most queries filter by."
+    )

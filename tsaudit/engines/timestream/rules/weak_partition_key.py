@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, EnforceKey, PartitionBy, best_key, values
+from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, EnforceKey, best_key, values
 from tsaudit.model.change import Change
 from tsaudit.model.finding import Evidence, Finding, Limit
 from tsaudit.model.impact import Basis, Currency, Impact
@@ -76,14 +76,17 @@ class _Weakness:
 
     message: str
     advice: str
-    change: Change
+    change: Change | None
     observed: float
     limit: Limit
     lacks: bool = False
     """Whether some records lack the key."""
 
 
-_MOVE = "This helps where queries ask for single values of a dimension: use the one that most of them filter by."
+_MOVE: Final = (
+    "Create another table that is partitioned by the dimension by whose single values most queries filter, and write "
+    "there. The key of a table cannot be changed."
+)
 
 
 def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weakness | None:
@@ -103,7 +106,7 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
                 f"{number(values(best))}."
             ),
             _MOVE,
-            PartitionBy(subject_of(measurement), best.key),
+            None,
             tag.values.value,
             limit,
         )
@@ -149,7 +152,7 @@ def _missing(measurement: Measurement, best: Tag, limit: Limit) -> _Weakness | N
         f"{rows_of(rows)} have the same one: a query for one of {number(values(best))} values of "
         f"{best.key} cannot be limited to its partition.",
         _MOVE,
-        PartitionBy(subject_of(measurement), best.key),
+        None,
         values(best),
         limit,
     )
@@ -167,7 +170,7 @@ def _finding(measurement: Measurement, found: _Weakness) -> Finding:
         basis=Basis.DECLARED,
         message=found.message,
         fix=found.advice,
-        changes=(found.change,),
+        changes=() if found.change is None else (found.change,),
         observed=found.observed,
         limit=found.limit,
         unit=found.limit.unit,
