@@ -21,7 +21,16 @@ from tests.planning.runner import misshapen, printed
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.change import AddIndex, Change, Diagnose, DropIndex, MakeField, Rename, SetOption, SetRetention
+from tsaudit.model.change import (
+    Change,
+    ChangeType,
+    Diagnose,
+    DropIndex,
+    MakeField,
+    MergeMeasurements,
+    Rename,
+    SetOption,
+)
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Contribution, Index, Measurement, Profile, TagSets
@@ -187,7 +196,7 @@ def test_each_engine_handles_changes_of_kinds_that_it_knows(engine: str) -> None
     handled = ENGINES[engine].advice().handles
     assert Diagnose in handled
     assert all(issubclass(kind, Change) for kind in handled)
-    assert handled & {MakeField, AddIndex, SetRetention}
+    assert handled & {ChangeType, MergeMeasurements}
 
 
 def test_finding_of_a_plan_is_one_that_asks_for_some_of_it() -> None:

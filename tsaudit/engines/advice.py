@@ -115,6 +115,7 @@ def free(name: str, taken: Collection[str], folds_case: bool = False) -> str:
 def no_longer_sent(changes: Sequence[Change]) -> set[str]:
     """The columns that writers no longer send to the measurement, or not under this name."""
     found = {change.column for change in changes if isinstance(change, LeaveOut | SplitColumn)}
+    found |= {change.old for change in changes if isinstance(change, Rename)}
     return found | {column for change in changes if isinstance(change, SplitMeasurement) for column in change.columns}
 
 

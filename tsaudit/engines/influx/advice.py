@@ -174,7 +174,7 @@ class InfluxAdvice(Advice):
             if isinstance(change, MakeTag):
                 return f"there, {change.column} is a field"
             if isinstance(change, Rename):
-                return f"there, {change.old} has the old name"
+                return f"there, {change.old or 'the measurement'} has the old name"
             if isinstance(change, ChangeType):
                 return f"there, {change.column} has the old type"
         return ""
@@ -294,11 +294,10 @@ class InfluxAdvice(Advice):
 
 def _lines(here: Measurement, name: str, changes: Sequence[Change]) -> Iterator[str]:
     gone = no_longer_sent(changes) | {c.tag for c in changes if isinstance(c, MakeField)}
-    names = {c.old: c.new for c in changes if isinstance(c, Rename)}
     made = [c.column for c in changes if isinstance(c, MakeTag)]
     demoted = [c.tag for c in changes if isinstance(c, MakeField)]
     tags = [*(tag.key for tag in here.tags if tag.key not in gone), *made]
-    fields = [names.get(field.key, field.key) for field in here.fields if field.key not in (*gone, *made)] + demoted
+    fields = [*(field.key for field in here.fields if field.key not in (*gone, *made)), *demoted]
 
     def written(columns: Sequence[str]) -> list[str]:
         return [f"{_escaped(column)}=..." for column in columns]

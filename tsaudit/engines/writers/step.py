@@ -200,7 +200,7 @@ def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[s
             tags = " and ".join(f"{key}={value}" for key, value in member.tags)
             into = f"{terms.field} {member.field} of {change.into}" if member.field else change.into
             yield f"Write to {into}{f' with {tags}' if tags else ''} instead of {member.measurement}."
-    if renamed := [f"{change.old} as {change.new}" for change in changes if isinstance(change, Rename) and change.old]:
+    if renamed := [f"{change.old or name} as {change.new}" for change in changes if isinstance(change, Rename)]:
         yield f"Write {_all(renamed)}."
     if typed := [f"{c.column} as {terms.types.get(c.to, c.to)}" for c in changes if isinstance(c, ChangeType)]:
         yield f"Write {_all(typed)}."

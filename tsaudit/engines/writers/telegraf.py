@@ -131,7 +131,8 @@ def _converted(only: str, changes: Sequence[Change]) -> Iterator[str]:
 
 def _renamed(here: Measurement, only: str, changes: Sequence[Change], new_name: str) -> Iterator[str]:
     """Changes names. https://docs.influxdata.com/telegraf/v1/processor-plugins/rename/"""
-    names = [(change.role or "field", change.old, change.new) for change in changes if isinstance(change, Rename)]
+    renames = [change for change in changes if isinstance(change, Rename)]
+    names = [(c.role or ("field" if c.old else "measurement"), c.old or here.name, c.new) for c in renames]
     names += [("measurement", here.name, new_name)] if new_name else []
     if names:
         lines = [_head("rename", only)]
