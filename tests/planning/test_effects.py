@@ -42,16 +42,15 @@ def without(tag: str, found: Measurement, engine: str = "influxdb1") -> Effect:
 def test_nothing_is_lost_where_no_two_series_become_one() -> None:
     effect = without("rack", measurement())
     assert (effect.series_now, effect.series_after, effect.is_exact, effect.loss) == (30, 30, True, None)
-    assert effect.keeps_rows
     assert describe.effect(effect) == "Series: 30 now, 30 afterward."
 
 
 def test_series_of_a_period_say_nothing_about_older_rows() -> None:
     effect = without("rack", measurement(scope="rows of May", rows=a_count(700)))
     assert effect.loss == Loss(0, 700, "rows of May")
-    assert not effect.keeps_rows
     whole = without("rack", measurement(scope="rows of May", rows=a_count(700), rows_total=a_count(700)))
-    assert whole.keeps_rows
+    assert whole.loss is not None
+    assert whole.loss.is_none
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,6 @@ def test_part_of_the_series_proves_nothing(how: How, scope: str, sampled: int | 
     effect = without("rack", measurement(how, scope, sampled))
     assert not effect.is_exact
     assert effect.loss_unknown == "no rows with times were read"
-    assert not effect.keeps_rows
 
 
 def test_series_of_a_part_are_compared_with_those_of_the_part() -> None:
@@ -71,41 +69,36 @@ def test_series_of_a_part_are_compared_with_those_of_the_part() -> None:
 
 
 @pytest.mark.parametrize(
-    ("apart", "total", "keeps", "said"),
+    ("apart", "total", "said"),
     [
-        (compared(), 5_000, True, "No rows would overwrite each other."),
-        (compared(), 9_000, False, f"None of the 5,000 rows compared ({NEWEST}) would overwrite another."),
-        (compared(), None, False, f"None of the 5,000 rows compared ({NEWEST}) would overwrite another."),
-        (compared(7), 5_000, False, "7 of the 5,000 rows compared would overwrite another."),
-        (compared(7), None, False, f"7 of the 5,000 rows compared ({NEWEST}) would overwrite another."),
-        (compared(complete=False), 5_000, False, "None of the 5,000 rows compared is known to overwrite another."),
-        (None, None, False, "Rows that would overwrite each other were not counted: no rows with times were read."),
+        (compared(), 5_000, "No rows would overwrite each other."),
+        (compared(), 9_000, f"None of the 5,000 rows compared ({NEWEST}) would overwrite another."),
+        (compared(), None, f"None of the 5,000 rows compared ({NEWEST}) would overwrite another."),
+        (compared(7), 5_000, "7 of the 5,000 rows compared would overwrite another."),
+        (compared(7), None, f"7 of the 5,000 rows compared ({NEWEST}) would overwrite another."),
+        (compared(complete=False), 5_000, "None of the 5,000 rows compared is known to overwrite another."),
+        (None, None, "Rows that would overwrite each other were not counted: no rows with times were read."),
         (
             replace(compared(), rows=0),
             None,
-            False,
             "Rows that would overwrite each other were not counted: there are no rows within the window.",
         ),
     ],
 )
-def test_rows_are_kept_only_if_all_of_them_were_compared(
-    apart: RowsApart | None, total: int | None, keeps: bool, said: str
-) -> None:
+def test_what_is_said_of_rows_that_were_compared(apart: RowsApart | None, total: int | None, said: str) -> None:
     """`host` tells the series apart: without it rows may become one."""
     found = measurement(rows_apart=apart, rows_total=None if total is None else a_count(total))
     effect = without("host", found)
-    assert effect.keeps_rows is keeps
     assert describe.effect(effect).endswith(said)
 
 
 def test_documents_have_no_key_that_others_could_share() -> None:
     effect = without("host", measurement(), "mongodb")
-    assert (effect.loss, effect.loss_unknown, effect.keeps_rows) == (None, "", True)
+    assert (effect.loss, effect.loss_unknown) == (None, "")
 
 
 def test_changes_that_touch_no_tag_do_nothing() -> None:
     assert without("usage", measurement()) == Effect()
-    assert Effect().keeps_rows
     assert describe.effect(Effect()) == ""
 
 

@@ -202,11 +202,11 @@ class Advice:
         return [change for change in self.changes if isinstance(change, Diagnose)]
 
     def new_values(self) -> list[Diagnose]:
-        """Queries for new values of the tags that the changes take away, replace, or make a field."""
+        """Queries for new values of the tags that the changes take away, or make a field."""
         here, found = self.place.measurement, list[Diagnose]()
         for change in self.changes:
             match change:
-                case MakeField(tag=name) | LeaveOut(column=name) | SplitColumn(column=name):
+                case MakeField(tag=name) | LeaveOut(column=name):
                     if here is not None and here.tag(name) is not None:
                         found.append(Diagnose(change.at, "new values", name))
         return found
@@ -224,9 +224,8 @@ class Advice:
         return None
 
     def stored(self) -> Step | None:
-        """What happens to stored data: it expires on a date, or one statement deletes it or copies it without a column,
-        with the loss counted. A copy is advised against, in words, unless the remaining key is proven to be unique.
-        None if stored data does not change and the question does not arise.
+        """What happens to stored data: it expires on a date, or one statement deletes it. A plan moves none: a sentence
+        says what that would take. None if stored data does not change and the question does not arise.
         """
         return None
 

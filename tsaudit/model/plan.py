@@ -110,11 +110,6 @@ class Effect:
     loss_unknown: str = ""
     """Why no rows were compared, though a change could make rows overwrite each other; empty otherwise."""
 
-    @property
-    def keeps_rows(self) -> bool:
-        """Whether no row could overwrite another: no change affects what identifies a row, or it is proven."""
-        return not self.loss_unknown and (self.loss is None or self.loss.is_none)
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:
