@@ -11,8 +11,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
-from alembic.autogenerate import compare_metadata
-from alembic.migration import MigrationContext
 from alembic.script import ScriptDirectory
 from sqlalchemy import func, insert, inspect, select, text
 
@@ -54,14 +52,6 @@ def test_open_when_the_history_is_there_changes_nothing(address: str) -> None:
     Store.open(address).close()
     with Store.open(address) as store, store.reading() as connection:
         assert connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all() == [HEAD]
-
-
-def test_migrations_give_exactly_the_schema(store: Store) -> None:
-    with store.reading() as connection:
-        context = MigrationContext.configure(
-            connection, opts={"version_table": VERSION_TABLE, "compare_type": True, "target_metadata": metadata}
-        )
-        assert compare_metadata(context, metadata) == []
 
 
 def test_head_is_the_newest_migration() -> None:

@@ -20,6 +20,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
+from tsaudit.history.schema import metadata
 from tsaudit.net import addresses, sql_addresses
 
 HEAD: Final = "0001"
@@ -383,6 +384,7 @@ def _refuse_other_tables(connection: Connection) -> None:
 
 
 def _upgrade(connection: Connection, found: str | None) -> None:
+    """Create the tables of a new history, or migrate those of an older one."""
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -396,7 +398,11 @@ def _upgrade(connection: Connection, found: str | None) -> None:
             f"history {_label(connection.engine.url)}: was written by a newer tsaudit (its revision is "
             f"{found}, this one knows up to {HEAD}); upgrade tsaudit"
         )
-    command.upgrade(config, "head")
+    if found is None:
+        metadata.create_all(connection, checkfirst=False)
+        command.stamp(config, HEAD)
+    else:
+        command.upgrade(config, HEAD)
 
 
 def _label(url: URL) -> str:

@@ -1,4 +1,5 @@
-"""The tables of the history. A change here needs a migration in `migrations/versions/`; a test compares the two.
+"""The tables of the history. New histories are created from them; after the first release, a change needs a migration
+in `migrations/versions/` for the others.
 
 Days are logical days. Instants are stored as UTC without a zone, because SQLite stores none.
 """
