@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.model.facts.fact import CostLevel, Fact, Scope
+from tsaudit.model.facts.fact import Fact, Scope
 from tsaudit.model.facts.given import Given
 from tsaudit.model.facts.of_databases import OF_DATABASES
 from tsaudit.model.facts.of_measurements import OF_MEASUREMENTS
 
-__all__ = ["FACTS", "STRUCTURE", "CostLevel", "Fact", "Given", "Scope", "asked_for", "offered", "sources_of"]
+__all__ = ["FACTS", "STRUCTURE", "Fact", "Given", "Scope", "asked_for", "offered", "sources_of"]
 
 FACTS: Final = {fact.name: fact for fact in (*OF_DATABASES, *OF_MEASUREMENTS)}
 

@@ -17,19 +17,6 @@ class Scope(enum.StrEnum):
     MEASUREMENT = "measurement"
 
 
-class CostLevel(enum.IntEnum):
-    """How expensive a fact is. A more expensive level is queried only if a cheaper one gave a reason to."""
-
-    METADATA = 1
-    """Catalog lookups; reads no data and no index."""
-    INDEX = 2
-    """Answered from an index or from statistics."""
-    LISTING = 3
-    """One listing of a measurement's tag sets."""
-    SCAN = 4
-    """Reads rows, within the window and the budget."""
-
-
 @dataclass(frozen=True, slots=True)
 class Fact:
     """One kind of data that a database can be queried for."""
@@ -37,7 +24,6 @@ class Fact:
     name: str
     """Also the stem of its query files, and its name in a rule's `requires`."""
     scope: Scope
-    step: CostLevel
     columns: tuple[str, ...]
     """The columns of each row; empty if they are the measurement's own columns."""
     meaning: str

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.model.facts.fact import CostLevel, Fact, Scope
+from tsaudit.model.facts.fact import Fact, Scope
 from tsaudit.model.facts.given import OfMeasurements
 
 OF_DATABASES: Final = (
-    Fact("databases", Scope.TARGET, CostLevel.METADATA, ("database",), "databases, buckets, or schemas to audit"),
+    Fact("databases", Scope.TARGET, ("database",), "databases, buckets, or schemas to audit"),
     Fact(
         "scheduled_queries",
         Scope.TARGET,
-        CostLevel.METADATA,
         ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s"),
         "queries that the service runs on a schedule (Timestream), with the bytes that the last run read, the share of "
         "a table's partitions, 0 to 1, and the seconds until the next run; None if not reported",
@@ -20,7 +19,6 @@ OF_DATABASES: Final = (
     Fact(
         "target_storage",
         Scope.TARGET,
-        CostLevel.METADATA,
         ("data_bytes", "index_bytes", "free_bytes"),
         "bytes of all databases of the target, if they are one file; index_bytes None if it is part of data_bytes; "
         "free_bytes, the part of data_bytes that holds nothing",
@@ -28,7 +26,6 @@ OF_DATABASES: Final = (
     Fact(
         "server_status",
         Scope.TARGET,
-        CostLevel.METADATA,
         ("kind", "name", "database", "value"),
         "what the server reports about itself, as far as the user may read it: rows of the kind `setting` with "
         "configured limits (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory` and "
@@ -44,7 +41,6 @@ OF_DATABASES: Final = (
     Fact(
         "server_counters",
         Scope.TARGET,
-        CostLevel.METADATA,
         ("kind", "name", "database", "value"),
         "the counters of `server_status`, and when they began, for servers that report nothing else about themselves",
         derived_from=("server_status",),
@@ -52,17 +48,15 @@ OF_DATABASES: Final = (
     Fact(
         "policies",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("database", "policy", "policy_of"),
         "the names under which a database is audited: its own for the default retention policy, "
         "`database/policy` for every other one that contains data, with `policy_of`, the database; policy "
         "empty if there is no default one",
     ),
-    Fact("measurements", Scope.DATABASE, CostLevel.METADATA, ("measurement",), "measurements, tables, or collections"),
+    Fact("measurements", Scope.DATABASE, ("measurement",), "measurements, tables, or collections"),
     Fact(
         "columns",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "column", "data_type", "key_position"),
         "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; "
         "an engine with tags adds a column `role`: time, tag, or field, and may add a column `reason`; one with keys "
@@ -73,7 +67,6 @@ OF_DATABASES: Final = (
     Fact(
         "tag_keys",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "tag"),
         "tags of each measurement",
         derived_from=("columns", "documents"),
@@ -81,7 +74,6 @@ OF_DATABASES: Final = (
     Fact(
         "field_types",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "field", "data_type"),
         "fields with their types; two rows for one field are a type conflict",
         derived_from=("columns", "documents"),
@@ -89,7 +81,6 @@ OF_DATABASES: Final = (
     Fact(
         "retention",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("policy", "duration_s", "partition_s", "default"),
         "retention policies; duration_s 0 means no retention",
         derived_from=("table_retention",),
@@ -97,7 +88,6 @@ OF_DATABASES: Final = (
     Fact(
         "table_retention",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "policy", "duration_s", "partition_s"),
         "the retention of each table, if it is not set for the database; duration_s 0 means no retention, "
         "None that it is not known; policy empty if the engine has no such setting, and rows stay until "
@@ -107,14 +97,12 @@ OF_DATABASES: Final = (
     Fact(
         "database_series",
         Scope.DATABASE,
-        CostLevel.INDEX,
         ("series", "counts_fields"),
         "series in the database, exact; counts_fields if each field of a tag set is a separate series",
     ),
     Fact(
         "row_estimate",
         Scope.DATABASE,
-        CostLevel.INDEX,
         ("measurement", "rows"),
         "rows according to the engine's own statistics; rows None if it has none; an engine that can detect "
         "writes better than by their number adds a column `state`, a text that changes with writes, None if "
@@ -124,7 +112,6 @@ OF_DATABASES: Final = (
     Fact(
         "column_statistics",
         Scope.DATABASE,
-        CostLevel.INDEX,
         (
             "measurement",
             "column",
@@ -144,7 +131,6 @@ OF_DATABASES: Final = (
     Fact(
         "storage",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "data_bytes", "index_bytes"),
         "bytes of the rows and of the indexes of each measurement; None if the engine does not report them",
         asked_with=OfMeasurements,
@@ -152,7 +138,6 @@ OF_DATABASES: Final = (
     Fact(
         "options",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "option", "value"),
         "storage options of each measurement, by the engine's own names, as text; a missing option has its default",
         derived_from=("effective_options",),
@@ -161,7 +146,6 @@ OF_DATABASES: Final = (
     Fact(
         "effective_options",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "option", "value"),
         "options in force whether or not the measurement sets them, as reported by the running engine; they "
         "take precedence over `options`",
@@ -170,7 +154,6 @@ OF_DATABASES: Final = (
     Fact(
         "indexes",
         Scope.DATABASE,
-        CostLevel.METADATA,
         (
             "measurement",
             "index",
@@ -196,7 +179,6 @@ OF_DATABASES: Final = (
     Fact(
         "partitions",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "key", "partition", "bounds", "rows", "bytes"),
         "partitions, chunks, or regions; key: the partition columns, separated by commas; rows and bytes "
         "according to the engine's own statistics, None if it has none; a measurement without partitions has "
@@ -206,7 +188,6 @@ OF_DATABASES: Final = (
     Fact(
         "table_status",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "kind", "name", "value", "text"),
         "what the server counts for each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the "
         "whole table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds "
@@ -222,7 +203,6 @@ OF_DATABASES: Final = (
     Fact(
         "index_use",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "index", "scans", "counted_since"),
         "how often each index was used since `counted_since`, if that needs a separate permission; otherwise it is in "
         "`indexes`",
@@ -231,7 +211,6 @@ OF_DATABASES: Final = (
     Fact(
         "activity",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "reads", "writes", "counted_since"),
         "operations on each measurement since `counted_since`, as counted by the connected server; a measurement "
         "without a row had none",
@@ -240,14 +219,12 @@ OF_DATABASES: Final = (
     Fact(
         "database_storage",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("data_bytes", "index_bytes", "disk_used_bytes", "disk_bytes"),
         "bytes of the database, the bytes used on its file system, and the size of that file system",
     ),
     Fact(
         "database_bytes",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("data_bytes", "index_bytes"),
         "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes None if "
         "not reported; an engine with shards adds the columns `shards`, their number, and `shard_series`, the sum of "
@@ -258,7 +235,6 @@ OF_DATABASES: Final = (
     Fact(
         "kept_points",
         Scope.DATABASE,
-        CostLevel.INDEX,
         ("measurement", "first", "last", "accepted", "overwritten"),
         "points that the server accepted since its start for one part of the database (the newest that is not too "
         "large), and the minimum number of them that others with the same tags and time replaced; the beginning and "
@@ -268,7 +244,6 @@ OF_DATABASES: Final = (
     Fact(
         "stored_bytes",
         Scope.DATABASE,
-        CostLevel.METADATA,
         (),
         "bytes of data and indexes, for the target, each database, or each measurement",
         derived_from=("target_storage", "database_storage", "database_bytes", "storage"),
@@ -276,7 +251,6 @@ OF_DATABASES: Final = (
     Fact(
         "measure_names",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "measure_name", "data_type", "dimensions"),
         "measure names of each table (Timestream): the type of their values, `multi` if a record has several, "
         "and the tags they were written with",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.model.facts.fact import CostLevel, Fact, Scope
+from tsaudit.model.facts.fact import Fact, Scope
 from tsaudit.model.facts.given import (
     OfBuckets,
     OfDocuments,
@@ -22,7 +22,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "scan_estimate",
         Scope.MEASUREMENT,
-        CostLevel.METADATA,
         ("rows", "rows_read", "rows_all", "rows_sorted"),
         "the planner's estimates of rows within the window, rows read to find these, rows in the table, and "
         "rows sorted to return the requested number of newest ones; the last is 0 if an index has their "
@@ -32,7 +31,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "time_extents",
         Scope.MEASUREMENT,
-        CostLevel.METADATA,
         ("rows", "*"),
         "rows examined, then, for each column that may be the time, its number of values in the form that most have, "
         "the lowest of them, and the highest; then, for each, the number of values in another form, and the lowest",
@@ -41,7 +39,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "stored_rows",
         Scope.DATABASE,
-        CostLevel.METADATA,
         ("measurement", "rows", "first_time"),
         "rows in the files that are completely within the window, counting each version of a row, and their "
         "first time; a measurement without such a file has no row",
@@ -50,7 +47,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "series_listing",
         Scope.MEASUREMENT,
-        CostLevel.LISTING,
         (),
         "every distinct tag set, streamed; a column per tag, null if the tag is absent",
         asked_with=OfSeriesListing,
@@ -58,7 +54,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "tag_values",
         Scope.MEASUREMENT,
-        CostLevel.LISTING,
         (),
         "distinct values, a sample of them and the share of series without the tag, per tag",
         derived_from=("series_listing", "measure_name_counts"),
@@ -66,7 +61,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_count",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         ("rows",),
         "rows within the window, in one or more parts",
         asked_with=OfRowCount,
@@ -74,7 +68,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_sample",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "complete rows within the window, newest first, at most a given number; columns as in the table",
         asked_with=OfRowSample,
@@ -82,7 +75,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_slice",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "the rows of all series from `start` to `end` that have the one field in `fields`, oldest first, at most a "
         "given number: their time, the field, and the tags",
@@ -91,7 +83,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "null_counts",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         ("rows", "first_time", "last_time", "*"),
         "rows within the window, their first and last time, then the number of non-null values for each field",
         asked_with=OfNullCounts,
@@ -99,7 +90,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "documents",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         ("document", "bytes", "path", "data_type", "value", "value_bytes", "items", "first_item", "last_item"),
         "random documents, a row for each of their leaves: its dotted path, type, value as text, and, for an "
         "array, its number of items, and the times of its first and last item, None if they have none; data_type "
@@ -109,7 +99,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "buckets",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         ("buckets", "source", "rows", "closed", "closed_by_change"),
         "random buckets of a time series collection: their total number, the bucket's source, as text, and "
         "its number of rows, None if not reported; how many buckets the server has closed since its start, and how "
@@ -119,7 +108,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "measure_name_counts",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         ("measure_name", "rows", "first_time", "last_time", "series", "*"),
         "for each measure name the rows within the window, their first and last time, and the approximate "
         "number of tag sets, then the number of non-null rows for each tag and each field, then the "
@@ -128,7 +116,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "null_ratios",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "share of nulls per field",
         derived_from=("null_counts", "measure_name_counts", "row_sample", "documents", "column_statistics"),
@@ -136,7 +123,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "field_values",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "values of the fields as read: samples, distinct, constant per series, whole numbers",
         derived_from=("row_sample", "documents"),
@@ -144,7 +130,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "repeated_columns",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "which columns of texts repeat together, in rows from all parts of the table",
         derived_from=("row_sample",),
@@ -152,7 +137,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_patterns",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "which columns rows fill together, and how often rows of a series fill only what the previous one lacks",
         derived_from=("row_sample", "documents"),
@@ -160,7 +144,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "rhythms",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "the number of series read in which each field's values arrive at regular intervals, and irregularly",
         derived_from=("row_sample",),
@@ -168,7 +151,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "point_sample",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "hashes of the tag sets and times of a few points, which are the same in measurements with the same points",
         derived_from=("row_sample",),
@@ -176,7 +158,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "tag_changes",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "how the value of each tag changes over time, for sources identified by the other tags",
         derived_from=("row_sample",),
@@ -184,7 +165,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "repeats",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "the number of rows read with the same tags and time as another, or the same values in all columns",
         derived_from=("row_sample",),
@@ -192,7 +172,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "time_lags",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "how much earlier the times in fields are than the times of their rows",
         derived_from=("row_sample",),
@@ -200,7 +179,6 @@ OF_MEASUREMENTS: Final = (
     Fact(
         "row_share",
         Scope.MEASUREMENT,
-        CostLevel.SCAN,
         (),
         "rows per measurement, from which each share is computed",
         derived_from=("null_counts", "measure_name_counts", "row_count"),
