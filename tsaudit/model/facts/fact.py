@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import enum
 from dataclasses import dataclass
-from typing import Final
 
-from tsaudit.model.facts.given import Given, OfDatabase, OfMeasurement, OfTarget
+from tsaudit.model.facts.given import Given, OfDatabase, OfMeasurement
 
 
 class Scope(enum.StrEnum):
@@ -23,19 +22,17 @@ class Fact:
 
     name: str
     """Also the stem of its query files, and its name in a rule's `requires`."""
-    scope: Scope
+    given: type[Given]
+    """The class of its query parameters: an instance goes to `Connection.query`."""
     columns: tuple[str, ...]
     """The columns of each row; empty if they are the measurement's own columns."""
     meaning: str
     derived_from: tuple[str, ...] = ()
     """Facts from any one of which this fact can be computed; empty: it has to be queried."""
-    asked_with: type[Given] | None = None
-    """The parameters of its query files; None for the usual ones of its scope."""
 
     @property
-    def given(self) -> type[Given]:
-        """The class of its query parameters: an instance goes to `Connection.query`."""
-        return self.asked_with or _BY_SCOPE[self.scope]
-
-
-_BY_SCOPE: Final = {Scope.TARGET: OfTarget, Scope.DATABASE: OfDatabase, Scope.MEASUREMENT: OfMeasurement}
+    def scope(self) -> Scope:
+        """What one query covers."""
+        if issubclass(self.given, OfMeasurement):
+            return Scope.MEASUREMENT
+        return Scope.DATABASE if issubclass(self.given, OfDatabase) else Scope.TARGET

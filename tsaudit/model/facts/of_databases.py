@@ -4,28 +4,28 @@ from __future__ import annotations
 
 from typing import Final
 
-from tsaudit.model.facts.fact import Fact, Scope
-from tsaudit.model.facts.given import OfMeasurements
+from tsaudit.model.facts.fact import Fact
+from tsaudit.model.facts.given import OfDatabase, OfMeasurements, OfTarget
 
 OF_DATABASES: Final = (
-    Fact("databases", Scope.TARGET, ("database",), "databases, buckets, or schemas to audit"),
+    Fact("databases", OfTarget, ("database",), "databases, buckets, or schemas to audit"),
     Fact(
         "scheduled_queries",
-        Scope.TARGET,
+        OfTarget,
         ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s"),
         "queries that the service runs on a schedule (Timestream), with the bytes that the last run read, the share of "
         "a table's partitions, 0 to 1, and the seconds until the next run; None if not reported",
     ),
     Fact(
         "target_storage",
-        Scope.TARGET,
+        OfTarget,
         ("data_bytes", "index_bytes", "free_bytes"),
         "bytes of all databases of the target, if they are one file; index_bytes None if it is part of data_bytes; "
         "free_bytes, the part of data_bytes that holds nothing",
     ),
     Fact(
         "server_status",
-        Scope.TARGET,
+        OfTarget,
         ("kind", "name", "database", "value"),
         "what the server reports about itself, as far as the user may read it: rows of the kind `setting` with "
         "configured limits (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory` and "
@@ -40,78 +40,75 @@ OF_DATABASES: Final = (
     ),
     Fact(
         "server_counters",
-        Scope.TARGET,
+        OfTarget,
         ("kind", "name", "database", "value"),
         "the counters of `server_status`, and when they began, for servers that report nothing else about themselves",
         derived_from=("server_status",),
     ),
     Fact(
         "policies",
-        Scope.DATABASE,
+        OfDatabase,
         ("database", "policy", "policy_of"),
         "the names under which a database is audited: its own for the default retention policy, "
         "`database/policy` for every other one that contains data, with `policy_of`, the database; policy "
         "empty if there is no default one",
     ),
-    Fact("measurements", Scope.DATABASE, ("measurement",), "measurements, tables, or collections"),
+    Fact("measurements", OfDatabase, ("measurement",), "measurements, tables, or collections"),
     Fact(
         "columns",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "column", "data_type", "key_position"),
         "columns in the order of the table; key_position counts from 1 in the primary key, None outside it; "
         "an engine with tags adds a column `role`: time, tag, or field, and may add a column `reason`; one with keys "
         "adds `is_unique`, true if a key on this column alone makes its values different in every row, and "
         "`refers_to`, the table that a foreign key on it refers to",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "tag_keys",
-        Scope.DATABASE,
+        OfDatabase,
         ("measurement", "tag"),
         "tags of each measurement",
         derived_from=("columns", "documents"),
     ),
     Fact(
         "field_types",
-        Scope.DATABASE,
+        OfDatabase,
         ("measurement", "field", "data_type"),
         "fields with their types; two rows for one field are a type conflict",
         derived_from=("columns", "documents"),
     ),
     Fact(
         "retention",
-        Scope.DATABASE,
+        OfDatabase,
         ("policy", "duration_s", "partition_s", "default"),
         "retention policies; duration_s 0 means no retention",
         derived_from=("table_retention",),
     ),
     Fact(
         "table_retention",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "policy", "duration_s", "partition_s"),
         "the retention of each table, if it is not set for the database; duration_s 0 means no retention, "
         "None that it is not known; policy empty if the engine has no such setting, and rows stay until "
         "somebody deletes them",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "database_series",
-        Scope.DATABASE,
+        OfDatabase,
         ("series", "counts_fields"),
         "series in the database, exact; counts_fields if each field of a tag set is a separate series",
     ),
     Fact(
         "row_estimate",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "rows"),
         "rows according to the engine's own statistics; rows None if it has none; an engine that can detect "
         "writes better than by their number adds a column `state`, a text that changes with writes, None if "
         "not known",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "column_statistics",
-        Scope.DATABASE,
+        OfMeasurements,
         (
             "measurement",
             "column",
@@ -126,34 +123,30 @@ OF_DATABASES: Final = (
         "the engine's own statistics on each column of the named measurements: distinct values (at_least if only from "
         "part of the rows), share of nulls, common values as a JSON list; the maximum number of rows they are based "
         "on, when they were computed, and the share of rows written since then; None for what is not known",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "storage",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "data_bytes", "index_bytes"),
         "bytes of the rows and of the indexes of each measurement; None if the engine does not report them",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "options",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "option", "value"),
         "storage options of each measurement, by the engine's own names, as text; a missing option has its default",
         derived_from=("effective_options",),
-        asked_with=OfMeasurements,
     ),
     Fact(
         "effective_options",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "option", "value"),
         "options in force whether or not the measurement sets them, as reported by the running engine; they "
         "take precedence over `options`",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "indexes",
-        Scope.DATABASE,
+        OfMeasurements,
         (
             "measurement",
             "index",
@@ -174,20 +167,18 @@ OF_DATABASES: Final = (
         "desc nulls last, or nulls first, empty for ascending, one with indexes of page ranges `rows_read`: the rows "
         "on the pages that they led to, one that also counts the use of indexes by writes `is_as_old`, true if the "
         "index has existed since `counted_since`, and one whose indexes remove old documents `expires_s`",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "partitions",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "key", "partition", "bounds", "rows", "bytes"),
         "partitions, chunks, or regions; key: the partition columns, separated by commas; rows and bytes "
         "according to the engine's own statistics, None if it has none; a measurement without partitions has "
         "no row; an engine with schemas adds a column `schema`: that of the partition, None if it is the table's",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "table_status",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "kind", "name", "value", "text"),
         "what the server counts for each measurement: rows of the kind `counter` (`rows_scanned`, by scans of the "
         "whole table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds "
@@ -198,33 +189,30 @@ OF_DATABASES: Final = (
         "the sequence and the column's type allow, `identity` or `sequence` with the sequence's step and, as `text`, "
         "its quoted name, and `defaults` with the number of columns whose default takes from it; what is not known has "
         "no row",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "index_use",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "index", "scans", "counted_since"),
         "how often each index was used since `counted_since`, if that needs a separate permission; otherwise it is in "
         "`indexes`",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "activity",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "reads", "writes", "counted_since"),
         "operations on each measurement since `counted_since`, as counted by the connected server; a measurement "
         "without a row had none",
-        asked_with=OfMeasurements,
     ),
     Fact(
         "database_storage",
-        Scope.DATABASE,
+        OfDatabase,
         ("data_bytes", "index_bytes", "disk_used_bytes", "disk_bytes"),
         "bytes of the database, the bytes used on its file system, and the size of that file system",
     ),
     Fact(
         "database_bytes",
-        Scope.DATABASE,
+        OfDatabase,
         ("data_bytes", "index_bytes"),
         "bytes of the database, if the engine reports neither single measurements nor its disk; index_bytes None if "
         "not reported; an engine with shards adds the columns `shards`, their number, and `shard_series`, the sum of "
@@ -234,7 +222,7 @@ OF_DATABASES: Final = (
     ),
     Fact(
         "kept_points",
-        Scope.DATABASE,
+        OfDatabase,
         ("measurement", "first", "last", "accepted", "overwritten"),
         "points that the server accepted since its start for one part of the database (the newest that is not too "
         "large), and the minimum number of them that others with the same tags and time replaced; the beginning and "
@@ -243,17 +231,16 @@ OF_DATABASES: Final = (
     ),
     Fact(
         "stored_bytes",
-        Scope.DATABASE,
+        OfDatabase,
         (),
         "bytes of data and indexes, for the target, each database, or each measurement",
         derived_from=("target_storage", "database_storage", "database_bytes", "storage"),
     ),
     Fact(
         "measure_names",
-        Scope.DATABASE,
+        OfMeasurements,
         ("measurement", "measure_name", "data_type", "dimensions"),
         "measure names of each table (Timestream): the type of their values, `multi` if a record has several, "
         "and the tags they were written with",
-        asked_with=OfMeasurements,
     ),
 )
