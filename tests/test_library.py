@@ -16,7 +16,6 @@ import yaml
 from pydantic import SecretStr
 
 import tsaudit
-from tsaudit import run
 from tsaudit.alerts import SendReport
 
 PAGE = (Path(__file__).parents[1] / "docs" / "library.md").read_text(encoding="utf-8")
@@ -59,7 +58,7 @@ def test_examples_when_run_one_after_the_other(folder: Path, capsys: pytest.Capt
 
 
 def test_run_audit_when_a_target_and_a_message_fail_names_both(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "notify", lambda *_: SendReport(errors=("#x: not in the channel",)))
+    monkeypatch.setattr("tsaudit.alerts.send", lambda *_: SendReport(errors=("#x: not in the channel",)))
     Path("both.yaml").write_text(
         "targets:\n"
         "  - {name: lost, engine: sqlite, url: 'sqlite:///lost.db'}\n"

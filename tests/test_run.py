@@ -29,6 +29,7 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.history import clock, decisions, incidents, removal
 from tsaudit.history.lifecycle import ChangeKind, Decision, DecisionKind, IncidentChange, IncidentState
 from tsaudit.history.store import Store
+from tsaudit.library import AuditSession
 from tsaudit.model.facts import Given
 from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Severity, Verdict
 from tsaudit.model.profile import Reason
@@ -77,7 +78,7 @@ def test_target_is_audited_remembered_reported_and_told_when_something_is_wrong(
     assert done.report is not None
     assert "usage" in Path(done.report.path).read_text()
     said: list[str] = []
-    sent = run.notify(settings, store, said.append)
+    sent = AuditSession(settings, store).notify(said.append)
     assert sent.not_sent == 1
     assert "usage" in "\n".join(said)
 
@@ -86,13 +87,13 @@ def test_second_audit_of_a_day_changes_nothing_when_the_database_has_not(tmp_pat
     target = write(Dataset([a_table(text_numbers=True)]), "duckdb", tmp_path / "a.duckdb")
     settings = settings_for(tmp_path, target)
     run.audit_target(target, settings, store, day=DAY)
-    run.notify(settings, store, lambda _line: None)
+    AuditSession(settings, store).notify(lambda _line: None)
 
     again = run.audit_target(target, settings, store, day=DAY)
 
     assert [c.kind for c in again.changes] == [ChangeKind.OPENED]
     assert len(incidents.current(store)) == 1
-    assert run.notify(settings, store, lambda _line: None).not_sent == 0
+    assert AuditSession(settings, store).notify(lambda _line: None).not_sent == 0
 
 
 def test_history_of_one_engine_is_not_continued_with_another(tmp_path: Path, store: Store) -> None:
@@ -207,7 +208,7 @@ def test_alert_is_queued_when_the_report_cannot_be_written(tmp_path: Path, store
 
     assert done.report is None
     assert done.error is not None
-    assert run.notify(settings, store, lambda _line: None).not_sent == 1
+    assert AuditSession(settings, store).notify(lambda _line: None).not_sent == 1
 
 
 def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -224,7 +225,7 @@ def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, mo
         done.error
         == "the report could not be created: internal error in tsaudit.run: ZeroDivisionError: a chart without days"
     )
-    assert run.notify(settings, store, lambda _line: None).not_sent == 1
+    assert AuditSession(settings, store).notify(lambda _line: None).not_sent == 1
 
 
 def test_audit_goes_on_with_gaps_when_the_server_is_killed_midway(
@@ -294,7 +295,7 @@ def test_rotated_password_is_an_incident_with_its_cause_until_it_is_put_right(
     assert "\n" not in lost.error
     assert _moved(lost.changes) == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
     said: list[str] = []
-    run.notify(settings, store, said.append)
+    AuditSession(settings, store).notify(said.append)
     assert sum(lost.error in line for text in said for line in text.splitlines()) == 1
 
     changed = target.model_copy(update={"password": SecretStr("second")})
@@ -397,7 +398,7 @@ def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_whe
         lost = days([1, 4, 5])
     assert lost == [[], [], [(DEGRADED_CODE, ChangeKind.OPENED)]]
     said: list[str] = []
-    run.notify(settings, store, said.append)
+    AuditSession(settings, store).notify(said.append)
     assert sum("rules have been unknown for 3 audits" in text for text in said) == 1
     assert "no SELECT" in said[0]
     assert days([6]) == [[(DEGRADED_CODE, ChangeKind.RESOLVED)]]
@@ -481,13 +482,13 @@ def test_digest_is_sent_once_when_the_last_target_of_the_day_was_audited(
         settings = digest_settings(tmp_path, slack, *targets, when="daily")
         for target in targets:
             run.audit_target(target, settings, store, day=DAY)
-        run.notify(settings, store)
+        AuditSession(settings, store).notify(print)
         run.audit_target(targets[0], settings, store, day=NEXT_DAY)
-        run.notify(settings, store)
+        AuditSession(settings, store).notify(print)
         alone = len(slack.messages)
         run.audit_target(targets[1], settings, store, day=NEXT_DAY)
-        run.notify(settings, store)
-        run.notify(settings, store)
+        AuditSession(settings, store).notify(print)
+        AuditSession(settings, store).notify(print)
 
     assert alone == 2
     assert len(slack.messages) == 3
@@ -509,7 +510,7 @@ def test_digest_is_sent_on_its_day_and_a_weekly_target_does_not_hold_it_up(
         settings = digest_settings(tmp_path, slack, *targets, when=when)
         for day in (DAY, NEXT_DAY):
             run.audit_target(targets[0], settings, store, day=day)
-            run.notify(settings, store)
+            AuditSession(settings, store).notify(print)
 
     assert len(slack.messages) == 1 + sent
 
@@ -526,7 +527,7 @@ def test_digest_of_a_day_that_is_over_is_not_queued(
         for day in (DAY, NEXT_DAY):
             run.audit_target(target, settings, store, day=day)
         monkeypatch.setattr(clock, "today", lambda: NEXT_DAY + timedelta(days=late))
-        run.notify(settings, store)
+        AuditSession(settings, store).notify(print)
     assert len(slack.messages) == 1 + queued
 
 
@@ -539,15 +540,15 @@ def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
     with slack_double.running() as slack:
         settings = digest_settings(tmp_path, slack, target, when="never")
         list(run.audit_targets([target], settings, store, day=DAY))
-        run.notify(settings, store, said.append)
+        AuditSession(settings, store).notify(said.append)
         slack.messages[0].react("zzz", "U0ANN")
         list(run.audit_targets([target], settings, store, day=NEXT_DAY))
-        run.notify(settings, store, said.append)
+        AuditSession(settings, store).notify(said.append)
         assert said == []
         assert "nothing open anymore" in slack.messages[0].text, "the audit already knows that it is muted"
         assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["muted", "a:"]
         slack.scopes.remove("reactions:read")
-        assert run.notify(settings, store, said.append).errors == ()
+        assert AuditSession(settings, store).notify(said.append).errors == ()
     assert len(said) == 1
     assert "reactions:read" in said[0]
 

@@ -9,16 +9,17 @@ from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
-from tsaudit import run, secrets
+from tsaudit import alerts, report, run, secrets
 from tsaudit.collect import collect as collect_profile
 from tsaudit.collect import of_its_day
 from tsaudit.config import file as config_file
 from tsaudit.config import problem_messages
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
+from tsaudit.errors import internal
 from tsaudit.evaluation import evaluate as evaluate_profile
 from tsaudit.evaluation import required_facts
-from tsaudit.history.database import patience
+from tsaudit.history.database import HistoryError, patience
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile, utc_now
@@ -26,7 +27,6 @@ from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.rule import Rule
 
 if TYPE_CHECKING:
-    from tsaudit.alerts import SendReport
     from tsaudit.engines.connection import Connection
     from tsaudit.net.watchdog import Deadline
     from tsaudit.report.index import IndexEntry
@@ -43,7 +43,7 @@ class AuditSession:
     store: Store
     runs: list[run.AuditRun] = field(default_factory=list)
     """The finished audits, in the order in which they ended."""
-    notified: SendReport | None = None
+    notified: alerts.SendReport | None = None
     """The outcome of sending messages; None before `notify`."""
     index: list[IndexEntry] = field(default_factory=list)
     """The index entry of each target with a report in the folder, most urgent first; empty before `write_index`."""
@@ -93,13 +93,26 @@ class AuditSession:
 
     def write_index(self) -> None:
         """Write the index of all reports, once all audits have ended."""
-        with self.patience():
-            self.index, self.index_problem = run.write_index(self.settings, self.store)
+        try:
+            with self.patience():
+                self.index = report.write_index(self.settings.report, self.store)
+        except (report.ReportError, HistoryError) as error:
+            self.index_problem = str(error)
+        except Exception as error:
+            self.index_problem = f"the index of reports could not be created: {internal(error)}"
 
-    def notify(self, out: Callable[[str], None]) -> SendReport:
-        """Send all queued messages; `out` is called with their text if there is neither Slack nor another notifier."""
+    def notify(self, out: Callable[[str], None]) -> alerts.SendReport:
+        """Read reactions, send queued messages, and the digest of a day once everything due on it has been audited.
+
+        `out` is called with the messages if there is neither Slack nor another notifier, and with a line for each
+        reaction that cannot be read, which is not a failure. Sending takes at most `slack.deadline_s` seconds. Messages
+        that could not be sent by then stay queued; the report says so.
+        """
         with self.patience():
-            self.notified = run.notify(self.settings, self.store, out)
+            for problem in alerts.read_reactions(self.store, self.settings).problems:
+                out(problem)
+            alerts.queue_due_digest(self.store, self.settings)
+            self.notified = alerts.send(self.store, self.settings, out)
         return self.notified
 
     def patience(self) -> AbstractContextManager[None]:

@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit import alerts, not_audited, report
 from tsaudit.collect import collect, of_its_day
@@ -37,9 +37,6 @@ from tsaudit.not_audited import degraded_rules, outcomes_of
 from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
-
-if TYPE_CHECKING:
-    from tsaudit.report.index import IndexEntry
 
 Progress = Callable[[str], None]
 
@@ -251,7 +248,7 @@ def audit_targets(
     if reactions:
         with suppress(HistoryError), patience(_REACTIONS_S):
             # Before anything is queued: an incident that somebody has decided about in the meantime is no news.
-            # `notify` reports problems.
+            # Reading them again before messages are sent reports problems.
             alerts.read_reactions(store, settings)
     with ThreadPoolExecutor(max_workers=max(1, workers), thread_name_prefix="tsaudit") as pool:
         futures = {pool.submit(one, target): target for target in targets}
@@ -266,31 +263,6 @@ def audit_targets(
         finally:
             # The caller stopped iterating: running audits are finished, waiting ones do not start.
             pool.shutdown(wait=False, cancel_futures=True)
-
-
-def write_index(settings: Settings, store: Store) -> tuple[list[IndexEntry], str | None]:
-    """Write the index of all reports, once all audits of a command or a step have ended.
-
-    Returns its entries, most urgent first, and None; or no entries, and one line that says why it could not be written.
-    """
-    try:
-        return report.write_index(settings.report, store), None
-    except (report.ReportError, HistoryError) as error:
-        return [], str(error)
-    except Exception as error:
-        return [], f"the index of reports could not be created: {internal(error)}"
-
-
-def notify(settings: Settings, store: Store, out: Progress = print) -> alerts.SendReport:
-    """Read reactions, send queued messages, and the digest of a day once everything due on it has been audited.
-
-    Reactions that cannot be read are reported to `out`, but are not a failure. Sending takes at most `slack.deadline_s`
-    seconds. Messages that could not be sent by then stay queued; the report says so.
-    """
-    for problem in alerts.read_reactions(store, settings).problems:
-        out(problem)
-    alerts.queue_due_digest(store, settings)
-    return alerts.send(store, settings, out)
 
 
 def as_of(day: date, now: datetime | None = None) -> datetime:

@@ -142,7 +142,7 @@ def test_no_notify_when_given_calls_nobody(tsaudit: Tsaudit, folder: Path) -> No
 
 
 def test_exit_code_when_a_message_is_not_delivered(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsaudit.run.notify", lambda *_: SendReport(failed=1, errors=("#x: not in the channel",)))
+    monkeypatch.setattr("tsaudit.alerts.send", lambda *_: SendReport(failed=1, errors=("#x: not in the channel",)))
     done = tsaudit("audit", "plant", *ON)
     assert done.exit_code == Exit.NOT_DELIVERED
     assert "error: alert not delivered: #x: not in the channel" in done.stderr

@@ -78,7 +78,7 @@ def test_a_ticks_request_runs(
         return fake_audits()(targets, settings, store)
 
     monkeypatch.setattr(run, "audit_targets", audit_targets)
-    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr("tsaudit.alerts.send", lambda *_: SimpleNamespace(errors=()))
     config = write_config(tmp_path, "a", "b")
     config.write_text(config.read_text() + "    schedule: 0 7 * * *\n")
     definitions = definitions_of(a_plan(config))
@@ -132,7 +132,7 @@ def test_after_ingestion_an_audit_runs_once_a_day(
     ingested: dg.Definitions, kept_instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(run, "audit_targets", fake_audits())
-    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr("tsaudit.alerts.send", lambda *_: SimpleNamespace(errors=()))
     orders, audit = dg.AssetKey("orders"), dg.AssetKey(["tsaudit", "a"])
     job = ingested.resolve_implicit_global_asset_job_def()
     cursor: dg.AutomationConditionCursor | None = None

@@ -222,7 +222,7 @@ def test_without_slack_messages_are_printed_by_the_step(
 ) -> None:
     asked: list[object] = []
     monkeypatch.setattr(run, "audit_targets", fake_audits())
-    monkeypatch.setattr(run, "notify", lambda *arguments: asked.append(arguments) or alerts.SendReport())
+    monkeypatch.setattr("tsaudit.alerts.send", lambda *arguments: asked.append(arguments) or alerts.SendReport())
     ticks(kept_instance, "notify_shop")
     plan = a_plan(write_config(tmp_path, "a"))
     assert execute(plan, kept_instance).success

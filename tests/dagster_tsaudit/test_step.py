@@ -31,7 +31,7 @@ from tsaudit.model.finding import Severity
 
 @pytest.fixture(autouse=True)
 def _nothing_to_send(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=()))
+    monkeypatch.setattr("tsaudit.alerts.send", lambda *_: SimpleNamespace(errors=()))
     monkeypatch.setattr(run, "audit_targets", fake_audits())
 
 
@@ -75,7 +75,7 @@ def test_a_critical_finding_leaves_the_run_green(
 def test_an_alert_that_was_not_delivered_turns_the_run_red(
     tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(run, "notify", lambda *_: SimpleNamespace(errors=("#web: channel_not_found",)))
+    monkeypatch.setattr("tsaudit.alerts.send", lambda *_: SimpleNamespace(errors=("#web: channel_not_found",)))
     outcome = execute(a_plan(write_config(tmp_path, "a")), instance)
     assert not outcome.success
     assert keys_of(outcome) == {"a"}
@@ -210,7 +210,7 @@ def test_several_days_are_audited_oldest_first_in_one_run(
 
     pages: list[int] = []
     monkeypatch.setattr(run, "audit_targets", audit_targets)
-    monkeypatch.setattr(run, "write_index", lambda *_: (pages.append(len(asked)) or [an_entry("b")], None))
+    monkeypatch.setattr("tsaudit.report.write_index", lambda *_: pages.append(len(asked)) or [an_entry("b")])
     given = ["2026-03-03", "2026-02-28..2026-03-01", "2026-03-01"]
     outcome = execute(a_plan(write_config(tmp_path, "a", "b")), instance, days=given)
     assert asked == [(day, name) for day in ("2026-02-28", "2026-03-01", "2026-03-03") for name in "ab"]
