@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
-from tsaudit.model.profile import FOREVER, Database, Gap, Measurement, Profile, Reason, Retention, Role
+from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Role
 from tsaudit.model.subject import Subject
 from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences, shows
 
@@ -98,17 +98,3 @@ def test_differences_are_those_that_turn_one_schema_into_the_other(
     assert [(d.kind, d.subject) for d in there] == [(mirrored.get(d.kind, d.kind), d.subject) for d in back]
     assert bool(there) is ({m.name: (m.tags, m.fields) for m in one} != {m.name: (m.tags, m.fields) for m in two})
     assert list(differences(before, before)) == []
-
-
-def test_policies_that_an_earlier_version_took_for_one_database_are_no_difference() -> None:
-    kept = [Retention("autogen", FOREVER, 604_800, default=True), Retention("raw", FOREVER, 604_800, default=False)]
-    req, other = a_measurement("req", database="shop"), a_measurement("other", database="other")
-    as_one = a_profile(req, other, databases=(Database("other"), Database("shop", retention=tuple(kept))))
-    parts = Database("shop", retention=(kept[0],)), Database("shop/raw", retention=(kept[1],), policy_of="shop")
-    raw = a_measurement("req", database="shop/raw")
-    divided = a_profile(raw, databases=(Database("other"), *parts))
-    assert found(as_one, divided) == [("gone", "other/other")]
-    # From then on, they are compared like any other database.
-    alone = a_profile(req, other, databases=(Database("other"), parts[0]))
-    both = a_profile(req, other, raw, databases=(Database("other"), *parts))
-    assert found(alone, both) == [("new", "shop/raw")]

@@ -63,10 +63,9 @@ def differences(before: Profile, after: Profile) -> Iterator[Difference]:
 
     Measurements that are created for each period are not reported, because they come and go normally.
     """
-    otherwise = _divided_since(before, after)
-    yield from (d for d in _databases(before, after) if d.subject.database not in otherwise)
-    old = {(m.database, m.name): m for m in before.measurements if m.database not in otherwise}
-    new = {(m.database, m.name): m for m in after.measurements if m.database not in otherwise}
+    yield from _databases(before, after)
+    old = {(m.database, m.name): m for m in before.measurements}
+    new = {(m.database, m.name): m for m in after.measurements}
     by_period = _made_for_periods(old.keys(), new.keys(), after.window.end)
     for key in sorted(old.keys() | new.keys()):
         subject = Subject(*key)
@@ -78,15 +77,6 @@ def differences(before: Profile, after: Profile) -> Iterator[Difference]:
             yield Difference(DifferenceKind.GONE, subject, before=old[key])
         elif key in new and shows(before, *key) and _has_database(before, key[0]):
             yield Difference(DifferenceKind.NEW, subject, after=new[key])
-
-
-def _divided_since(before: Profile, after: Profile) -> set[str]:
-    """Databases that an earlier version of tsaudit audited as a whole, and whose retention policies are now audited
-    separately.
-    """
-    taken_for_one = {d.name for d in before.databases if len(d.retention or ()) > 1}
-    parts = {d.name: d.policy_of for d in after.databases if d.policy_of in taken_for_one}
-    return {*parts, *parts.values()}
 
 
 def _made_for_periods(old: Set[tuple[str, str]], new: Set[tuple[str, str]], now: datetime) -> set[tuple[str, str]]:
