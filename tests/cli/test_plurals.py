@@ -78,7 +78,6 @@ COMMANDS: tuple[tuple[str, ...], ...] = (
     ("history", "list"),
     ("history", "compact"),
     ("backtest", "FLD002"),
-    ("rules", "--unactioned"),
     ("baseline", "--dry-run"),
     ("baseline",),
     ("history", "decisions"),

@@ -5,26 +5,19 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
-from datetime import timedelta
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
-from tests.builders import a_finding, a_result, a_rule_result
 from tests.command import CliRunner
-from tests.long_day import BEGUN
 from tsaudit import __version__, guidelines
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.cli.rule_texts import rule_texts
 from tsaudit.config.file import json_schema
-from tsaudit.config.settings import Incidents
 from tsaudit.engines.registry import ENGINES
 from tsaudit.harm import worst_of
-from tsaudit.history.incidents import update
-from tsaudit.history.store import Store
-from tsaudit.model.subject import Subject
 from tsaudit.policy import limit_plans
 from tsaudit.rules import all_rules, why_not
 
@@ -142,23 +135,6 @@ def test_explain_when_a_code_has_no_rule(name: str) -> None:
     assert done.exit_code == Exit.OK
     assert done.stdout.startswith("TGT00")
     assert "tsaudit check" in done.stdout
-
-
-def test_noise_of_rules_by_the_history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    config = "targets:\n  - name: a\n    engine: sqlite\n    url: sqlite:///a.db\n"
-    (tmp_path / "tsaudit.yaml").write_text(f"history: sqlite:///{tmp_path}/history.db\n{config}")
-    assert tsaudit("rules", "--unactioned").stdout.startswith("no incident opened since ")
-    today = BEGUN.date()
-    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
-        for day, subjects in ((today - timedelta(days=1), "ab"), (today, "a")):
-            found = a_rule_result(*(a_finding(Subject("main", name)) for name in subjects))
-            update(store, a_result(found, day=day), Incidents(open_after=1, resolve_after=1), lambda *_: "ada")
-    (one,) = json.loads(tsaudit("rules", "--unactioned", "--format", "json").stdout)
-    assert (one["opened"], one["unactioned"], one["closed_by_itself"], one["still_open"]) == (2, 1, 1, 1)
-    heads, row = tsaudit("rules", "--unactioned").stdout.splitlines()
-    assert row[heads.index("unactioned") :].startswith("50%")
-    assert tsaudit("rules", "--unactioned", "--days", "1").stdout == f"no incident opened since {today}\n"
 
 
 @pytest.mark.parametrize("name", ["CAR004", "runaway_cardinality", "TGT001"])

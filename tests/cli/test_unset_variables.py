@@ -36,7 +36,7 @@ ARGUMENTS = {
     "tsaudit history list": (),
     "tsaudit metrics": (),
     "tsaudit backtest": ("CAR001",),
-    "tsaudit rules": ("--unactioned",),
+    "tsaudit rules": ("--target", "shop"),
 }
 """Commands that read the history, and what to pass to them."""
 

@@ -20,29 +20,14 @@ _AT_MOST: Final = "at most: the highest severity of a rule's findings. The sever
 @options.format_option("text", "json")
 @click.option("--plans", is_flag=True, help="List the plans (named sets of limits).")
 @click.option("--target", metavar="NAME", help="Show the setting of each rule for this target, and why.")
-@click.option("--unactioned", is_flag=True, help="Show how many of each rule's incidents nobody acted on, most first.")
-@click.option(
-    "--days",
-    default=90,
-    show_default=True,
-    type=click.IntRange(1),
-    help="Number of days for --unactioned, up to today.",
-)
 @options.config_option
-def rules(form: str, plans: bool, target: str | None, unactioned: bool, days: int, config: str | None) -> None:
+def rules(form: str, plans: bool, target: str | None, config: str | None) -> None:
     """List the rules: code, name, highest severity, and the problem each finds.
 
     The severity of a finding depends on what it costs; the list shows the highest severity of each rule.
-
-    With --unactioned, lists the rules whose incidents opened in the period, and how many of these were muted or closed
-    by themselves. If that is true for most incidents of a rule, consider another limit or severity for it; see `rules`
-    and `limits` in tsaudit.yaml.
     """
     if plans:
         _plans(form)
-        return
-    if unactioned:
-        _unactioned(form, target, days, config)
         return
     if target is not None:
         _of_target(form, target, config)
@@ -75,38 +60,6 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     show.table(rows, ("code", "name", "at most", "why"))
     click.echo(f"\n{_AT_MOST}")
     _warn()
-
-
-def _unactioned(form: str, target: str | None, days: int, config: str | None) -> None:
-    from dataclasses import asdict
-    from datetime import timedelta
-
-    from tsaudit.history import clock
-    from tsaudit.history.incidents import unactioned
-    from tsaudit.text import percent
-
-    settings = options.load_settings(config, "history")
-    chosen = [one.name for one in options.chosen(settings, [target])] if target else []
-    since = clock.today() - timedelta(days=days - 1)
-    with options.open_store(settings) as store:
-        found = unactioned(store, since, chosen)
-    if form == "json":
-        show.as_json([asdict(one) for one in found])
-        return
-    heads = ("code", "name", "opened", "unactioned", "muted", "closed by itself", "acknowledged", "open")
-    rows = [
-        (
-            one.code,
-            one.rule,
-            str(one.opened),
-            percent(one.unactioned / one.opened),
-            *map(str, (one.muted, one.closed_by_itself, one.acknowledged, one.still_open)),
-        )
-        for one in found
-    ]
-    show.table(rows, heads)
-    if not rows:
-        show.line(f"no incident opened since {since}")
 
 
 def _warn() -> None:
