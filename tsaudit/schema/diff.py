@@ -40,8 +40,6 @@ class LiveColumn:
     """The engine's own names; more than one is a type conflict. Not stored for the time column."""
     role_known: bool = True
     """False if the role depends on rows, and they could not be read."""
-    label_of: str = ""
-    """For a tag that is a label in a column of label sets: that column. Empty for every other column."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +147,7 @@ def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measuremen
 
 def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, LiveColumn]:
     fields = {f.key: LiveColumn(Role.FIELD, f.types, roles_known) for f in measurement.fields}
-    tags = {t.key: LiveColumn(Role.TAG, (t.data_type,), roles_known, t.label_of) for t in measurement.tags}
+    tags = {t.key: LiveColumn(Role.TAG, (t.data_type,), roles_known) for t in measurement.tags}
     time = {measurement.time_column: LiveColumn(Role.TIME, ())} if measurement.time_column else {}
     return fields | tags | time
 

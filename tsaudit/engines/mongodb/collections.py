@@ -19,7 +19,7 @@ class UseAsId(Change):
     field: str
 
     def claims(self) -> Mapping[Claim, str]:
-        return {("_id", ""): self.field, ("name", self.field): "_id", ("values", "_id"): self.field}
+        return {("_id", ""): self.field, ("name", self.field): "_id"}
 
 
 @dataclass(frozen=True, slots=True)
