@@ -90,7 +90,7 @@ def collect(
         storage=storage,
         server=status,
     )
-    return without_unusable_figures(cross_checked(profile, previous, queried), queried)
+    return without_unusable_figures(cross_checked(profile, queried), queried)
 
 
 def _after(runner: QueryRunner, steps: Sequence[MeasuringStep], drafts: list[Draft]) -> list[Draft]:

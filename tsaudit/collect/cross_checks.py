@@ -77,8 +77,8 @@ class CrossCheck:
 class Pair:
     """Two ways to obtain a figure, and how far the results may differ."""
 
-    compared: Callable[[Profile, Profile | None], Iterator[CrossCheck]]
-    """(profile, previous profile) to the possible comparisons."""
+    compared: Callable[[Profile], Iterator[CrossCheck]]
+    """The possible comparisons within a profile."""
     allowed_ratio: float
     """The tolerance, relative to the larger figure."""
     allowed: float
@@ -87,8 +87,6 @@ class Pair:
     """The pair is only compared if these facts were collected; otherwise, items are missing because nobody looked for
     them.
     """
-    reason: str
-    """Why the two may differ by this much; shown in docs/engines.md."""
 
 
 _BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
@@ -110,7 +108,7 @@ def _interval(source: Source) -> str:
     return source.scope.partition(" from ")[2]
 
 
-def _series_of_databases(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+def _series_of_databases(profile: Profile) -> Iterator[CrossCheck]:
     """Series listed one measurement at a time, compared with the database's own count.
 
     The database counts a series once, even if it is in several retention policies: in that case, each figure is only a
@@ -163,7 +161,7 @@ def _at_least(counts: Iterable[Count]) -> bool:
     return any(count.source.how is How.SAMPLED for count in counts)
 
 
-def _rows_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+def _rows_read(profile: Profile) -> Iterator[CrossCheck]:
     """Rows read, compared with rows counted if the whole window was read. If more rows were available than were read,
     the number read is a minimum.
     """
@@ -201,7 +199,7 @@ def _by_scan(count: Count) -> bool:
     return any(f"/{fact}" in count.source.query for fact in _BY_SCAN)
 
 
-def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+def _series_in_rows(profile: Profile) -> Iterator[CrossCheck]:
     """Series listed from rows: there cannot be more series than rows, and at least one series if there are rows."""
     for m in profile.measurements:
         if m.series is None or m.rows is None or not m.tags or not (_is_exact(m.series) and _is_exact(m.rows)):
@@ -215,7 +213,7 @@ def _series_in_rows(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]
             yield CrossCheck(m.database, m.name, rows, Relation.AT_MOST, series)
 
 
-def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+def _rows_of_all(profile: Profile) -> Iterator[CrossCheck]:
     """Rows within the window, compared with the engine's count of all rows."""
     allowed = ENGINES[profile.engine].total_falls_short
     if allowed is None:
@@ -228,7 +226,7 @@ def _rows_of_all(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
         yield CrossCheck(m.database, m.name, inside, Relation.AT_MOST, total, allowed)
 
 
-def _documents_read(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+def _documents_read(profile: Profile) -> Iterator[CrossCheck]:
     """Documents read, if there were fewer than requested, compared with the count in the metadata."""
     for m in profile.measurements:
         if m.rows_total is None or m.documents is None or m.documents.read >= _FEWEST_ASKED_FOR:
@@ -244,7 +242,7 @@ _FEWEST_ASKED_FOR: Final = 100
 """The fewest documents that are ever requested, whatever the budget: if fewer were read, the collection has no more."""
 
 
-def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[CrossCheck]:
+def _fields_of_listed(profile: Profile) -> Iterator[CrossCheck]:
     """Measurements that have series, compared with those that have fields: no point is written without a field. In a
     database without any series, no field is listed; in others, some servers list those of deleted measurements.
     """
@@ -262,88 +260,15 @@ def _fields_of_listed(profile: Profile, _: Profile | None) -> Iterator[CrossChec
         )
 
 
-def _since_yesterday(profile: Profile, previous: Profile | None) -> Iterator[CrossCheck]:
-    """Rows within the window, compared with the previous profile, if no row was written since.
-
-    The window moves forward, so there may be fewer rows. There may be more if some had future timestamps then.
-    """
-    if previous is None or not ENGINES[profile.engine].counts_writes:
-        return
-    before = {(m.database, m.name): m for m in previous.measurements}
-    for m in profile.measurements:
-        old = before.get((m.database, m.name))
-        if old is None or not m.fingerprint or m.fingerprint != old.fingerprint or m.time_column != old.time_column:
-            continue
-        if not (_is_exact(m.rows) and _is_exact(old.rows)) or m.rows is None or old.rows is None:
-            continue
-        if m.last_time is not None and m.last_time >= old.rows.source.as_of:
-            continue
-        if m.rows.source.as_of <= old.rows.source.as_of:
-            continue  # reused, or of an earlier day
-        if m.own_window != old.own_window:
-            continue
-        now = _figure("row", "within the window", m.rows, "null_counts")
-        then = _figure("row", f"within the window on {previous.day}, with no writes since", old.rows, "row_estimate")
-        yield CrossCheck(m.database, m.name, now, Relation.AT_MOST, then)
-
-
 PAIRS: Final = (
-    Pair(
-        _series_of_databases,
-        0.01,
-        2,
-        frozenset({"series_listing", "database_series"}),
-        "new series appear between the count and the last listing; some servers refresh the count every 10 seconds",
-    ),
-    Pair(
-        _rows_read,
-        0.01,
-        10,
-        frozenset({"row_sample"}),
-        "both statements have the same window, so only rows that arrive late or are deleted in between differ",
-    ),
-    Pair(
-        _series_in_rows,
-        0.01,
-        10,
-        frozenset({"series_listing"}),
-        "each series has a row within the window; rows arrive late or are deleted between the two statements",
-    ),
-    Pair(
-        _rows_of_all,
-        0.0,
-        10,
-        frozenset({"row_estimate"}),
-        (
-            "the engine also counts old versions and deleted rows, so its count may be higher; GreptimeDB's count "
-            "lags by seconds"
-        ),
-    ),
-    Pair(
-        _documents_read,
-        0.1,
-        10,
-        frozenset({"documents", "row_estimate"}),
-        (
-            "the count in the metadata may be wrong after a crash and while chunks move; documents are added and "
-            "removed in between"
-        ),
-    ),
-    Pair(
-        _fields_of_listed,
-        0.0,
-        0,
-        frozenset({"series_listing", "field_types"}),
-        "none: a series exists because of a field; a database without series lists no field",
-    ),
-    Pair(
-        _since_yesterday,
-        0.0,
-        0,
-        frozenset({"null_counts"}),
-        "none: the write counter has not changed, and the window only moves forward",
-    ),
+    Pair(_series_of_databases, 0.01, 2, frozenset({"series_listing", "database_series"})),
+    Pair(_rows_read, 0.01, 10, frozenset({"row_sample"})),
+    Pair(_series_in_rows, 0.01, 10, frozenset({"series_listing"})),
+    Pair(_rows_of_all, 0.0, 10, frozenset({"row_estimate"})),
+    Pair(_documents_read, 0.1, 10, frozenset({"documents", "row_estimate"})),
+    Pair(_fields_of_listed, 0.0, 0, frozenset({"series_listing", "field_types"})),
 )
+"""docs/engines.md says why the two figures of each pair may differ by this much."""
 
 
 T = TypeVar("T")
@@ -352,25 +277,21 @@ _STANDARD_ERRORS: Final = 3.0
 """An estimate may differ from the true value by this many standard errors."""
 
 
-def disagreements(
-    profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None
-) -> Iterator[CrossCheck]:
-    """All pairs of figures that contradict each other. `previous`: the previous profile, None for none. `queried`: the
-    collected facts, None for all.
-    """
+def disagreements(profile: Profile, queried: frozenset[str] | None = None) -> Iterator[CrossCheck]:
+    """All pairs of figures that contradict each other. `queried`: the collected facts, None for all."""
     for pair in PAIRS:
         if queried is not None and not pair.needs <= queried:
             continue
-        for compared in pair.compared(profile, previous):
+        for compared in pair.compared(profile):
             if not _agree(pair, compared):
                 yield compared
 
 
-def cross_checked(profile: Profile, previous: Profile | None = None, queried: frozenset[str] | None = None) -> Profile:
+def cross_checked(profile: Profile, queried: frozenset[str] | None = None) -> Profile:
     """The profile with a gap for each contradicted figure; those figures become estimates. Parameters as for
     `disagreements`.
     """
-    found = list(disagreements(profile, previous, queried))
+    found = list(disagreements(profile, queried))
     if not found:
         return profile
     gaps = {gap for one in found for gap in one.gaps()}

@@ -247,8 +247,6 @@ class Engine:
     arrived since. None: its count is unreliable, because it is lost in a crash, is as old as the last ANALYZE, or does
     not exist.
     """
-    counts_writes: bool = False
-    """Whether a measurement's fingerprint shows every write: if it is unchanged, no row was written."""
 
     def label(self, column: str, data_type: str, label: str) -> str | None:  # noqa: ARG002 -- for subclasses
         """The expression for one label in a column of label sets as text, null where it is absent; None if single

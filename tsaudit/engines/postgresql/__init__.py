@@ -45,7 +45,6 @@ class Postgresql(SqlEngine):
     has_one_database = True
     words = Words(database="schema")
     batched_facts = BATCHED
-    counts_writes = True
     parameters = {
         "timescaledb": "the schema of the TimescaleDB extension; empty without it",
         "server": "the major version of the server, such as 15",
