@@ -113,7 +113,7 @@ def test_more_is_wanted_than_before(target: Target) -> None:
 
 def test_profile_of_a_version_that_knew_fewer_facts(target: Target, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as older:
-        older.setattr(catalog, "FACTS", {name: fact for name, fact in FACTS.items() if name != "rhythms"})
+        older.setattr(catalog, "FACTS", {name: fact for name, fact in FACTS.items() if name != "row_patterns"})
         before = _collected(target)
     assert _collected(target, 1, previous=before).reused == 0
 

@@ -19,7 +19,7 @@ from tsaudit.text import listed, many, number, percent
     title="Regular metrics and irregular events are mixed",
     guidelines=("D8",),
     follows_from={"LAY010": Reach.MEASUREMENT, "NAM006": Reach.MEASUREMENT},
-    requires={"rhythms", "field_types"},
+    requires={"row_sample", "field_types"},
     kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
@@ -105,7 +105,7 @@ def _by_field(measurement: Measurement, found: Rhythms, metrics: Sequence[str], 
         unit="fields",
         main_contributor=events[0],
         evidence=_evidence(found.fields),
-        facts=("rhythms",),
+        facts=("row_sample",),
         source=found.source,
     )
 
@@ -137,7 +137,7 @@ def _by_source(case: Case, measurement: Measurement, found: Rhythms, mixed: Sequ
         unit=limit.unit,
         main_contributor=tag.tag if tag else most.field,
         evidence=(*parted, *_evidence(mixed)),
-        facts=("rhythms",),
+        facts=("row_sample",),
         source=found.source,
     )
 

@@ -17,7 +17,7 @@ from tsaudit.text import listed, number, percent, span
     title="Rows are stored twice",
     costs={Currency.ANSWERS},
     guidelines=("F3",),
-    requires={"repeats"},
+    requires={"row_sample"},
     engines=lambda engine: engine.infers_roles,
 )
 def repeated_rows(case: Case) -> Iterator[Finding]:
@@ -86,6 +86,6 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
             Evidence(f"rows that are the same in {columns}", f"{number(found.copies)} of {number(found.rows)}"),
             Evidence("of these, where nearly all rows have a copy", number(found.in_bulk)),
         ),
-        facts=("repeats",),
+        facts=("row_sample",),
         source=found.source,
     )

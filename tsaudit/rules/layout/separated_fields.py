@@ -29,7 +29,7 @@ _SHARED: Final = 0.9
     title="Fields of one reading are in separate measurements",
     guidelines=("D6", "D7"),
     follows_from={"NAM002": Reach.MEASUREMENT},
-    requires={"point_sample", "field_types"},
+    requires={"row_sample", "field_types"},
     kinds=SERIES_KINDS,
 )
 def separated_fields(case: Case) -> Iterator[Finding]:
@@ -138,7 +138,7 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
             Evidence("points in common", f"{percent(group.share)} of {many(group.points, 'sampled point')}"),
             Evidence("instants in common", f"{number(group.instants)} or more"),
         ),
-        facts=("point_sample",),
+        facts=("row_sample",),
         source=first.point_sample.source,
     )
 

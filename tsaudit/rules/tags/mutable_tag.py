@@ -20,7 +20,7 @@ from tsaudit.text import listed, many, number
     costs={Currency.SERIES},
     guidelines=("C6",),
     follows_from=dict.fromkeys(("TAG002", "NAM004"), Reach.SUBJECT),
-    requires={"tag_changes"},
+    requires={"row_sample"},
     shows={"series_listing", "tag_values"},
     kinds=SERIES_KINDS,
 )
@@ -93,6 +93,6 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         share=share_of_tag(tag.key, sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),
-        facts=("tag_changes", "series_listing"),
+        facts=("row_sample", "series_listing"),
         source=seen.source,
     )

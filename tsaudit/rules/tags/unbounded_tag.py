@@ -47,7 +47,7 @@ _KEEP_COMING: Final = 0.5
     guidelines=("A5", "A6", "C2", "C4", "C5", "E2", "E4", "G5"),
     follows_from={"SRV001": Reach.SUBJECT},
     requires={"tag_values"},
-    uses={"row_count", "null_counts", "server_status", "series_listing", "tag_changes"},
+    uses={"row_count", "null_counts", "server_status", "series_listing", "row_sample"},
     kinds=SERIES_KINDS,
     thresholds=(
         Threshold(
@@ -444,7 +444,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         share=share_of_tag(tag.key, measurement.tag_sets),
         samples=tag.sample[:3],
         evidence=(*evidence, *series_evidence(measurement)),
-        facts=("tag_values", "row_count", "null_counts", "tag_changes", "series_listing"),
+        facts=("tag_values", "row_count", "null_counts", "row_sample", "series_listing"),
         source=tag.values.source,
     )
 

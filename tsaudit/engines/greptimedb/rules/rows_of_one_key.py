@@ -44,8 +44,7 @@ _PARTS: Final = 0.1
         "indexes",
         "null_counts",
         "null_ratios",
-        "repeats",
-        "rhythms",
+        "row_sample",
         "row_patterns",
         "storage",
         "stored_rows",
@@ -160,7 +159,7 @@ def _of_repeated(case: Case, measurement: Measurement, seen: Repeats, repeated: 
             Evidence("rows that are the same in all columns", f"{number(seen.identical)} of {number(seen.rows)}"),
             Evidence("key", listed(key)),
         ),
-        facts=("options", "repeats", "indexes", "storage"),
+        facts=("options", "row_sample", "indexes", "storage"),
         source=seen.source,
     )
 
@@ -229,7 +228,7 @@ def _finding(measurement: Measurement, events: Sequence[Field | Tag], *, is_cert
         unit="share of the stored rows",
         samples=events[0].sample[:3],
         evidence=tuple(evidence),
-        facts=("options", "field_values", "stored_rows", "null_counts", "repeats"),
+        facts=("options", "field_values", "stored_rows", "null_counts", "row_sample"),
         source=measurement.rows.source if measurement.rows else None,
     )
 
@@ -362,7 +361,7 @@ def _without_key(measurement: Measurement) -> Finding | None:
         observed=lost or None,
         unit="rows" if lost else "",
         evidence=tuple(evidence),
-        facts=("options", "columns", "field_values", "stored_rows", "null_counts", "repeats"),
+        facts=("options", "columns", "field_values", "stored_rows", "null_counts", "row_sample"),
         source=measurement.rows.source if measurement.rows else None,
     )
 

@@ -33,7 +33,7 @@ certificate.
     code="STO012",
     title="The time index is not the time of the sample",
     guidelines=("E11",),
-    requires={"columns", "time_lags"},
+    requires={"columns", "row_sample"},
 )
 def unsuitable_time_index(case: Case) -> Iterator[Finding]:
     """Tables with a second time column that is shortly before the time index in nearly all rows.
@@ -93,6 +93,6 @@ def _finding(measurement: Measurement, index: str, field: Field, found: list[Fie
             Evidence("lag, median", f"{number(round(field.lag.median_s, 3))} s"),
             Evidence("lag, 10th to 90th percentile", f"{number(round(field.lag.spread_s, 3))} s"),
         ),
-        facts=("columns", "time_lags"),
+        facts=("columns", "row_sample"),
         source=field.distinct.source if field.distinct else None,
     )
