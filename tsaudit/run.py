@@ -205,9 +205,10 @@ def _audit_alone(
     )
     alerts.queue(store, settings, changes, context)
     store.took(target.name, time.monotonic() - working)
+    reference = clock.reference_date(days, day)
     if is_due(target.name, days, day):
-        compact(store, target.name, clock.compaction_date(days, day))
-    removal_error = _remove_old_reports(settings, target, clock.removal_date(days, day))
+        compact(store, target.name, reference)
+    removal_error = _remove_old_reports(settings, target, reference)
     say(f"verdict {verdict}")
     return AuditRun(
         target=target.name,

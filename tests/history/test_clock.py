@@ -115,7 +115,7 @@ def test_day_that_has_begun_somewhere_is_no_complaint() -> None:
 
 def test_one_jump_ahead_makes_nothing_old() -> None:
     daily = [before(i) for i in range(60)]
-    assert clock.compaction_date(daily, TODAY + timedelta(days=1)) == TODAY + timedelta(days=1)
-    assert clock.compaction_date(daily, AHEAD) == before(6) + timedelta(days=31)
-    assert clock.compaction_date([*daily, AHEAD], AHEAD + timedelta(days=1)) < TODAY + timedelta(days=31)
-    assert clock.compaction_date([], AHEAD) == AHEAD
+    assert clock.reference_date(daily, TODAY + timedelta(days=1)) == TODAY + timedelta(days=1)
+    assert clock.reference_date(daily, AHEAD) == before(6)
+    assert clock.reference_date([*daily, AHEAD], AHEAD + timedelta(days=1)) == before(5)
+    assert clock.reference_date([], AHEAD) == AHEAD

@@ -405,10 +405,6 @@ class QueryRunner:
         answer = self.first_answered(fact, [given], lambda _: consume, measurement=measurement, first_only=first_only)
         return answer.statement if answer else None
 
-    def tried(self, fact: str, consume: Callable[[pa.RecordBatch], None], given: Given) -> bool:
-        """Whether the whole response was passed to `consume`, see `why_unanswered`."""
-        return self.why_unanswered(fact, consume, given) is None
-
     def why_unanswered(self, fact: str, consume: Callable[[pa.RecordBatch], None], given: Given) -> Unanswered | None:
         """None if the whole response was passed to `consume`, within less time than others have; otherwise, discard
         what was consumed. No gap is left: this is for what only adds to a fact that is known.

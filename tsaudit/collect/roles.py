@@ -282,7 +282,7 @@ def times_of(runner: QueryRunner, given: OfRowSample, *, leave_gap: bool = True)
         values.extend(batch.column(0).to_pylist())
 
     if not leave_gap:
-        return values if runner.tried("row_sample", consume, given) else None
+        return None if runner.why_unanswered("row_sample", consume, given) else values
     return None if runner.query("row_sample", consume, given) is None else values
 
 

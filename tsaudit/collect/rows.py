@@ -440,7 +440,7 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: f
     window = draft.measurement.own_window or runner.window
     batches: list[pa.RecordBatch] = []
     query = sampled(draft, window, wanted, draft.sample_limit, part)
-    if not runner.tried("row_sample", batches.append, query) or not batches:
+    if runner.why_unanswered("row_sample", batches.append, query) or not batches:
         return fields
     spread = replace(draft, sample=ReadRows.of(batches))
     if _days_of(spread) <= _days_of(draft):

@@ -21,7 +21,7 @@ _NAMED: Final = 3
 
 _REFERENCE_AUDITS: Final = 7
 _ALLOWANCE: Final = timedelta(days=31)
-"""How far past the seventh-newest audit a day may be to be trusted for compaction, which cannot be undone."""
+"""How far past the seventh-newest audit a day may be to be trusted for deleting, which cannot be undone."""
 
 
 def today() -> date:
@@ -46,20 +46,11 @@ def days_ahead(days: Collection[date]) -> list[date]:
     return sorted(d for d in days if d > latest)
 
 
-def compaction_date(days: Collection[date], day: date) -> date:
-    """The day from which ages are computed when an audit of `day` compacts the history.
+def reference_date(days: Collection[date], day: date) -> date:
+    """The day from which ages are computed when an audit of `day` deletes what is old.
 
-    A clock that jumps ahead would otherwise make everything old at once.
-    """
-    before = sorted(d for d in days if d < day)[-_REFERENCE_AUDITS:]
-    return min(day, before[0] + _ALLOWANCE) if before else day
-
-
-def removal_date(days: Collection[date], day: date) -> date:
-    """The day from which ages are computed for texts with a short retention, which may be less than the allowance of
-    `compaction_date`.
-
-    After a jump of the clock, it is the seventh-newest audit, or the oldest if there are fewer.
+    That is `day`, unless the clock may have jumped ahead, which would make everything old at once: then the
+    seventh-newest audit before it, or the oldest if there are fewer.
     """
     before = sorted(d for d in days if d < day)[-_REFERENCE_AUDITS:]
     return before[0] if before and before[0] + _ALLOWANCE < day else day
