@@ -94,3 +94,10 @@ def test_an_audit_loads_nothing_for_what_it_does_not_use(tmp_path: Path) -> None
     loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
     assert "jinja2" in loaded
     assert loaded & {"slack_sdk", "fsspec", "urllib3", "duckdb", "dagster", "boto3"} == set()
+
+
+def test_the_end_of_a_command_searches_nothing_for_cycles() -> None:
+    # What is registered first is called last.
+    program = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 1_000)); import tsaudit.cli"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "True\n"
