@@ -19,7 +19,8 @@ from tsaudit.config.file import json_schema
 from tsaudit.engines.registry import ENGINES
 from tsaudit.harm import worst_of
 from tsaudit.policy import limit_plans
-from tsaudit.rules import all_rules, why_not
+from tsaudit.rules import all_rules
+from tsaudit.rules.applicability import why_not
 
 
 def tsaudit(*arguments: str) -> Result:

@@ -48,7 +48,8 @@ def rules(form: str, plans: bool, target: str | None, config: str | None) -> Non
 def _of_target(form: str, name: str, config: str | None) -> None:
     from tsaudit.config import file as config_file
     from tsaudit.policy import rule_policy
-    from tsaudit.rules import all_rules, severity_on
+    from tsaudit.rules import all_rules
+    from tsaudit.rules.applicability import severity_on
 
     settings = config_file.load(config_file.find(config), resolve_env=False)
     (target,) = options.chosen(settings, [name])

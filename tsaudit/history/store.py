@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager
 from datetime import UTC, date, datetime, timedelta
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
@@ -16,13 +16,14 @@ from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
 from tsaudit.history import base_texts, clock, database
 from tsaudit.history.base_texts import Packer, Packers
 from tsaudit.history.schema import duration, figure, incident_day, rule_outcome, snapshot
-from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, in_parts, to_json
-from tsaudit.model.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
-from tsaudit.not_audited import RuleOutcomes, outcomes_of
+
+if TYPE_CHECKING:
+    from tsaudit.model.profile import Profile
+    from tsaudit.not_audited import RuleOutcomes
 
 T = TypeVar("T")
 
@@ -80,6 +81,10 @@ class Store:
         audited. The profile of an earlier audit of that day is then kept, because it is still what is known about the
         day; the result, and so the verdict, is replaced.
         """
+        # Not above: what only lists incidents does not need them.
+        from tsaudit.model.facts import STRUCTURE
+        from tsaudit.not_audited import outcomes_of
+
         own = _of_day(result.target, result.day)
         found = to_json(result)
         size = sum(map(len, in_parts(profile))) if profile else 0
@@ -256,6 +261,8 @@ def _result(connection: Connection, target: str, day: date) -> AuditResult | Non
 
 
 def _profile(connection: Connection, target: str, day: date) -> Profile | None:
+    from tsaudit.model.profile import SCHEMA_VERSION, Profile
+
     data = connection.execute(select(snapshot.c.profile).where(_of_day(target, day))).scalar()
     found = unpacked(Profile, Packers(connection).of(target, day), data)
     return found if found is not None and found.schema_version == SCHEMA_VERSION else None
@@ -360,6 +367,8 @@ def write_outcomes(connection: Connection, target: str, outcomes: RuleOutcomes) 
 
 def read_outcomes(connection: Connection, target: str, before: date = date.max) -> list[RuleOutcomes]:
     """The outcomes of the days before that day, newest first."""
+    from tsaudit.not_audited import RuleOutcomes
+
     query = select(rule_outcome).where(rule_outcome.c.target == target, rule_outcome.c.day < before)
     rows = connection.execute(query.order_by(rule_outcome.c.day.desc()))
     return [RuleOutcomes(row.day, _rule_codes(row.evaluated), _rule_codes(row.unknown)) for row in rows]

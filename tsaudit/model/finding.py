@@ -7,13 +7,17 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.change import AnyChange
+from tsaudit.model.coverage import Gap
+from tsaudit.model.figures import Source
 from tsaudit.model.impact import Basis, Impact
 from tsaudit.model.plan import Plan, Requested
-from tsaudit.model.profile import Gap, Profile, Source
 from tsaudit.model.subject import Subject
+
+if TYPE_CHECKING:
+    from tsaudit.model.profile import Profile
 
 
 class Severity(enum.StrEnum):

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from tsaudit.model.figures import Count, How, Ratio, how_summed
 from tsaudit.model.plan import Requested
-from tsaudit.model.profile import Count, DatabaseStorage, How, Profile, Ratio, Storage, how_summed
 from tsaudit.model.subject import Subject
+
+if TYPE_CHECKING:
+    from tsaudit.model.profile import DatabaseStorage, Profile, Storage
 
 
 @dataclass(frozen=True, slots=True)

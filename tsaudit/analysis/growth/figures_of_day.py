@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import SAME_DAY, Figure, figures
+
+if TYPE_CHECKING:
+    from tsaudit.model.profile import Profile
 
 _OF_ROWS: Final = frozenset({"rows", "null_ratio", "series", "tag_values", "measure_names", "series_keys"})
 

@@ -1,5 +1,30 @@
 """The measurements of one target on one day."""
 
+from tsaudit.model.coverage import (
+    POLICY_SEPARATOR,
+    Cost,
+    Gap,
+    Listed,
+    Reason,
+    Selection,
+    UnusedSetting,
+    Window,
+    utc_now,
+)
+from tsaudit.model.figures import (
+    AT_LEAST,
+    CONTRADICTED,
+    FOREVER,
+    SAMPLE_SIZE,
+    TEXT_KEPT,
+    Count,
+    Forever,
+    How,
+    Ratio,
+    Role,
+    Source,
+    how_summed,
+)
 from tsaudit.model.profile.columns import (
     Arrivals,
     Busiest,
@@ -25,9 +50,7 @@ from tsaudit.model.profile.columns import (
     ValuesKind,
     ValuesOverTime,
 )
-from tsaudit.model.profile.coverage import Cost, Gap, Listed, Reason, Selection, UnusedSetting, Window, utc_now
 from tsaudit.model.profile.database import (
-    POLICY_SEPARATOR,
     Database,
     IdSequence,
     KeptPoints,
@@ -35,21 +58,7 @@ from tsaudit.model.profile.database import (
     ServerStatus,
     TableStatus,
 )
-from tsaudit.model.profile.figures import (
-    AT_LEAST,
-    CONTRADICTED,
-    FOREVER,
-    SAMPLE_SIZE,
-    TEXT_KEPT,
-    Count,
-    Forever,
-    How,
-    Ratio,
-    Role,
-    Source,
-    how_summed,
-)
-from tsaudit.model.profile.measurement import CLASSIFIED, READ_BY_TIME, SERIES_KINDS, Measurement, TableKind
+from tsaudit.model.profile.measurement import Measurement
 from tsaudit.model.profile.profile import SCHEMA_VERSION, Profile
 from tsaudit.model.profile.rows import (
     MAX_MEASURE_NAMES,
@@ -83,6 +92,7 @@ from tsaudit.model.profile.storage import (
     Storage,
     StoredQuery,
 )
+from tsaudit.model.table_kind import CLASSIFIED, READ_BY_TIME, SERIES_KINDS, TableKind
 
 __all__ = [
     "AT_LEAST",

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import Literal
 
-from tsaudit.model.profile.figures import Count, Ratio, Source
+from tsaudit.model.figures import Count, Ratio, Source
 
 ValuesKind = Literal["bounded", "churning", "unbounded", "unknown"]
 

@@ -7,13 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
 
-from tsaudit.model.profile.figures import Count
+from tsaudit.model.coverage import POLICY_SEPARATOR
+from tsaudit.model.figures import Count
 from tsaudit.model.profile.storage import DatabaseStorage, Retention
 
 _IN_ORDER: Final = 0.5
 """Minimum correlation at which a range index (BRIN) helps: our estimate."""
-POLICY_SEPARATOR: Final = "/"
-"""Separates a database from its retention policy, in the name of an audited policy (`shop/raw`)."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from datetime import date, datetime
 from typing import Final
 
-from tsaudit.model.profile.coverage import Cost, Gap, Listed, Selection, UnusedSetting, Window
-from tsaudit.model.profile.database import POLICY_SEPARATOR, Database, ServerStatus
+from tsaudit.model.coverage import POLICY_SEPARATOR, Cost, Gap, Listed, Selection, UnusedSetting, Window
+from tsaudit.model.profile.database import Database, ServerStatus
 from tsaudit.model.profile.measurement import Measurement
 from tsaudit.model.profile.storage import Storage, StoredQuery
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from tsaudit.model.figures import Count, Source
 from tsaudit.model.profile.columns import Rhythms, SharedInstants
-from tsaudit.model.profile.figures import Count, Source
 
 MAX_PATTERNS: Final = 32
 MAX_MEASURE_NAMES: Final = 128

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
-from tsaudit.model.profile.figures import Forever
+from tsaudit.model.figures import Forever
 
 MAX_PARTITIONS: Final = 100
 DEFAULT_PARTITION: Final = "DEFAULT"

@@ -6,9 +6,12 @@ import enum
 import fnmatch
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import Final
 
-from tsaudit.model.profile.database import POLICY_SEPARATOR
 from tsaudit.secrets import mask
+
+POLICY_SEPARATOR: Final = "/"
+"""Separates a database from its retention policy, in the name of an audited policy (`shop/raw`)."""
 
 
 class Reason(enum.StrEnum):
