@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import re
+import sqlite3
+import subprocess
+import sys
 import threading
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +19,13 @@ from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tests.report import sample
 from tsaudit import report
 from tsaudit.config import settings as config
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.report import rule_pages, templates
 from tsaudit.report.publish import Folder
 from tsaudit.report.untrusted import markdown, markdown_line
 from tsaudit.rules import all_rules
+from tsaudit.rules.rule_texts import texts_of
 
 
 def words(html: str) -> list[str]:
@@ -193,9 +199,23 @@ def test_rules_of_other_packages_have_a_page(tmp_path: Path, monkeypatch: pytest
     from dataclasses import replace
 
     other: Any = replace(own, code="ACME001", name="theirs", title="<b>Theirs</b>", package="acme 1.0", guidelines=())
-    monkeypatch.setattr("tsaudit.rules.all_rules", lambda: (own, other))
+    for module in (rule_pages, templates):
+        monkeypatch.setattr(module, "rule_texts", lambda: texts_of((own, other)))
     rule_pages.write(Folder(str(tmp_path)))
     page = (tmp_path / "rules" / "ACME001.html").read_text()
     assert "<b>Theirs" not in page
     assert "from acme 1.0" in page
     assert templates.rule_address("ACME001") == "../rules/ACME001.html"
+
+
+def test_report_loads_the_rules_of_no_other_engine(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+        database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, paid TEXT)")
+    (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
+    program = "import sys, tsaudit; tsaudit.run_audit(tsaudit.load_settings('tsaudit.yaml')); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert (tmp_path / ".tsaudit/reports/rules/CAR001.html").is_file()
+    engines = {name.split(".")[2] for name in done.stdout.split() if name.startswith("tsaudit.engines.")}
+    assert engines & set(ENGINES) == {"sqlite"}

@@ -10,8 +10,7 @@ import pytest
 
 from docs.site import rule_pages
 from tsaudit import guidelines, plugins
-from tsaudit.cli import rule_texts
-from tsaudit.rules import all_rules
+from tsaudit.rules import all_rules, rule_texts
 
 DOCS = Path(__file__).parents[2] / "docs"
 

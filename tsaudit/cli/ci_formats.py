@@ -21,7 +21,7 @@ from tsaudit.model.version import VERSION
 from tsaudit.text import printable, short_fingerprint
 
 if TYPE_CHECKING:
-    from tsaudit.cli.rule_texts import RuleText
+    from tsaudit.rules.rule_texts import RuleText
 
 SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVELS: Final = {"critical": "error", "warning": "warning", "note": "note"}
@@ -31,7 +31,7 @@ _LONGEST: Final = 4000
 
 def sarif(targets: Iterable[dict[str, Any]], file: Path | None, lines: Mapping[str, int]) -> dict[str, Any]:
     """The SARIF log. `file`: the configuration file; None if there is none. `lines`: each target's line in it."""
-    from tsaudit.cli.rule_texts import rule_texts
+    from tsaudit.rules.rule_texts import rule_texts
 
     texts = {text.code: text for text in rule_texts()}
     return {

@@ -11,7 +11,7 @@ from tsaudit.cli import options, show
 from tsaudit.text import in_full
 
 if TYPE_CHECKING:
-    from tsaudit.cli.rule_texts import RuleText
+    from tsaudit.rules.rule_texts import RuleText
 
 _AT_MOST: Final = "at most: the highest severity of a rule's findings. The severity depends on what a finding costs."
 
@@ -32,7 +32,7 @@ def rules(form: str, plans: bool, target: str | None, config: str | None) -> Non
     if target is not None:
         _of_target(form, target, config)
         return
-    from tsaudit.cli.rule_texts import rule_texts
+    from tsaudit.rules.rule_texts import rule_texts
 
     if form == "json":
         show.as_json([text.as_dict() for text in rule_texts()])
@@ -90,7 +90,7 @@ def _plans(form: str) -> None:
 @click.option("--open", "in_browser", is_flag=True, help="Open the page in the browser; it needs no network.")
 def explain(rule: str, in_browser: bool) -> None:
     """Print the page of a rule, or open it in the browser."""
-    from tsaudit.cli.rule_texts import rule_texts
+    from tsaudit.rules.rule_texts import rule_texts
 
     wanted = rule.lower().replace("_", "-")
     texts = rule_texts()
@@ -169,7 +169,7 @@ def _lines(page: RuleText) -> Iterator[str]:
 def guidelines() -> None:
     """Print the guidelines, with the rules that check them."""
     from tsaudit import guidelines as texts
-    from tsaudit.cli.rule_texts import rule_texts
+    from tsaudit.rules.rule_texts import rule_texts
 
     rules = rule_texts()
     rows = [

@@ -18,6 +18,7 @@ from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.model.finding import RULELESS_CODES, Finding, Severity, Verdict
 from tsaudit.planning import describe
 from tsaudit.report import changes, charts, definitions, findings, tables, trends, untrusted
+from tsaudit.rules.rule_texts import rule_texts
 from tsaudit.text import (
     change,
     day,
@@ -60,9 +61,7 @@ def sources() -> tuple[str, ...]:
 
 def rule_address(code: str) -> str:
     """The address that a report links to for a code: its page or, if there is none, the text on the report itself."""
-    from tsaudit.rules import all_rules
-
-    has_page = code in RULELESS_CODES or any(rule.code == code for rule in all_rules())
+    has_page = code in RULELESS_CODES or any(text.code == code for text in rule_texts())
     return f"../{RULES}/{code}.html" if has_page else f"#r-{code}"
 
 

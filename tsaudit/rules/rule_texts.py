@@ -1,7 +1,7 @@
-"""The rules' texts without the rules: what `tsaudit rules`, `explain`, and `guidelines` print.
+"""The rules' texts without the rules: what `tsaudit rules`, `explain`, and `guidelines` print, and reports link to.
 
-Importing every rule takes three times as long as the rest of these commands. So they read `rule_texts.json`, which is
-generated from the rules as their pages in docs/ are.
+Importing the rules of all engines takes three times as long as the rest of these commands. So they read
+`rule_texts.json`, which is generated from the rules as their pages in docs/ are.
 """
 
 from __future__ import annotations
@@ -36,19 +36,24 @@ class RuleLimit:
 
 @dataclass(frozen=True)
 class RuleText:
-    """The texts of one rule."""
+    """The texts of one rule, or of a finding without a rule: that has only texts."""
 
     code: str
     name: str
     title: str
-    family: str
-    severity: str
-    guidelines: tuple[str, ...]
-    engines: frozenset[str]
-    requires: tuple[str, ...]
-    limits: tuple[RuleLimit, ...]
-    summary: str
-    doc: str
+    family: str = ""
+    severity: str = ""
+    """The highest severity of its findings."""
+    guidelines: tuple[str, ...] = ()
+    engines: frozenset[str] = frozenset()
+    requires: tuple[str, ...] = ()
+    limits: tuple[RuleLimit, ...] = ()
+    package: str = ""
+    """The distribution that provides the rule, and its version; empty for tsaudit itself."""
+    summary: str = ""
+    """One paragraph of Markdown."""
+    doc: str = ""
+    """All of it in Markdown."""
 
     def as_dict(self) -> dict[str, Any]:
         """The texts as plain lists and dictionaries."""
@@ -89,6 +94,7 @@ def _of_rule(rule: Rule) -> RuleText:
             )
             for t in rule.thresholds
         ),
+        package=rule.package,
         summary=rule.summary,
         doc=rule.doc,
     )
