@@ -59,7 +59,7 @@ def page() -> str:
         shown.append(
             f'<p class="name">{kind}. Notification: {html.escape(html.unescape(notice))}</p>'
             f'<div class="message{reply}"><div class="face">t</div><div><div class="who">tsaudit'
-            f'<span class="app">APP</span><small>9:41 AM</small></div>{block_kit.to_html(made.with_hint())}</div></div>'
+            f'<span class="app">APP</span><small>9:41 AM</small></div>{block_kit.to_html(made.blocks)}</div></div>'
         )
     head = f'<meta charset="utf-8"><meta name="viewport" content="width=device-width"><style>{_STYLE}</style>'
     return (

@@ -306,48 +306,18 @@ def hints(slack: SlackDouble) -> list[bool]:
     return ["React to act" in str(message.blocks) for message in slack.messages]
 
 
-def asked(slack: SlackDouble) -> int:
-    """How often the scopes were asked for."""
-    return [method for method, _, _ in slack.calls].count("auth.test")
-
-
-def test_what_reactions_do_is_shown_where_they_can_be_read(history: History, slack: SlackDouble) -> None:
+def test_what_reactions_do_is_shown_where_they_are_read(history: History, slack: SlackDouble) -> None:
     alerted(history, slack, *found(1))
     history.next_day(found(1, 2))
     history.send()
     assert hints(slack) == [True, True]
-    assert asked(slack) == 2, "once for each time that something is sent"
 
 
-def test_without_the_scope_no_message_asks_for_a_reaction_until_it_is_there(
-    history: History, slack: SlackDouble
-) -> None:
-    slack.scopes.remove("reactions:read")
-    message = alerted(history, slack, *found(1))
-    assert hints(slack) == [False]
-    assert [block["type"] for block in message.blocks] == ["header", "rich_text", "context", "context"]
-    slack.scopes.add("reactions:read")
-    history.next_day(found(1, 2))
-    history.send()
-    assert (message.edits, hints(slack)) == (1, [True, True])
-
-
-@pytest.mark.parametrize("fault", [{"error": "missing_scope"}, {"status": 500}, {"drop": True}, {"error": "fatal"}])
-def test_if_slack_does_not_name_the_scopes_messages_arrive_without_the_hint(
-    history: History, slack: SlackDouble, fault: dict[str, Any]
-) -> None:
-    slack.fail(method="auth.test", **fault)
-    history.audit(found(1))
-    assert history.send().errors == ()
-    assert hints(slack) == [False]
-    assert (asked(slack), slack.methods()) == (1, ["chat.postMessage"])
-
-
-def test_where_reactions_are_not_read_nobody_asks_for_the_scopes(history: History, slack: SlackDouble) -> None:
+def test_nobody_is_asked_to_react_where_reactions_are_not_read(history: History, slack: SlackDouble) -> None:
     base = {"token": TOKEN, "base_url": slack.base_url}
     history.settings = builders.settings(slack=base | {"reactions": {"read": False}})
     alerted(history, slack, *found(1))
-    assert (hints(slack), asked(slack)) == ([False], 0)
+    assert hints(slack) == [False]
 
 
 @pytest.mark.parametrize(

@@ -40,18 +40,11 @@ class Message:
     """The owner's incidents that are open now or were open in an earlier message, as JSON values (`ReportedIncident`),
     for notifiers that track each incident.
     """
-    hint: Block | None = None
-    """Explains what reactions on the message do; shown before the last block wherever reactions can be read."""
 
     def to_payload(self) -> dict[str, Any]:
         """The message as JSON values."""
         stored: dict[str, Any] = {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
-        stored |= {"incidents": list(self.incidents)} if self.incidents else {}
-        return stored | ({"hint": self.hint} if self.hint else {})
-
-    def with_hint(self) -> tuple[Block, ...]:
-        """The blocks including the hint, for places where reactions can be read."""
-        return (*self.blocks[:-1], self.hint, *self.blocks[-1:]) if self.hint else self.blocks
+        return stored | ({"incidents": list(self.incidents)} if self.incidents else {})
 
     def readable(self) -> str:
         """The whole message as plain text, for use without Slack.
@@ -73,7 +66,7 @@ class Message:
     def from_payload(cls, payload: Mapping[str, Any]) -> Message:
         """The message from the output of `to_payload`."""
         incidents = tuple(payload.get("incidents", ()))
-        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), incidents, payload.get("hint"))
+        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), incidents)
 
 
 def header(text: str) -> Block:

@@ -229,10 +229,12 @@ def _message(
     shown = fitting(groups, MAX_BLOCKS - _FOOTER_BLOCKS - len(blocks), room)
     blocks += [block for group in shown for block in group]
     blocks += _footer(context, ranked[len(shown) :], closed, absent)
+    if ranked and context.reactions is not None and context.reactions.kinds:
+        blocks.append(_hint(context.reactions))
     blocks.append(small(_circumstances(context)))
     text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
     about = {i.fingerprint: str(i.severity) for i in (*ranked, *absent)}
-    return Message(text, tuple(blocks), about, hint=_hint(context.reactions) if ranked else None)
+    return Message(text, tuple(blocks), about)
 
 
 def notification(title: str, lines: Iterable[str], count: int, mention: str | None = None) -> str:
@@ -254,10 +256,8 @@ def address(mention: str) -> str:
     return f"<!subteam^{kept}>" if kept.startswith("S") else f"<@{kept}>"
 
 
-def _hint(reactions: Reactions | None) -> Block | None:
+def _hint(reactions: Reactions) -> Block:
     """A line that explains which reaction does what. The names are checked where they are configured."""
-    if reactions is None or not reactions.kinds:
-        return None
     does = {"ack": "acknowledges", "mute": f"mutes for {many(reactions.mute_days, 'day')}"}
     said = ", ".join(f":{name}: {does[kind]}" for name, kind in reactions.kinds.items())
     return small(f"React to act on all of this: {said}")

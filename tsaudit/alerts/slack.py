@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from datetime import UTC, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -19,7 +18,6 @@ from tsaudit.alerts.notifier import (
     Notice,
     NoticeRefusedError,
     Notifier,
-    NotifyError,
     SetupError,
 )
 from tsaudit.net.watchdog import Deadline
@@ -52,7 +50,6 @@ class BotToken(Notifier):
         self._client = SlackClient(token, base_url)
         self._channel_ids = channel_ids
         """Slack's channel ID for a name, if it was found earlier: Slack posts to a name, but reads only by ID."""
-        self._asked = False
 
     def who(self, timeout_s: float) -> str:
         """The user and team of the token: `user in team`. Raises NotifyError."""
@@ -61,12 +58,7 @@ class BotToken(Notifier):
         return f"{_text(found, 'user')} in {_text(found, 'team')}"
 
     def reads_reactions(self) -> bool:
-        """Whether the app has the scope to read reactions. False if Slack does not report it; asks at most once."""
-        if self._client.scopes is None and not self._asked:
-            self._asked = True
-            # Any problem is reported by the call that follows.
-            with suppress(NotifyError):
-                self._client.auth_test()
+        """Whether the app has the scope to read reactions, according to the newest response; False without one."""
         return READS_REACTIONS in (self._client.scopes or ())
 
     def notify(self, notice: Notice, timeout_s: float) -> MessagePlace:
@@ -77,7 +69,7 @@ class BotToken(Notifier):
             metadata=_metadata(notice.id),
             unfurl_links=False,
             unfurl_media=False,
-            **self._content(notice.message),
+            **_content(notice.message),
         )
         return MessagePlace(_text(found, "channel"), _time(found))
 
@@ -86,7 +78,7 @@ class BotToken(Notifier):
         ts = notice.place.message_id
         assert ts is not None
         found = self._client.chat_update(
-            channel=notice.place.channel, ts=ts, metadata=_metadata(notice.id), **self._content(notice.message)
+            channel=notice.place.channel, ts=ts, metadata=_metadata(notice.id), **_content(notice.message)
         )
         if _time(found) != ts:
             raise _odd(found, "about another message")
@@ -120,11 +112,6 @@ class BotToken(Notifier):
             name = one["name"].partition("::")[0]
             people[name] = tuple(dict.fromkeys((*people.get(name, ()), *one["users"])))
         return people
-
-    def _content(self, message: Message) -> dict[str, Any]:
-        if not message.blocks or message.hint is None or not self.reads_reactions():
-            return _content(message)
-        return {"text": message.text, "blocks": list(message.with_hint())}
 
     def _channel_id(self, channel: str) -> str:
         if not channel.startswith("#"):
