@@ -510,7 +510,7 @@ def test_a_webhook_that_broke_off_may_double_and_says_so(hooked: History, slack:
     slack.fail(method="webhook", drop=True, after=True)
     said: list[str] = []
     hooked.send(said.append)
-    assert said == ["a message may arrive in Slack twice: a webhook cannot read messages back"]
+    assert said == ["a message may arrive in Slack twice: messages of this notifier cannot be read back"]
     assert len(slack.messages) == 2
 
 

@@ -171,9 +171,6 @@ class Webhook(Notifier):
         self._client.deadline = Deadline(timeout_s)
         self._client.send(unfurl_links=False, unfurl_media=False, **_content(notice.message))
 
-    def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:  # noqa: ARG002 -- it cannot
-        raise LookUpError("a webhook cannot read messages back")
-
 
 def _content(message: Message) -> dict[str, Any]:
     return {"text": message.text, "blocks": list(message.blocks)} if message.blocks else {"text": message.text}

@@ -202,7 +202,8 @@ def _print(one: Shown, *, full_values: bool, queries: bool) -> None:
         plan.print_plan(steps)
     elif finding.fix:
         screen.line("what to do")
-        screen.paragraphs(finding.fix, "  ")
+        for line in finding.fix.split("\n"):
+            screen.paragraph(line, "  ")
     _section("how it was measured", _measured(one))
     if queries:
         _print_statements(one)

@@ -109,12 +109,6 @@ def paragraph(text: str, indent: str, below: str = "", most: int | None = None) 
         click.echo(one)
 
 
-def paragraphs(text: str, indent: str) -> None:
-    """Print each line of the text as a paragraph. For fixes, whose statements are on separate lines."""
-    for line in text.split("\n"):
-        paragraph(line, indent)
-
-
 def table(
     rows: Iterable[Sequence[str]],
     heads: Sequence[str] = (),
