@@ -319,6 +319,10 @@ def _values_before(case: Case, measurement: Measurement, tag: str, day: date) ->
     return 1.0 if before is not None and before.tag(tag) is None else None
 
 
+_ALIKE: Final = 0.2
+"""How far the number of series of a measurement may differ from that of the one it replaces, as a share."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
     """The growth of one measurement."""
@@ -385,6 +389,10 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
             fix=inner.fix or f"Find what writes new values of {inner.tag} to {name}.",
         )
     words = f"new measurement {name} adds {percent(share)} of it"
+    older = _replaced(case, part)
+    if older is not None:
+        words += f"; it has the tags of {older} and about as many series"
+        return _with(found, None, share, words, f"If {name} replaces {older}, delete the series of {older}.")
     tag = main_contribution(measurement.tag_sets) if measurement.tag_sets else None
     if tag is None or measurement.tag_sets is None:
         return _with(found, None, share, words, f"Find out what writes {name}.")
@@ -426,6 +434,21 @@ def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, fou
 
 def _with(found: Cause, tag: str | None, share: float | None, words: str, fix: str) -> Cause:
     return Cause(tag, share, words, None, (), found.evidence, is_removable=False, fix=fix, brief=words)
+
+
+def _replaced(case: Case, part: _Part) -> str | None:
+    """The name of an older measurement in the database with the same tags and about as many series; None if there is
+    none.
+    """
+    mine, keys = part.measurement, {tag.key for tag in part.measurement.tags}
+    for other in case.measurements:
+        if other.database != mine.database or other.name == mine.name or other.series is None or not keys:
+            continue
+        known, new = (len(case.timeline.of("series", subject_of(m))) for m in (other, mine))
+        alike = abs(part.added - other.series.value) <= _ALIKE * other.series.value
+        if known > new and alike and {tag.key for tag in other.tags} == keys:
+            return other.name
+    return None
 
 
 def _name(part: _Part, subject: Subject) -> str:
