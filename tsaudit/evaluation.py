@@ -11,7 +11,6 @@ from math import isfinite
 from typing import Final
 
 from tsaudit import not_audited, plugins
-from tsaudit.analysis.columns.roles import is_guess
 from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.config.rule_settings import LimitPolicy, RulePolicy
 from tsaudit.config.settings import Harm
@@ -30,6 +29,7 @@ from tsaudit.rules import plugin_rules, rules_for
 from tsaudit.rules import unusable as rules_unusable
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.text import listed, many
+from tsaudit.text.table_roles import is_guess
 
 _PLUGIN_S: Final = 30.0
 """Seconds that all rules of other packages together may take in one audit: tsaudit's own rules take less than one."""

@@ -29,6 +29,7 @@ from tsaudit.text import amount, forecasts, many, markdown, number, percent, pri
 from tsaudit.text import day as formatted_day
 from tsaudit.text.findings import is_growing, origin
 from tsaudit.text.headline import headline
+from tsaudit.text.table_roles import is_guess
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,8 +164,6 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> 
 
 def _to_confirm(target: str, profile: Profile | None) -> str:
     """What to do about roles that were guessed, by which nothing is more than a note; empty if none was."""
-    from tsaudit.analysis.columns.roles import is_guess
-
     tables = [m for m in profile.measurements if any(is_guess(t.role_reason) for t in m.tags)] if profile else []
     if not tables:
         return ""

@@ -67,32 +67,46 @@ def test_a_file_that_names_no_rule_loads_none(tmp_path: Path) -> None:
     assert [n for n in done.stdout.split() if n.startswith(of_rules) and n != "tsaudit.rules"] == []
 
 
-def test_what_reads_the_history_loads_nothing_that_measures(tmp_path: Path) -> None:
-    (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
+@pytest.fixture(scope="module")
+def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
+    """A folder in which a target was audited, without Slack and with a folder of its own for reports; what that
+    loaded.
+    """
+    folder = tmp_path_factory.mktemp("audited")
+    with closing(sqlite3.connect(folder / "shop.db")) as database:
+        database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, paid TEXT)")
+    (folder / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
+    return folder, loaded_by("audit", folder)
+
+
+def loaded_by(command: str, folder: Path) -> set[str]:
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "incidents"],
-        cwd=tmp_path,
+        [sys.executable, "-c", PROGRAM, *command.split()],
+        cwd=folder,
         capture_output=True,
         text=True,
         timeout=60,
         check=False,
     )
-    loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.rsplit("loaded:", 1)[1].split())
+
+
+@pytest.mark.parametrize("command", ["incidents", "plan shop", "show shop"])
+def test_what_reads_the_history_loads_nothing_that_measures(command: str, audited: tuple[Path, set[str]]) -> None:
+    folder, _ = audited
+    loaded = loaded_by(command, folder)
     assert "sqlalchemy" in loaded
     assert loaded & HEAVY <= {"sqlalchemy", "pydantic"}
-    assert loaded & {"tsaudit.model.profile", "tsaudit.model.facts", "tsaudit.rule", "tsaudit.not_audited"} == set()
+    assert [name for name in loaded if name.startswith(("tsaudit.analysis.columns", "tsaudit.planning.plans"))] == []
+    # It says which roles were guessed, and that is in a profile.
+    needed = {"tsaudit.model.profile"} if command == "show shop" else set()
+    of_audits = {"tsaudit.model.profile", "tsaudit.model.facts", "tsaudit.rule", "tsaudit.not_audited"}
+    assert loaded & of_audits <= needed
 
 
-def test_an_audit_loads_nothing_for_what_it_does_not_use(tmp_path: Path) -> None:
-    """It has no Slack, and a folder of its own for reports."""
-    with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
-        database.execute("CREATE TABLE orders (id INTEGER PRIMARY KEY, paid TEXT)")
-    (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
-    done = subprocess.run(
-        [sys.executable, "-c", PROGRAM, "audit"], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.returncode == 0, done.stderr
-    loaded = set(done.stdout.rsplit("loaded:", 1)[1].split())
+def test_an_audit_loads_nothing_for_what_it_does_not_use(audited: tuple[Path, set[str]]) -> None:
+    _, loaded = audited
     assert "jinja2" in loaded
     assert loaded & {"slack_sdk", "fsspec", "urllib3", "duckdb", "dagster", "boto3"} == set()
 

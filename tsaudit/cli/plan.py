@@ -77,13 +77,15 @@ def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]
     findings must not be part of the other plans.
     """
     from tsaudit.history import incidents
-    from tsaudit.model.finding import fingerprint
-    from tsaudit.planning.plans import plans_of
 
     muted = incidents.muted(store, result.target, result.day)
     profile = store.profile(result.target, result.day) if muted else None
     if profile is None:
         return result, replace(result, results=(), plans=())
+
+    from tsaudit.model.finding import fingerprint
+    from tsaudit.planning.plans import plans_of
+
     all_others = {fingerprint(result.target, rule.code, f.subject) for rule, f in result.findings()} - muted
     parts = (result.without(muted), result.without(all_others))
     asked, silent = (replace(part, plans=plans_of(profile, part.results)) for part in parts)

@@ -83,6 +83,6 @@ def _is_unclassified(table: Measurement) -> bool:
 
 def _guessed_tags(table: Measurement) -> list[str]:
     """The tags of the table that neither the database nor the configuration declares."""
-    from tsaudit.analysis.columns.roles import is_guess
+    from tsaudit.text.table_roles import is_guess
 
     return [tag.key for tag in table.tags if is_guess(tag.role_reason)]

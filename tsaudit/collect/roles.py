@@ -35,6 +35,7 @@ from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.profile import TEXT_KEPT, Count, Field, How, OtherTimes, Reason, Role, Tag, Window, utc_now
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
+from tsaudit.text.table_roles import NOT_EVALUATED
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
@@ -128,7 +129,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
     draft = replace(draft, measurement=known, never_source=kind.never_source)
     draft = _with_roles(runner, draft, _values(draft))
     draft = open_labels(runner, draft)
-    guessed = [t.key for t in draft.tags if t.role_reason.endswith(roles.NOT_EVALUATED)]
+    guessed = [t.key for t in draft.tags if t.role_reason.endswith(NOT_EVALUATED)]
     if guessed and "row_sample" not in draft.measurement.statements:
         reason = (
             draft.unreadable.reason if draft.unreadable else runner.why(("row_sample",), draft.database, draft.name)

@@ -18,6 +18,18 @@ NOT_READ: Final = "unknown"
 """Shown as the kind of a table of which no row was read."""
 _NOT_READ_REASON: Final = "no row was read"
 
+NOT_EVALUATED: Final = "without values to look at"
+"""The end of the reason if the role of a column was guessed without values."""
+_GUESSED: Final = (NOT_EVALUATED, "with short values", "times on average", "that name things")
+"""How the reasons of roles end that were guessed from names and values."""
+
+
+def is_guess(reason: str) -> bool:
+    """Whether a tag with this reason was guessed from names and values: no engine declaration, key of the table,
+    dimension of a hypertable, column of labels, or configuration makes it a tag.
+    """
+    return reason.endswith(_GUESSED)
+
 
 @dataclass(frozen=True, slots=True)
 class TableRoles:

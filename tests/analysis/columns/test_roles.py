@@ -13,13 +13,13 @@ from tsaudit.analysis.columns.roles import (
     Table,
     Values,
     assign,
-    is_guess,
     is_text,
     label_in,
     may_be_long,
 )
 from tsaudit.config.settings import Columns
 from tsaudit.model.profile import Role, TableKind
+from tsaudit.text.table_roles import is_guess
 
 SHORT = Values(100, 8, 0.0)
 

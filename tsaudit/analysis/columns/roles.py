@@ -18,6 +18,7 @@ from tsaudit.analysis.columns.name_words import QUANTITY, snake_case, words_of
 from tsaudit.analysis.columns.types import is_integer, is_list, is_made
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
+from tsaudit.text.table_roles import NOT_EVALUATED
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
@@ -33,9 +34,6 @@ MIN_TIMES: Final = 2.0
 """Numbers in a column named like an ID identify a source if there are at least `MIN_VALUES`, and each occurs at least
 this many times on average.
 """
-
-NOT_EVALUATED: Final = "without values to look at"
-"""The end of the reason if the role of a column was guessed without values."""
 
 _ID_NAME: Final = re.compile(
     r"(^|_)(id|uuid|guid|key|pk|fk|code|serial|no|nr|number|zip)$"
@@ -196,8 +194,6 @@ CONFIGURED: Final = "set in tsaudit.yaml"
 """The reason of a role from the configuration."""
 
 
-_GUESSED: Final = (NOT_EVALUATED, "with short values", "times on average", "that name things")
-"""How the reasons of roles end that were guessed from names and values."""
 _BY_KEY: Final = "part of the table's key, with the time"
 _LABEL_IN: Final = "a label in "
 
@@ -205,13 +201,6 @@ _LABEL_IN: Final = "a label in "
 def label_in(column: str) -> str:
     """The reason for a tag that is a label in a column of label sets."""
     return f"{_LABEL_IN}{column}"
-
-
-def is_guess(reason: str) -> bool:
-    """Whether a tag with this reason was guessed from names and values: no engine declaration, key of the table,
-    dimension of a hypertable, column of labels, or configuration makes it a tag.
-    """
-    return reason.endswith(_GUESSED)
 
 
 def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str] | None:
