@@ -127,16 +127,6 @@ def _change_index(server: GreptimeDB, words: Mapping[str, str]) -> None:
     server.keep(dataclasses.replace(table, indexes={**table.indexes, column: kept}), server.rows(table))
 
 
-def _drop_column(server: GreptimeDB, words: Mapping[str, str]) -> None:
-    table, column = _table(server, words), _plain(words["column"])
-    if column in (*table.key, table.time):
-        _refuse("(InvalidArguments): a column of the key or the time index")
-    if column not in [c.name for c in table.columns]:
-        _refuse("(TableColumnNotFound)")
-    rows = server.rows(table).drop_columns([column])
-    server.keep(dataclasses.replace(table, columns=[c for c in table.columns if c.name != column]), rows)
-
-
 def _drop(server: GreptimeDB, words: Mapping[str, str]) -> None:
     server.drop(_table(server, words))
 
@@ -216,7 +206,6 @@ _FORMS: Final[Mapping[str, Callable[[GreptimeDB, Mapping[str, str]], None]]] = {
     rf"ALTER TABLE {_TABLE} RENAME (?P<new>{_NAME})": _rename,
     rf"ALTER TABLE {_TABLE} SET '(?P<option>\w+)'='(?P<value>[^']*)'": _set_option,
     rf"ALTER TABLE {_TABLE} MODIFY COLUMN (?P<column>{_NAME}) (?P<change>SET|UNSET) (?P<kind>\w+) INDEX": _change_index,
-    rf"ALTER TABLE {_TABLE} DROP COLUMN (?P<column>{_NAME})": _drop_column,
     rf"ALTER TABLE {_TABLE} ADD COLUMN (?P<column>{_NAME}) (?P<type>{_TYPE})(?P<key> PRIMARY KEY)?": _add_column,
     rf"ALTER TABLE {_TABLE} MODIFY COLUMN (?P<column>{_NAME}) (?P<type>{_TYPE})": _modify_type,
     rf"DROP TABLE {_TABLE}": _drop,

@@ -24,6 +24,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
+from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import Profile
 from tsaudit.planning.plans import plans_of
 
@@ -134,8 +135,12 @@ def test_what_is_proposed_can_be_run_and_helps(server: GreptimeDB, name: str) ->
     (plan,) = plans_of(profile, results)
     for step in plan.steps:
         server_of("greptimedb", server, target).run(step)
-    if ("guide", f"{name}_old") in server.tables:
-        server.drop(server.tables["guide", f"{name}_old"])
+    if old := server.tables.get(("guide", f"{name}_old")):
+        # Plans move no rows: whoever wants them in the new table does.
+        columns = ", ".join(f'"{column.name}"' for column in old.columns)
+        move = f'INSERT INTO "guide"."{name}" ({columns}) SELECT {columns} FROM "guide"."{name}_old";'
+        server_of("greptimedb", server, target).run(Step(StepKind.STORED, "", move, "sql"))
+        server.drop(old)
     # A key that several rows have is no mistake by itself: what was sent again is now one row.
     left = {k for k, f in _found(target, SMALL).items() if "Repeats and corrections do no harm" not in f.fix}
     assert not EXPECTED[name] & left
