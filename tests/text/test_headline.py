@@ -37,6 +37,9 @@ def a(message: str, **changes: object) -> Finding:
         # A name that needs quotes is not a contributor: it has no share.
         (a("2 names need quotes.", main_contributor="group", share=None), "main/requests: 2 names need quotes"),
         (a("A long summary.", headline="Rows are lost"), "main/requests: Rows are lost"),
+        # Another policy may have the same measurement.
+        (a_finding(Subject("main/raw", "disk"), message="disk is full."), "main/raw/disk: disk is full"),
+        (a_finding(Subject("main/raw", "disk"), message="disk in raw is full."), "disk in raw is full"),
     ],
 )
 def test_headline_when_all_of_it_fits(finding: Finding, expected: str) -> None:

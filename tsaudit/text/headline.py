@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.model.profile import POLICY_SEPARATOR
 from tsaudit.model.subject import Subject
 from tsaudit.text.findings import contributor, mentions_onset, names, since
 
@@ -30,7 +31,10 @@ def headline(finding: Finding) -> str:
     """
     text = (finding.headline or finding.message).strip().rstrip(".")
     place = str(Subject(finding.subject.database, finding.subject.measurement))
+    policy = finding.subject.database.partition(POLICY_SEPARATOR)[2]
     named = not finding.subject.measurement or names(text, finding.subject.measurement)
+    # Several retention policies may have the same finding.
+    named = named and (not finding.subject.measurement or not policy or names(text, policy))
     prefix = "" if named else f"{place}: "
     room = MOST_WORDS - _words(prefix)
     cut = shortened(text, room)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import sqlite3
 
 import datafusion
@@ -15,7 +16,7 @@ from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Influxd, Postgresql
 from tsaudit.model.finding import Outcome
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import Database, Measurement
 from tsaudit.model.subject import Subject
 from tsaudit.rules.names.awkward_name import awkward_name as rule
 from tsaudit.rules.names.awkward_name import keywords
@@ -119,6 +120,16 @@ def test_one_finding_when_several_measurements_have_some() -> None:
     )
     assert finding.subject == Subject("main", "disk")
     assert finding.evidence[1].value == "reserved word; in disk, mem, net, and swap"
+
+
+def test_one_finding_when_a_measurement_is_in_several_retention_policies() -> None:
+    def kept(policy: str, *names: str) -> list[Measurement]:
+        return [a_measurement(name, database=f"plant{policy}") for name in names]
+
+    profile = a_profile(*kept("", "oil-1"), *kept("/days", "oil-1", "gas-1"), engine="influxdb1")
+    databases = (Database("plant"), Database("plant/days", policy_of="plant"))
+    found = run_rule(rule, dataclasses.replace(profile, databases=databases)).findings
+    assert {str(one.subject) for one in found} == {"plant/oil-1", "plant/days/gas-1"}
 
 
 def test_names_for_which_quotes_are_not_enough_come_first() -> None:

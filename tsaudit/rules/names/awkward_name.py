@@ -36,8 +36,9 @@ def awkward_name(case: Case) -> Iterator[Finding]:
 
     Quotes are needed for reserved words, and for characters other than ASCII letters, digits, and underscores. Words
     that the engine accepts as names, such as `time` and `value`, are not reported. All such names of a database are one
-    finding. Names of measurements that data-in-measurement-name reports are left out, and so are tables whose columns
-    GreptimeDB creates from protocol names, for traces and metrics.
+    finding, and a measurement in several of its retention policies counts once. Names of measurements that
+    data-in-measurement-name reports are left out, and so are tables whose columns GreptimeDB creates from protocol
+    names, for traces and metrics.
 
     Many collectors have such names by design, such as Telegraf's `name` and `user` and OpenTelemetry's `service.name`.
     They cost nothing but quotes and patience, so the finding is always a note.
@@ -69,8 +70,12 @@ def awkward_name(case: Case) -> Iterator[Finding]:
     - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
     - GreptimeDB's identifiers and keywords: https://github.com/GreptimeTeam/greptimedb/blob/main/src/sql/src/dialect.rs
     """
+    known: set[tuple[str, str]] = set()
     for database in case.profile.databases:
-        if places := {**_of_database(case, database), **_in_measurements(case, database.name)}:
+        found, name = _in_measurements(case, database.name), database.server_name
+        new = {at: bad for at, bad in found.items() if (name, at.measurement) not in known}
+        known |= {(name, at.measurement) for at in new}
+        if places := {**_of_database(case, database), **new}:
             yield _finding(case, places)
 
 
