@@ -7,7 +7,7 @@ from datetime import date, timedelta
 
 import pytest
 
-from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tsaudit import summary
 from tsaudit.model.change import MakeField
 from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
@@ -148,6 +148,16 @@ def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome
     marks = {fingerprint(result.target, "CAR001", TABLE)}
     told = summary.of_result(result, a_profile(), marks)
     assert (told.headline, told.figures, told.first_step) == (expected, (), "")
+
+
+@pytest.mark.parametrize(
+    ("engine", "ending"), [("influxdb1", "figures, but no row of buses is in the window"), ("duckdb", "figures")]
+)
+def test_what_no_row_was_read_of_is_not_praised(engine: str, ending: str) -> None:
+    """An index lists what is stored; a table may just be empty."""
+    profile = a_profile(a_measurement("trams"), a_measurement("buses", rows=a_count(0)), engine=engine)
+    told = summary.of_result(a_result(a_rule_result(outcome=Outcome.PASS)), profile)
+    assert told.headline == f"Nothing wrong was found: 1 rule evaluated on complete {ending}"
 
 
 def test_guessed_roles_are_to_be_confirmed_where_nothing_is_wrong() -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Any, Final
 
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import (
     RULELESS_CODES,
     AuditResult,
@@ -25,7 +26,7 @@ from tsaudit.model.impact import Currency
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import describe
-from tsaudit.text import amount, forecasts, many, markdown, number, percent, printable, quantity, rounded
+from tsaudit.text import amount, forecasts, listed, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
 from tsaudit.text.findings import is_growing, origin
 from tsaudit.text.headline import headline
@@ -159,7 +160,16 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> 
         return f"Nothing new: {many(muted, 'finding')} muted, {rules} evaluated"
     if not result.is_complete(profile):
         return f"Nothing wrong was found: {rules} evaluated, but not everything was measured"
-    return f"Nothing wrong was found: {rules} evaluated on complete figures"
+    unread = _unread(profile)
+    but = f", but no row of {listed(unread, 3)} is in the window" if unread else ""
+    return f"Nothing wrong was found: {rules} evaluated on complete figures{but}"
+
+
+def _unread(profile: Profile | None) -> list[str]:
+    """The measurements of which only the index shows that they are stored."""
+    if profile is None or not ENGINES[profile.engine].has_series_index:
+        return []
+    return [m.name for m in profile.measurements if m.rows and not m.rows.value]
 
 
 def _to_confirm(target: str, profile: Profile | None) -> str:

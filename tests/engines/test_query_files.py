@@ -38,6 +38,7 @@ PARAMETERS = {
     "fields": [HOSTILE, "v"],
     "policies": [HOSTILE, "p"],
     "named_policy": HOSTILE,
+    "oldest": True,
     "series": [{HOSTILE: HOSTILE, "t": None}],
     "within": [{HOSTILE: HOSTILE, "t": None}],
     "newest": True,

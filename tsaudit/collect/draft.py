@@ -106,6 +106,10 @@ class Draft:
     """Whether its expensive facts were reused from the previous profile."""
     statistics: Mapping[str, ColumnStatistics] | None = None
     """Column to the engine's statistics about it; None if the whole table may be read without checking."""
+    oldest: datetime | None = None
+    """Its oldest time; None if it was not needed to find the time column."""
+    newest: datetime | None = None
+    """Its newest time, whatever the window; None if that was not looked up."""
     partial_scan: PartialScan | None = None
     """Which of its rows may be read; None: all rows within the window."""
     unreadable: Gap | None = None

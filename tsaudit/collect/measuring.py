@@ -19,6 +19,7 @@ from tsaudit.collect import partial_scan
 from tsaudit.collect.draft import ColumnStatistics, Draft
 from tsaudit.collect.earlier_days import Comparison
 from tsaudit.collect.fact_rows import Row, each_of, rows_about
+from tsaudit.collect.misdated import find_misdated
 from tsaudit.collect.query_runner import QueryRunner, not_understood
 from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
 from tsaudit.collect.rows import count_nulls, describe_fields, look_outside_window, prefetch_nulls
@@ -249,6 +250,7 @@ class Measuring:
             yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner), keeps_rows=True)
             outside = functools.partial(look_outside_window, runner, queried=queried)
             yield MeasuringStep("row_sample", outside, keeps_rows=True)
+            yield MeasuringStep("null_counts", functools.partial(find_misdated, runner), keeps_rows=True)
 
     def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
         """Returns a function that lists the tag sets of a measurement and compares them with those of earlier days."""

@@ -84,6 +84,8 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
         found for name in sorted(extents) if (found := _other_times(runner, draft, name, extents[name]))
     )
     draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times))
+    if time is not None and time.name in extents:
+        draft = replace(draft, oldest=instant_of(extents[time.name].first, time.kind))
     if extents and draft.estimated_rows is None:
         # Without an estimate, all rows are read.
         rows = Count(next(iter(extents.values())).rows, runner.source("time_extents", scope="all rows"))

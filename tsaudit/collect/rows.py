@@ -28,6 +28,7 @@ from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan
 from tsaudit.collect.fact_rows import single_value
+from tsaudit.collect.misdated import find_misdated
 from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.collect.roles import EARLIEST, LATEST, newest_of, sampled, times_of
@@ -619,22 +620,25 @@ class _Outside:
     """Number of rows read regardless of their time; 0 if that was not needed. If these rows have times, either they are
     later than the past day audited, or the table is too big to read and a gap says so.
     """
+    is_beyond: bool = False
+    """Whether these rows have times that cannot be read, because they are after the year 9999."""
 
 
 def look_outside_window(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Draft:
     """Leave gaps if the window contains no rows but the table does, and discard conclusions from the empty window.
 
     If all rows of a table are older than the window, its figures are kept as estimates, because they are correct for
-    the window. If rows have no times, nothing is known. Tables whose rows are later than the window were already
-    measured in a window of their own.
+    the window. If rows have no times, nothing is known. If all times are in a wrong unit, a finding says so. Tables
+    whose rows are later than the window were already measured in a window of their own.
     """
     if draft.time is None or _saw_rows(draft) or not _may_have_rows(runner, draft):
         return draft
     found = _found(runner, draft)
     if found is None or (found.newest and found.read):
         return draft
+    draft = find_misdated(runner, replace(draft, newest=found.newest, oldest=draft.oldest or found.newest))
     detail = _detail(runner, draft, found)
-    for fact in sorted(queried.intersection(_OF_ROWS)):
+    for fact in sorted(queried.intersection(_OF_ROWS)) if draft.measurement.misdated is None else ():
         runner.gap(fact, Reason.INCONSISTENT, detail, draft.database, draft.name)
     if found.newest is not None and found.newest < runner.window.start:
         rows, series = _doubted(draft.measurement.rows), _doubted(draft.measurement.series)
@@ -679,7 +683,10 @@ def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
     if not runner.engine.infers_roles:
         return None
     anywhere = times_of(runner, replace(sampled(draft, runner.window, [draft.time.name], _PEEKED), time=None))
-    return _Outside(newest_of(draft, anywhere), len(anywhere)) if anywhere else None
+    if not anywhere:
+        return None
+    newest = newest_of(draft, anywhere)
+    return _Outside(newest, len(anywhere), newest is None and any(value is not None for value in anywhere))
 
 
 def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
@@ -689,7 +696,11 @@ def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
     total = "there are some"
     if draft.estimated_rows is not None:
         total = f"the engine counts about {number(draft.estimated_rows)} ({query_name(engine, 'row_estimate')})"
-    if found.newest is None:
+    if found.is_beyond:
+        why = (
+            f"the {name} of all {many(found.read, 'row')} read is no time before the year 10000, as if of another unit"
+        )
+    elif found.newest is None:
         why = f"all {many(found.read, 'row')} read have no {name}"
     else:
         why = f"the newest {name} is {instant_description(found.newest)}"

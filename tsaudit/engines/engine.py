@@ -331,6 +331,16 @@ class Engine:
         """
         return None
 
+    def misdated_fix(self, factor: int, table: str, rows: str) -> str:  # noqa: ARG002 -- for subclasses
+        """What to do about rows whose times were written in a unit that is too small by this factor.
+
+        `table`: the name of their measurement, quoted. `rows`: their number in words.
+        """
+        return (
+            "In the writer, convert each number to a time with its own unit. The stored rows can be corrected: "
+            f"multiply the time since 1970 of those before 1971 by {factor:,}."
+        )
+
     def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
         """Whether the server rejects what exceeds limits whose `is_enforced` is None; None: the server does not report
         that.

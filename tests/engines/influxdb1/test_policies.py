@@ -309,6 +309,7 @@ def test_one_policy_costs_no_more_statements_than_before(tsi1: Server) -> None:
             "field_types",
             "database_series",
             "database_bytes",
+            "early_rows",
             "kept_points",
             "server_status",
         ),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import UTC, datetime, timedelta
 
 import pyarrow as pa
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
+from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tsaudit.collect.read_rows import ReadColumn
@@ -18,6 +20,19 @@ from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
 from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
+
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def _meter(factor: int) -> Table:
+    """Readings of an hour, with a unit of their times that is mistaken for one that is so many times smaller."""
+    rows = [
+        Row(EPOCH + (time - EPOCH) / factor, {"meter": f"m{n}"}, {"kwh": 20.5 + n + place / 7})
+        for place, time in enumerate(times(60, end=NOW - timedelta(seconds=11)))
+        for n in range(3)
+    ]
+    return Table("meter", ("meter",), {"kwh": "float"}, rows)
+
 
 CASES = (
     Case(
@@ -38,6 +53,13 @@ CASES = (
         subject=Subject("", "home", "visits"),
         main_contributor="visits",
         engines=frozenset(name for name in rule.engines if ENGINES[name].enforces_types),
+    ),
+    Case(
+        breaks=dataset(_meter(1_000), table("other", hosts(3))),
+        keeps=dataset(_meter(1), table("other", hosts(3))),
+        subject=Subject("", "meter"),
+        # Timestream rejects such times; and there is no recording of InfluxDB 2.x.
+        engines=rule.engines - {"influxdb2", "timestream"},
     ),
 )
 

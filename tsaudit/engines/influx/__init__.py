@@ -8,6 +8,8 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.language import Language
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from tsaudit.model.profile import Measurement
 
 
@@ -40,6 +42,22 @@ class InfluxEngine(Engine):
         "E4": "A6 covers the same",
         "H4": "F3 covers the same",
     }
+
+    precisions: Mapping[int, str] = {1_000: "us", 1_000_000: "ms", 1_000_000_000: "s"}
+    """By how much nanoseconds are too small to the value of `precision` that is right."""
+
+    def misdated_fix(self, factor: int, table: str, rows: str) -> str:
+        deletion = self.early_deletion.format(table=table)
+        return (
+            f"Name the unit in the writer: the parameter `precision={self.precisions[factor]}` of the request, or the "
+            "setting of that name in Telegraf, Node-RED, or the client library. The stored points cannot be moved: "
+            f"write what is still needed again, with each time multiplied by {factor:,}, then delete {rows} before "
+            f"1971{deletion}. A retention would delete them at once, and reject what is written until the unit is "
+            "right."
+        )
+
+    early_deletion: str = ""
+    """What deletes the points of a measurement before 1971, to be appended to a sentence; `{table}` is its name."""
 
     def series_bytes(self, measurement: Measurement) -> float | None:
         series = measurement.series.value if measurement.series else 0

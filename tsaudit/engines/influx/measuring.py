@@ -15,6 +15,7 @@ from tsaudit.collect.cheaper import fewer, shorter
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
+from tsaudit.collect.misdated import EARLY, is_early, with_misdated
 from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.read_rows import ReadRows, as_text
 from tsaudit.collect.roles import EARLIEST, LATEST, sampled
@@ -72,6 +73,8 @@ class InfluxMeasuring(Measuring):
         super().__init__(runner)
         self._is_at_rest = False
         """Whether no measurement has rows within the window, because the writers stopped before it."""
+        self._early: dict[tuple[str, str], Window] = {}
+        """Database and measurement to the first and the last of its times in 1970."""
 
     def databases(self, wanted: Sequence[str], listed: Set[str] | None, queried: Set[str]) -> dict[str, Audited]:
         if "policies" in queried:
@@ -130,6 +133,8 @@ class InfluxMeasuring(Measuring):
                 lambda drafts: self._prefetch_point_counts(drafts, series),
             )
         if "row_sample" in queried:
+            look = self._look_for_early_rows if "early_rows" in queried else None
+            yield MeasuringStep("row_sample", self._with_misdated, look)
             yield MeasuringStep("row_sample", functools.partial(describe_fields, self.runner))
         if "row_slice" in queried:
             yield MeasuringStep("row_slice", functools.partial(read_slice, self.runner))
@@ -184,6 +189,30 @@ class InfluxMeasuring(Measuring):
         if rows and answer.failed:
             rows = scaled_up(self.runner, draft, "row_count", answer, rows)
         return _with_rows(draft, rows).sent("row_count", answer.statement)
+
+    def _look_for_early_rows(self, drafts: Sequence[Draft]) -> None:
+        """`drafts`: all measurements."""
+        for database in sorted({draft.database for draft in drafts}):
+            for row in rows_of(self.runner, "early_rows", OfDatabase(database=database)) or ():
+                self._early[database, row["measurement"]] = Window(row["first"], row["last"])
+
+    def _with_misdated(self, draft: Draft) -> Draft:
+        """The draft with the rows whose times were written in a wrong unit."""
+        early = self._early.get((draft.database, draft.name))
+        runner, known = self.runner, draft.measurement
+        if early is None:
+            if known.own_window is None or not known.first_time or not known.last_time or not is_early(known.last_time):
+                return draft
+            return with_misdated(runner, draft, known.first_time, known.last_time, known.rows, are_all=True)
+        counted: list[pa.RecordBatch] = []
+        unknown = runner.why_unanswered("row_count", counted.append, self._count_of(_within(draft, EARLY), ()))
+        counts = [count for batch in counted for count in batch.column(0).to_pylist()]
+        rows = None if unknown else Count(sum(counts), runner.source("row_count", scope="rows in 1970"))
+        later: list[pa.RecordBatch] = []
+        since = sampled(_within(draft, Window(EARLY.end, runner.window.start)), runner.window, [], 1)
+        are_all = draft.sample is None and not runner.why_unanswered("row_sample", later.append, since)
+        are_all = are_all and not any(batch.num_rows for batch in later)
+        return with_misdated(runner, draft, early.start, early.end, rows, are_all=are_all)
 
     def _prefetch_points(self, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
         """Read the newest rows of measurements with few series, several measurements per statement."""
@@ -343,6 +372,10 @@ class InfluxMeasuring(Measuring):
 
 def _with_rows(draft: Draft, rows: Count | None) -> Draft:
     return replace(draft, measurement=replace(draft.measurement, rows=rows))
+
+
+def _within(draft: Draft, window: Window) -> Draft:
+    return replace(draft, measurement=replace(draft.measurement, own_window=window))
 
 
 def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:

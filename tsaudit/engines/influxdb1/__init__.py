@@ -48,6 +48,8 @@ class Influxdb1(InfluxEngine):
 
     name = "influxdb1"
     shard_duration_statement = "ALTER RETENTION POLICY {policy} ON {database} SHARD DURATION {hours}h"
+    precisions = {**InfluxEngine.precisions, 1_000: "u"}
+    early_deletion = ": `DELETE FROM {table} WHERE time < '1971-01-01T00:00:00Z'`"
     example_url = "http://localhost:8086"
     words = Words(
         measurement="measurement",
@@ -58,6 +60,7 @@ class Influxdb1(InfluxEngine):
     limits = (*_LIMITS, *(replace(limit, plan="influxdb1-default") for limit in _LIMITS))
     parameters = {
         "several": "the names of measurements to query together; empty: only `measurement`",
+        "oldest": "whether to return the oldest row instead of the newest",
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
     }
 

@@ -193,6 +193,19 @@ def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[
     yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
 
 
+def early_rows(answer: Iterable[Series]) -> pa.RecordBatch:
+    """The oldest and the newest row of each measurement."""
+    times: dict[str, list[int]] = defaultdict(list)
+    for series in answer:
+        times[series["name"]] += influxql.column(series, "time")
+    ends = {"first": map(min, times.values()), "last": map(max, times.values())}
+    stored, precise = pa.timestamp("us", "UTC"), pa.timestamp("ns", "UTC")
+    return pa.record_batch(
+        {"measurement": pa.array(list(times), pa.string())}
+        | {end: pa.array(each, precise).cast(stored, safe=False) for end, each in ends.items()}
+    )
+
+
 # --- Points that others replaced ------------------------------------------------------------------------------------
 
 

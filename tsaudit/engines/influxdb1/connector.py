@@ -26,6 +26,7 @@ from tsaudit.engines.influxdb1.answers import (
     database_series,
     databases,
     described,
+    early_rows,
     kept,
     overwritten,
     retention_rows,
@@ -310,6 +311,17 @@ class InfluxConnection:
         fields = self._known.contents[ask.part.database].fields.get(ask.part.policy_name, [])
         yield _columns(("measurement", "field", "data_type"), fields)
 
+    def _early_rows(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The measurements of the part with rows in 1970: their newest ones, and then, if there are any, the oldest."""
+        about = {**ask.about, "named_policy": ask.part.policy_name if ask.part.is_divided else ""}
+        ask.rows.statement = queries.render(_ENGINE, "early_rows", **about)
+        found = list(self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows))
+        if found:
+            ask.rows.statements += 1
+            statement = queries.render(_ENGINE, "early_rows", **{**about, "oldest": True})
+            found += self._client.whole(statement, ask.left_s, ask.rows)
+        yield early_rows(found)
+
     def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The series in the index. If the index also lists series of other policies, and there are not too many, only
         series that have rows in the policy.
@@ -440,7 +452,8 @@ class InfluxConnection:
 
 def _about(part: retention.Part, parameters: Mapping[str, Any]) -> dict[str, Any]:
     """The parameters of a query file for the part."""
-    about: dict[str, Any] = {"policies": [], "several": [], **parameters, "database": part.database, "named_policy": ""}
+    about: dict[str, Any] = {"policies": [], "several": [], "named_policy": "", "oldest": False, **parameters}
+    about["database"] = part.database
     if part.is_divided:
         about["policies"] = [part.policy_name] if part.policy else []
     return about
@@ -469,6 +482,7 @@ _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.Rec
     "measurements": InfluxConnection._measurements,
     "tag_keys": InfluxConnection._tag_keys,
     "field_types": InfluxConnection._field_types,
+    "early_rows": InfluxConnection._early_rows,
     "series_listing": InfluxConnection._series_listing,
     "database_bytes": InfluxConnection._database_bytes,
     "server_status": InfluxConnection._server_status,

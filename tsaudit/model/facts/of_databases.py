@@ -99,6 +99,13 @@ OF_DATABASES: Final = (
         "series in the database, exact; counts_fields if each field of a tag set is a separate series",
     ),
     Fact(
+        "early_rows",
+        OfDatabase,
+        ("measurement", "first", "last"),
+        "measurements with rows in 1970, whose times may have been written in a wrong unit: the first and the last of "
+        "these times, without the first second of the year",
+    ),
+    Fact(
         "row_estimate",
         OfMeasurements,
         ("measurement", "rows"),

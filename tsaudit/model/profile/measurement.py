@@ -17,6 +17,7 @@ from tsaudit.model.profile.rows import (
     Documents,
     MeasureName,
     MeasureNames,
+    MisdatedRows,
     OtherTimes,
     PointSample,
     Repeats,
@@ -101,6 +102,8 @@ class Measurement:
     """
     other_times: tuple[OtherTimes, ...] = ()
     """Values of columns with times that have another form than most, by column."""
+    misdated: MisdatedRows | None = None
+    """Rows whose times were written in a wrong unit; None: none were found, or none were looked for."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""

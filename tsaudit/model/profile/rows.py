@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.model.figures import Count, Source
 from tsaudit.model.profile.columns import Rhythms, SharedInstants
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 MAX_PATTERNS: Final = 32
 MAX_MEASURE_NAMES: Final = 128
@@ -213,6 +215,25 @@ class OtherTimes:
     other: str
     """One of the others."""
     source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class MisdatedRows:
+    """Rows whose times were written in a wrong unit, so that they are in January 1970."""
+
+    first: datetime
+    last: datetime
+    factor: int
+    """By how much the unit is too small: the time since 1970 times this is the time that was meant."""
+    rows: Count | None = None
+    """The number of these rows; None if they were not counted."""
+    are_all: bool = False
+    """Whether all rows of the measurement are among them."""
+
+    @property
+    def meant(self) -> datetime:
+        """The time that the newest of them was meant to have."""
+        return _EPOCH + timedelta(seconds=(self.last - _EPOCH).total_seconds() * self.factor)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Final
 
 from tsaudit import costs
@@ -17,9 +18,9 @@ from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import Field, How, Measurement, NumbersBy, OtherTimes, TableKind
+from tsaudit.model.profile import Field, How, Measurement, MisdatedRows, NumbersBy, OtherTimes, TableKind
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import count, listed, number, percent
+from tsaudit.text import count, day, instant, listed, many, number, percent
 
 _WORDS = {
     "integer": "whole numbers",
@@ -42,11 +43,11 @@ _FITS = {
 
 @rule(
     code="FLD002",
-    title="A field has a type that does not fit its values",
+    title="A type, or the unit of times, does not fit the values",
     costs={Currency.ANSWERS},
     guidelines=("C3",),
     requires={"field_types", "field_values"},
-    uses={"indexes"},
+    uses={"early_rows", "indexes"},
     shows={"row_count", "null_counts"},
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
@@ -69,10 +70,15 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     are reported: from 20 of them on, ranges of times and sorts give wrong answers. In a table whose contents are not
     known, only numbers with a fraction are reported, because whole numbers may be IDs or codes.
 
+    Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
+    milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history
+    that goes back to 1970, and 1970-01-01 00:00:00, which stands for no time, are none of these.
+
     ## Why it matters
 
     Text cannot be averaged or compared as numbers (`"9" > "10"`). Queries have to cast every value, which makes them
-    two to eleven times slower, and fail on a value that cannot be cast.
+    two to eleven times slower, and fail on a value that cannot be cast. Rows in 1970 are found by no query for the last
+    day, and a retention deletes them, or the server rejects them.
 
     ## Example
 
@@ -90,6 +96,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     - Field types of InfluxDB:
       https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
+    yield from (_misdated(case, m, m.misdated) for m in case.profile.measurements if m.misdated)
     for measurement in case.measurements:
         mixed = {one.column: one for one in measurement.other_times if _is_mixed(one)}
         yield from (_other_times(measurement, one) for one in mixed.values())
@@ -141,6 +148,46 @@ def _other_times(measurement: Measurement, found: OtherTimes) -> Finding:
         facts=("time_extents",),
         source=found.source,
     )
+
+
+_UNITS: Final = {1_000: "microseconds", 1_000_000: "milliseconds", 1_000_000_000: "seconds"}
+"""By how much nanoseconds are too small to the unit of the numbers."""
+
+
+def _misdated(case: Case, measurement: Measurement, found: MisdatedRows) -> Finding:
+    """Rows that no query for a recent time finds, and that a retention would delete or reject."""
+    is_line = case.engine.takes_line_protocol
+    row = "point" if is_line else "row"
+    rows = many(found.rows.value, row) if found.rows else f"{row}s"
+    taken = (
+        f"{_UNITS[found.factor]} were written as nanoseconds"
+        if is_line
+        else f"their unit was mistaken for one that is {number(found.factor)} times smaller"
+    )
+    where = f"All its {rows} are" if found.are_all else f"{rows[0].upper()}{rows[1:]} are, unlike all others,"
+    # As nanoseconds, seconds are cut off: what is stored counts microseconds.
+    meant = instant(found.meant) if found.factor < 1_000_000_000 else day(found.meant)
+    between = f"from {_precise(found.first)} to {_precise(found.last)} UTC"
+    return Finding(
+        subject=subject_of(measurement),
+        impact=Impact(Currency.ANSWERS, how="the first and the last time that are stored"),
+        message=f"{where} in January 1970: {taken}. They are {between}; in the right unit, the newest is of {meant}.",
+        fix=case.engine.misdated_fix(found.factor, case.quoted([measurement.name]), f"the {rows}"),
+        observed=float(found.rows.value) if found.rows else None,
+        unit=f"{row}s" if found.rows else "",
+        evidence=(
+            Evidence("first time stored", f"{_precise(found.first)} UTC"),
+            Evidence("last time stored", f"{_precise(found.last)} UTC"),
+            Evidence(f"last time, {number(found.factor)} times as long after 1970", meant),
+            *([Evidence(f"{row}s in January 1970", number(found.rows.value))] if found.rows else []),
+        ),
+        facts=("early_rows", "row_count", "null_counts"),
+        source=found.rows.source if found.rows else None,
+    )
+
+
+def _precise(time: datetime) -> str:
+    return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
 
 
 def _text_kind(case: Case, field: Field) -> str:

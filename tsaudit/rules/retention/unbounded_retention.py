@@ -28,7 +28,7 @@ kind of data.
     guidelines=("F1",),
     requires={"retention"},
     uses={"storage", "table_retention"},
-    shows={"database_series", "row_count"},
+    shows={"database_series", "early_rows", "row_count"},
     kinds=READ_BY_TIME,
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
@@ -39,7 +39,8 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     says whether series or bytes grow, and names measurements with a very different write rate, and measurements that
     nobody writes anymore: they may need a retention of their own. A TimescaleDB hypertable or GreptimeDB table without
     retention is reported as well, and a PostgreSQL table that grows and from which almost nothing was deleted. If it
-    does not grow, there is no finding, because PostgreSQL has no retention setting.
+    does not grow, there is no finding, because PostgreSQL has no retention setting. No duration is proposed for points
+    that are in 1970 by mistake.
 
     ## Why it matters
 
@@ -101,6 +102,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         message += (
             f", while series grew from {number(growth.before.value)} on {growth.before.day} to {number(growth.now)}"
         )
+    first = _before(inside)
     kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
     rows = sum(m.rows.value for m in kept if m.rows)
     if rows:
@@ -110,8 +112,10 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
     return Finding(
         subject=subject,
         message=f"{message}.",
-        fix="What has to live longer goes to a place of its own.",
-        changes=(SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),)
+        fix=first or "What has to live longer goes to a place of its own.",
+        changes=()
+        if first
+        else (SetRetention(subject, timedelta(days=_A_YEAR - 1), policy.policy),)
         if of_database
         else tuple(SetRetention(subject_of(m), timedelta(days=_A_YEAR)) for m in kept),
         observed=series.value if series else None,
@@ -127,6 +131,17 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         facts=("retention", "database_series", "row_count"),
         source=series.source if series else None,
     )
+
+
+def _before(inside: Sequence[Measurement]) -> str:
+    """What has to be done before anybody sets a duration; empty for nothing."""
+    misdated = [m.name for m in inside if m.misdated]
+    if misdated:
+        return (
+            f"Set no duration yet: the times of {listed(misdated, 3)} are in 1970 by mistake (mistyped-field), so it "
+            "would delete these points, and the server would reject further ones."
+        )
+    return ""
 
 
 def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator[Finding]:
@@ -199,6 +214,6 @@ def _rates(inside: Sequence[Measurement]) -> Iterator[Evidence]:
 
 
 def _idle(inside: Sequence[Measurement]) -> Iterator[Evidence]:
-    idle = [m.name for m in inside if m.rows is not None and not m.rows.value]
+    idle = [m.name for m in inside if m.rows is not None and not m.rows.value and not m.misdated]
     if idle:
         yield Evidence("measurements without a row in the window, still stored", listed(idle))
