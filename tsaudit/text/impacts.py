@@ -137,10 +137,10 @@ def _amount(impact: Impact, value: float) -> str:
 
 
 def _share(impact: Impact) -> list[str]:
-    of = {Currency.SERIES: "the database", Currency.BYTES: "the table", Currency.MONEY: "the bill"}
-    if impact.share is None or impact.currency not in of or not impact.now:
+    if impact.share is None or impact.whole is None or not impact.now:
         return []
-    return [f"{percent(min(impact.share, 1.0))} of {of[impact.currency]}"]
+    of = {Currency.SERIES: "the database", Currency.BYTES: size(impact.whole), Currency.MONEY: "the bill"}
+    return [f"{percent(min(impact.share, 1.0))} of {of[impact.currency]}"] if impact.currency in of else []
 
 
 def _checked(impact: Impact) -> str:
