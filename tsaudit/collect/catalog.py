@@ -310,8 +310,11 @@ def _stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
         detail = f"{len(enabled) - len(read)} of {len(enabled)} scheduled queries were skipped: each needs a call"
         runner.gap("scheduled_queries", Reason.OVER_BUDGET, detail)
     figures = ("statement", "bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s")
-    found = [StoredQuery(row["query"], *(row[figure] for figure in figures)) for row in read]
-    return tuple(sorted(found, key=lambda query: query.name))
+    found = [
+        StoredQuery(row["query"], **{figure: row[figure] for figure in figures}, database=row.get("database", ""))
+        for row in read
+    ]
+    return tuple(sorted(found, key=lambda query: (query.database, query.name)))
 
 
 def _server_status(runner: QueryRunner, queried: frozenset[str]) -> ServerStatus | None:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -85,6 +85,28 @@ class Failure:
     """What happens if nothing is done; empty if it stays as it is."""
     rejects_writes: bool = False
     """Whether the server rejects writes as long as the mechanism fails."""
+
+
+@dataclass(frozen=True, slots=True)
+class Downsampling:
+    """A query that the database runs by itself, to write the summary of some measurements to another place."""
+
+    name: str
+    database: str
+    """The server's name of the database that it belongs to."""
+    source: str
+    """The database that it reads, or the retention policy that is audited as one."""
+    policy: str
+    """The server's name of the source's retention policy."""
+    reads: tuple[str, ...]
+    """The measurements that it reads there."""
+    target: str
+    """The database that it writes to, or the retention policy that is audited as one."""
+    writes: tuple[str, ...]
+    """The measurements that it writes there."""
+    every: timedelta
+    """How often it runs, or how long the time is that it makes a row of, if that is longer."""
+    statement: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,6 +362,16 @@ class Engine:
             "In the writer, convert each number to a time with its own unit. The stored rows can be corrected: "
             f"multiply the time since 1970 of those before 1971 by {factor:,}."
         )
+
+    def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:  # noqa: ARG002 -- for subclasses
+        """The queries that the server runs by itself, in the databases of the profile."""
+        return ()
+
+    def reading(self, query: Downsampling, policy: str, since: datetime) -> tuple[str, str]:
+        """The query with another retention policy as its source: the statements that replace it, and the one that
+        writes what it missed since then.
+        """
+        raise NotImplementedError
 
     def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
         """Whether the server rejects what exceeds limits whose `is_enforced` is None; None: the server does not report

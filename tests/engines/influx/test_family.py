@@ -80,6 +80,8 @@ DIFFERENT = {
     # Of what and how counted, in words; the figures are compared.
     "scope",
     "fingerprint",
+    # Only 1.x has continuous queries.
+    "stored_queries",
     # Where InfluxDB 1.x has a retention policy, 2.x has a bucket of its own.
     "parts_of",
     "path",

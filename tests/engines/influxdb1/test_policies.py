@@ -311,6 +311,7 @@ def test_one_policy_costs_no_more_statements_than_before(tsi1: Server) -> None:
             "database_bytes",
             "early_rows",
             "kept_points",
+            "scheduled_queries",
             "server_status",
         ),
         1,

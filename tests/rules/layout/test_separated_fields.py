@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
@@ -12,7 +13,7 @@ from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_t
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.profile import Gap, Measurement, PointSample, Profile, Reason, SampledPoint
+from tsaudit.model.profile import Database, Gap, Measurement, PointSample, Profile, Reason, SampledPoint
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.layout.separated_fields import separated_fields as rule
@@ -94,6 +95,14 @@ def test_what_the_finding_says() -> None:
         ("points in common", "100% of 40 sampled points"),
         ("instants in common", "40 or more"),
     ]
+
+
+def test_group_in_several_retention_policies_is_reported_once() -> None:
+    both = [_measurement(vital, database=database) for database in ("main", "main/raw") for vital in VITALS]
+    databases = (Database("main"), Database("main/raw", policy_of="main"))
+    profile = dataclasses.replace(a_profile(*both, engine="influxdb1"), databases=databases)
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.subject == Subject("main", "blood_oxygen")
 
 
 def test_fields_keep_their_names_unless_two_share_one() -> None:

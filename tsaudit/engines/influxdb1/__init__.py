@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import LocalServer, ServerLimit, Words
+from tsaudit.engines.engine import Downsampling, LocalServer, ServerLimit, Words
 from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
@@ -68,6 +68,16 @@ class Influxdb1(InfluxEngine):
         from tsaudit.engines.influxdb1 import connector
 
         return connector.connect(access)
+
+    def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:
+        from tsaudit.engines.influxdb1 import continuous_queries
+
+        return tuple(continuous_queries.downsamplings(profile))
+
+    def reading(self, query: Downsampling, policy: str, since: datetime) -> tuple[str, str]:
+        from tsaudit.engines.influxdb1 import continuous_queries
+
+        return continuous_queries.reading(query, policy, f"{since:%Y-%m-%dT%H:%M:%SZ}")
 
     def enforces_limits(self, profile: Profile) -> bool | None:
         # Only the index in memory enforces limits. The index on disk never rejects a series, whatever the settings are.

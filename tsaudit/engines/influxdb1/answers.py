@@ -193,6 +193,21 @@ def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[
     yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
 
 
+def continuous_queries(answer: Iterator[Series]) -> Iterator[pa.RecordBatch]:
+    for series in answer:
+        names, statements = (influxql.column(series, name) for name in ("name", "query"))
+        nothing = pa.nulls(len(names), pa.float64())
+        yield pa.record_batch(
+            {
+                "query": pa.array(names, pa.string()),
+                "statement": pa.array(statements, pa.string()),
+                "enabled": pa.array([True] * len(names), pa.bool_()),
+                **dict.fromkeys(("bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s"), nothing),
+                "database": pa.array([series["name"]] * len(names), pa.string()),
+            }
+        )
+
+
 def early_rows(answer: Iterable[Series]) -> pa.RecordBatch:
     """The oldest and the newest row of each measurement."""
     times: dict[str, list[int]] = defaultdict(list)

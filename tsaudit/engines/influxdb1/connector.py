@@ -23,6 +23,7 @@ from tsaudit.engines.influxdb1.answers import (
     Shards,
     accepted_shards,
     as_batch,
+    continuous_queries,
     database_series,
     databases,
     described,
@@ -67,23 +68,33 @@ class Client:
         """Shut the connection down, from any thread; the server aborts the statement."""
         self._pool.abort()
 
-    def whole(self, statement: str, timeout_s: float, rows: Rows, policy: str = "") -> Iterator[Series]:
+    def whole(
+        self, statement: str, timeout_s: float, rows: Rows, policy: str = "", database: str = ""
+    ) -> Iterator[Series]:
         """The series of a response that is kept in memory, so that its size is limited. See `series`."""
-        return self.series(statement, timeout_s, rows, streaming.MOST_BYTES, policy)
+        return self.series(statement, timeout_s, rows, streaming.MOST_BYTES, policy, database)
 
     def series(
-        self, statement: str, timeout_s: float, rows: Rows, most: int | None = None, policy: str = ""
+        self,
+        statement: str,
+        timeout_s: float,
+        rows: Rows,
+        most: int | None = None,
+        policy: str = "",
+        database: str = "",
     ) -> Iterator[Series]:
         """The series of the response as they arrive. Raises FactError unless the response is complete and without
         error.
 
         `most`: maximum size in bytes; None for a response that is used as it arrives. `policy`: the retention policy
-        for statements that name none; empty for the default one.
+        for statements that name none; empty for the default one. `database`: the same for the database; empty for none.
         """
         response = None
         try:
             with self._pool.until(timeout_s):
-                response = self._post({"q": statement} | ({"rp": policy} if policy else {}), timeout_s)
+                named = {"rp": policy, "db": database}
+                form = {"q": statement} | {name: value for name, value in named.items() if value}
+                response = self._post(form, timeout_s)
                 if response.status != 200:
                     raise influxql.refused(response, _GRANT)
                 yield from influxql.read_series(response, rows, _GRANT, most)
@@ -366,6 +377,12 @@ class InfluxConnection:
         ask.rows.statement = statement
         return found
 
+    def _scheduled_queries(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The continuous queries. Users who are no administrators have to name a database that they may read."""
+        known = next(iter(self._known.contents), "")
+        answer = self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows, database=known)
+        yield from continuous_queries(answer)
+
     def _server_status(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """What the server reports about itself: everything to administrators, to others only the counters that it
         recorded in its own database.
@@ -485,6 +502,7 @@ _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.Rec
     "early_rows": InfluxConnection._early_rows,
     "series_listing": InfluxConnection._series_listing,
     "database_bytes": InfluxConnection._database_bytes,
+    "scheduled_queries": InfluxConnection._scheduled_queries,
     "server_status": InfluxConnection._server_status,
     "kept_points": InfluxConnection._kept_points,
 }

@@ -14,7 +14,8 @@ OF_DATABASES: Final = (
         OfTarget,
         ("query", "statement", "enabled", "bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s"),
         "queries that the service runs on a schedule (Timestream), with the bytes that the last run read, the share of "
-        "a table's partitions, 0 to 1, and the seconds until the next run; None if not reported",
+        "a table's partitions, 0 to 1, and the seconds until the next run; None if not reported; an engine whose "
+        "queries belong to databases adds a column `database`",
     ),
     Fact(
         "target_storage",

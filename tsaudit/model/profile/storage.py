@@ -145,3 +145,5 @@ class StoredQuery:
     """The longest time range of a table that its last run read; None: not reported."""
     period_s: float | None = None
     """Seconds from its last run to the next one; None: not reported."""
+    database: str = ""
+    """The database that it belongs to; empty if queries belong to none."""

@@ -20,6 +20,7 @@ from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Field, How, Measurement, MisdatedRows, NumbersBy, OtherTimes, TableKind
 from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rules import downsampling
 from tsaudit.text import count, day, instant, listed, many, number, percent
 
 _WORDS = {
@@ -48,7 +49,7 @@ _FITS = {
     guidelines=("C3",),
     requires={"field_types", "field_values"},
     uses={"early_rows", "indexes"},
-    shows={"row_count", "null_counts"},
+    shows={"row_count", "null_counts", "scheduled_queries"},
 )
 def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
@@ -68,7 +69,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     reported if a tag names the attribute, and each source has several. Where texts are times in several formats, such
     as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most
     are reported: from 20 of them on, ranges of times and sorts give wrong answers. In a table whose contents are not
-    known, only numbers with a fraction are reported, because whole numbers may be IDs or codes.
+    known, only numbers with a fraction are reported, because whole numbers may be IDs or codes. What a continuous query
+    writes may be whole: means are floats.
 
     Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
     milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history
@@ -97,6 +99,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
     yield from (_misdated(case, m, m.misdated) for m in case.profile.measurements if m.misdated)
+    summaries = downsampling.written(case)
     for measurement in case.measurements:
         mixed = {one.column: one for one in measurement.other_times if _is_mixed(one)}
         yield from (_other_times(measurement, one) for one in mixed.values())
@@ -104,6 +107,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         if rows < ALIKE:
             continue
         is_unclear = measurement.kind is TableKind.OTHER
+        is_summary = (measurement.database, measurement.name) in summaries
         for field in (field for field in measurement.fields if field.key not in mixed):
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
             if is_unclear and kind != "float":
@@ -113,7 +117,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 yield _beside(measurement, field, kind, others) if others else _finding(case, measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
-            elif case.engine.enforces_types and _is_whole(field) and not is_in_key:
+            # A mean is a float, and its writer is a query.
+            elif case.engine.enforces_types and _is_whole(field) and not is_in_key and not is_summary:
                 yield _finding(case, measurement, field, "integer")
 
 

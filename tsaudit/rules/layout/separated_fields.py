@@ -11,6 +11,7 @@ from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, PointSample
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, rule
+from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ _SHARED: Final = 0.9
     guidelines=("D6", "D7"),
     follows_from={"NAM002": Reach.MEASUREMENT},
     requires={"row_sample", "field_types"},
+    shows={"scheduled_queries"},
     kinds=SERIES_KINDS,
 )
 def separated_fields(case: Case) -> Iterator[Finding]:
@@ -37,7 +39,8 @@ def separated_fields(case: Case) -> Iterator[Finding]:
 
     They share at least 90% of their points, at five or more timestamps, according to a sample of points (the same few
     of each). Measurements with more fields, and names that differ only in data, are left out. A group that is only a
-    part of that of the day before is reported once it lasts.
+    part of that of the day before is reported once it lasts. A group in several retention policies is reported once,
+    and what continuous queries write is left out.
 
     The finding is a note: the sources are honest ones, and what a query across two measurements costs nobody measured.
 
@@ -65,6 +68,7 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     - Multi-measure records: https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
     """
     previous = case.timeline.previous
+    known: set[tuple[str, tuple[str, ...]]] = set()
     for database in case.profile.databases:
         few = _of_few_fields(case, database.name)
         found = _groups(few)
@@ -77,7 +81,9 @@ def separated_fields(case: Case) -> Iterator[Finding]:
         for group in found:
             # A group is identified by its first member. If that member was perhaps not read, do not report the group as
             # a new one.
-            if not any(name < group.members[0] for name in unread):
+            group_of = database.server_name, tuple(group.members)
+            if group_of not in known and not any(name < group.members[0] for name in unread):
+                known.add(group_of)
                 yield _finding(case, group, [few[name] for name in group.members])
 
 
@@ -104,7 +110,8 @@ def _failed(case: Case, measurement: Measurement) -> bool:
 
 
 def _of_few_fields(case: Case, database: str) -> dict[str, Measurement]:
-    inside = {m.name: m for m in case.measurements if m.database == database}
+    summaries = downsampling.written(case)
+    inside = {m.name: m for m in case.measurements if m.database == database and (database, m.name) not in summaries}
     in_families = {name for family in case.name_families(inside) for name in family.members}
     return {name: m for name, m in inside.items() if name not in in_families and len(m.fields) <= _MOST_FIELDS}
 

@@ -13,6 +13,7 @@ from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, 
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, percent, size
 
 _A_YEAR = 365
@@ -28,7 +29,7 @@ kind of data.
     guidelines=("F1",),
     requires={"retention"},
     uses={"storage", "table_retention"},
-    shows={"database_series", "early_rows", "row_count"},
+    shows={"database_series", "early_rows", "row_count", "scheduled_queries"},
     kinds=READ_BY_TIME,
 )
 def unbounded_retention(case: Case) -> Iterator[Finding]:
@@ -39,8 +40,8 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
     says whether series or bytes grow, and names measurements with a very different write rate, and measurements that
     nobody writes anymore: they may need a retention of their own. A TimescaleDB hypertable or GreptimeDB table without
     retention is reported as well, and a PostgreSQL table that grows and from which almost nothing was deleted. If it
-    does not grow, there is no finding, because PostgreSQL has no retention setting. No duration is proposed for points
-    that are in 1970 by mistake.
+    does not grow, there is no finding, because PostgreSQL has no retention setting. No duration is proposed for what
+    continuous queries read, and for points that are in 1970 by mistake.
 
     ## Why it matters
 
@@ -102,7 +103,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         message += (
             f", while series grew from {number(growth.before.value)} on {growth.before.day} to {number(growth.now)}"
         )
-    first = _before(inside)
+    first = _before(case, database, inside)
     kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
     rows = sum(m.rows.value for m in kept if m.rows)
     if rows:
@@ -133,13 +134,18 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
     )
 
 
-def _before(inside: Sequence[Measurement]) -> str:
+def _before(case: Case, database: Database, inside: Sequence[Measurement]) -> str:
     """What has to be done before anybody sets a duration; empty for nothing."""
     misdated = [m.name for m in inside if m.misdated]
     if misdated:
         return (
             f"Set no duration yet: the times of {listed(misdated, 3)} are in 1970 by mistake (mistyped-field), so it "
             "would delete these points, and the server would reject further ones."
+        )
+    if readers := downsampling.readers(case, database):
+        return (
+            f"Set no duration before you know what {listed(readers, 3)} still read{'' if readers[1:] else 's'} there: "
+            "what is not summed up yet would be deleted with the rest."
         )
     return ""
 

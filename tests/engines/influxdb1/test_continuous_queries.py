@@ -1,0 +1,212 @@
+"""Continuous queries that run and write nothing, on a real server."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from tests.builders import NOW, a_profile
+from tests.collecting import collected
+from tests.databases import influxql, new_name, write_lines
+from tests.servers import ADMIN, Influxd
+from tsaudit.config.settings import Target
+from tsaudit.engines.registry import ENGINES
+from tsaudit.evaluation import evaluate
+from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.profile import Database, Profile, Retention, StoredQuery
+
+NEWEST = round(NOW.timestamp()) - 600
+HOUR = 3_600
+DAY = 24 * HOUR
+Written = Mapping[str, tuple[str, int, int]]
+"""Measurement to the retention policy that it is written to, and to the seconds ago when that began and ended."""
+
+
+def audited(influxd: Influxd, queries: Mapping[str, str], *writers: Written) -> tuple[Target, Profile, list[Finding]]:
+    """A database with the policies `weeks`, its default one, `autogen`, and `years`."""
+    database = new_name()
+    influxql(influxd.url, f"CREATE DATABASE {database}")
+    influxql(influxd.url, f"CREATE RETENTION POLICY years ON {database} DURATION INF REPLICATION 1")
+    # The tests write times of the past, which a duration would reject.
+    influxql(influxd.url, f"CREATE RETENTION POLICY weeks ON {database} DURATION INF REPLICATION 1 DEFAULT")
+    for name, body in queries.items():
+        text = body.format(db=database)
+        influxql(influxd.url, f'CREATE CONTINUOUS QUERY "{name}" ON {database} BEGIN {text} END')
+    for written in writers:
+        for name, (policy, first, last) in written.items():
+            times = range(NEWEST - first, NEWEST - last + 1, 1_200)
+            lines = (f"{name},hall=h{n} amps={n}.5 {time}000000000" for time in times for n in range(3))
+            write_lines(influxd.url, database, lines, policy=policy)
+    target = Target(name="t", engine="influxdb1", url=influxd.url, databases=(database,))
+    profile = collected(target)
+    assert profile.gaps == ()
+    found = [finding for rule, finding in evaluate(profile).findings() if rule.code == "SRV002"]
+    return target, profile, found
+
+
+BY_HOUR = 'SELECT mean(amps) AS amps INTO {db}.years.amps_1h FROM {db}.autogen."feeder amps" GROUP BY time(1h), *'
+FEEDERS = r"feeder\ amps"
+MOVED: Written = {FEEDERS: ("autogen", 20 * DAY, 9 * DAY), "amps_1h": ("years", 20 * DAY, 9 * DAY)}
+
+
+def test_source_that_is_written_to_another_policy(influxd: Influxd) -> None:
+    target, _, (finding,) = audited(influxd, {"by hour": BY_HOUR}, MOVED, {FEEDERS: ("weeks", 9 * DAY - 1_200, 0)})
+    database = target.databases[0]
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "1 continuous query writes nothing (by hour): what is read in retention policy autogen was not written since "
+        "2026-03-22 05:50 UTC, and its points go to weeks."
+    )
+    assert f'`ALTER RETENTION POLICY "autogen" ON "{database}" DEFAULT`' in finding.fix
+    # What it says to run is what helps.
+    replaced, missed = re.findall(r"`((?:DROP CONT|SELECT)[^`]*)`", finding.fix)
+    for statement in (*replaced.split("; "), missed):
+        influxql(influxd.url, statement, db=database)
+    again = collected(target)
+    (query,) = ENGINES["influxdb1"].downsamplings(again)
+    assert (query.source, query.policy, query.reads) == (database, "weeks", ("feeder amps",))
+    assert not [f for rule, f in evaluate(again).findings() if rule.code == "SRV002"]
+    (summary,) = (m for m in again.measurements if m.name == "amps_1h")
+    assert summary.last_time is not None
+    assert summary.last_time >= NOW - timedelta(hours=2)
+
+
+def test_queries_of_one_cause_are_one_finding(influxd: Influxd) -> None:
+    volts = (
+        "SELECT max(amps) INTO {db}.years.:MEASUREMENT FROM {db}.autogen./^volts.*/ WHERE hall = 'h1' "
+        "GROUP BY time(30m), *"
+    )
+    moved = dict.fromkeys(("volts_a", "volts_b"), ("autogen", 9 * DAY, 5 * DAY))
+    written = dict.fromkeys((*moved, FEEDERS), ("weeks", 5 * DAY, 0))
+    _, _, (finding,) = audited(influxd, {"by hour": BY_HOUR, "volts": volts}, MOVED, moved, written)
+    assert finding.message.startswith("2 continuous queries write nothing (by hour and volts): ")
+    assert [one.label for one in finding.evidence] == ["by hour", "volts"]
+    assert finding.evidence[1].value.startswith("reads volts_a and volts_b of autogen")
+
+
+def test_source_that_expired(influxd: Influxd) -> None:
+    """Nothing is left of it."""
+    _, _, (finding,) = audited(influxd, {"by hour": BY_HOUR}, {FEEDERS: ("weeks", 6 * DAY, 0)})
+    assert "in retention policy autogen was not written from 2026-03-01 06:00 UTC on" in finding.message
+
+
+def test_result_that_ended_while_the_source_goes_on(influxd: Influxd) -> None:
+    _, _, (finding,) = audited(
+        influxd,
+        {"by hour": BY_HOUR},
+        {FEEDERS: ("autogen", 20 * DAY, 0), "amps_1h": ("years", 20 * DAY, 4 * DAY)},
+    )
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "1 continuous query writes nothing (by hour), although what is read in retention policy autogen is written."
+    )
+
+
+@pytest.mark.parametrize(
+    "writers",
+    [
+        ({FEEDERS: ("autogen", 9 * DAY, 0), "amps_1h": ("years", 9 * DAY, HOUR)},),
+        # Switched off.
+        (MOVED, {"others": ("weeks", 9 * DAY, 0)}),
+        # Switched off, after it had been written to both.
+        (MOVED, {FEEDERS: ("weeks", 20 * DAY, 9 * DAY), "others": ("weeks", 9 * DAY, 0)}),
+        # Off for the night.
+        ({FEEDERS: ("autogen", 9 * DAY, 10 * HOUR), "amps_1h": ("years", 9 * DAY, 10 * HOUR)},),
+        # The query is new.
+        ({FEEDERS: ("autogen", 9 * DAY, 0)},),
+        # Only its result has the name.
+        ({FEEDERS: ("autogen", 20 * DAY, 9 * DAY)}, {"amps_1h": ("weeks", 9 * DAY, 0)}),
+    ],
+    ids=["healthy", "ended", "ended in both", "for a night", "new", "other names"],
+)
+def test_queries_that_are_well(influxd: Influxd, writers: tuple[Written, ...]) -> None:
+    _, _, found = audited(influxd, {"by hour": BY_HOUR}, *writers)
+    assert found == []
+
+
+def test_result_of_another_query_is_not_what_it_should_read(influxd: Influxd) -> None:
+    """The same name in the policy of the results, which a second query writes."""
+    own = 'SELECT mean(amps) AS amps INTO {db}.years."feeder amps" FROM {db}.weeks.spare GROUP BY time(1h), *'
+    results = {FEEDERS: ("years", 9 * DAY, 0), "spare": ("weeks", 9 * DAY, 0)}
+    _, _, found = audited(influxd, {"by hour": BY_HOUR, "other": own}, MOVED, results)
+    assert found == []
+
+
+def test_duration_is_not_proposed_for_what_they_read(influxd: Influxd) -> None:
+    _, profile, _ = audited(influxd, {"by hour": BY_HOUR}, {FEEDERS: ("autogen", 3 * DAY, 0)}, {"x": ("weeks", DAY, 0)})
+    found = {f.subject.database: f for rule, f in evaluate(profile).findings() if rule.code == "RET001"}
+    read = next(name for name in found if name.endswith("/autogen"))
+    assert found[read].changes == ()
+    assert "what by hour still reads there" in found[read].fix
+    assert found[read.removesuffix("/autogen")].changes
+
+
+def test_means_that_are_whole_and_pieces_of_one_reading_are_the_querys(influxd: Influxd) -> None:
+    whole = (
+        "SELECT mean(amps) AS amps INTO {db}.years.:MEASUREMENT FROM {db}.weeks./^(left|right)$/ GROUP BY time(1h), *"
+    )
+    raw: Written = {"left": ("weeks", 9 * DAY, 0), "right": ("weeks", 9 * DAY, 0)}
+    target, _, _ = audited(influxd, {"both": whole}, raw)
+    lines = (
+        f"{name},hall=h{n} amps={n + step}.0 {NEWEST - step * HOUR}000000000"
+        for name in ("left", "right")
+        for n in range(3)
+        for step in range(99)
+    )
+    write_lines(influxd.url, target.databases[0], lines, policy="years")
+    found = [
+        (r.code, f.subject.database)
+        for r, f in evaluate(collected(target)).findings()
+        if r.code in ("FLD002", "LAY007")
+    ]
+    assert found == [("LAY007", target.databases[0])]
+
+
+def test_users_see_queries_with_the_right_to_read_one_database(influxd_auth: Influxd) -> None:
+    """The server asks for a database, and lists the queries of all."""
+    admin = dict(zip("up", ADMIN, strict=True))
+    database, user = new_name(), f"reader_{new_name()}"
+    text = f"SELECT mean(v) INTO {database}.autogen.t FROM {database}.autogen.s GROUP BY time(1h)"
+    for statement in (
+        f"CREATE DATABASE {database}",
+        f"CREATE CONTINUOUS QUERY c ON {database} BEGIN {text} END",
+        f"CREATE USER {user} WITH PASSWORD 'secret'",
+        f"GRANT READ ON {database} TO {user}",
+    ):
+        influxql(influxd_auth.url, statement, **admin)
+    target = Target(name="t", engine="influxdb1", url=influxd_auth.url, username=user, password="secret")
+    queries = collected(target).stored_queries or ()
+    assert ("c", database) in {(query.name, query.database) for query in queries}
+
+
+def test_statements_that_are_read() -> None:
+    """As the server returns them, from 1.0 on."""
+
+    def of(statement: str) -> list[tuple[object, ...]]:
+        database = Database("d", retention=(Retention("weeks", 86_400, None, default=True),))
+        stored = (StoredQuery("q", f"CREATE CONTINUOUS QUERY q ON d {statement}", None, None, database="d"),)
+        profile = replace(a_profile(engine="influxdb1"), databases=(database,), stored_queries=stored)
+        found = ENGINES["influxdb1"].downsamplings(profile)
+        return [(one.source, one.reads, one.target, one.writes, one.every) for one in found]
+
+    minutes = timedelta(minutes=30)
+    plain = (
+        'BEGIN SELECT mean(v), max(v) AS "a FROM b" INTO d.years.z FROM d.weeks.s, d.weeks.r GROUP BY time(30m, 5m) END'
+    )
+    assert of(plain) == [("d", ("s", "r"), "d/years", ("z",), minutes)]
+    named = (
+        r'RESAMPLE EVERY 2h FOR 1d BEGIN SELECT v INTO "d"."y 2"."z" FROM "d"."raw"."a \"b\"" GROUP BY *, time(1h) END'
+    )
+    assert of(named) == [("d/raw", ('a "b"',), "d/y 2", ("z",), timedelta(hours=2))]
+    short = "BEGIN SELECT mean(v) INTO z FROM s GROUP BY time(1h30m) END"
+    assert of(short) == [("d", ("s",), "d", ("z",), timedelta(minutes=90))]
+    inside = (
+        "BEGIN SELECT mean(v) INTO d.weeks.z FROM (SELECT v FROM d.weeks.s GROUP BY time(1m)) GROUP BY time(1h) END"
+    )
+    assert of(inside) == []
+    elsewhere = "BEGIN SELECT mean(v) INTO d.weeks.z FROM other.weeks.s GROUP BY time(1h) END"
+    assert of(elsewhere) == []

@@ -1,0 +1,122 @@
+"""Reads continuous queries: what they read, and where they write. The server returns them with complete names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from datetime import timedelta
+from typing import Final
+
+from tsaudit.engines.engine import Downsampling
+from tsaudit.engines.quoting import quote_name
+from tsaudit.model.profile import POLICY_SEPARATOR, Profile, StoredQuery
+
+_ENGINE: Final = "influxdb1"
+_NAME: Final = r'(?:"(?:[^"\\]|\\.)*"|\w+)'
+_SAME: Final = ":MEASUREMENT"
+"""In place of the measurement to write: the one that is read."""
+_PLACE: Final = rf"(?:(?:{_NAME}\.)?{_NAME}?\.)?(?:{_NAME}|{_SAME}|/(?:[^/\\]|\\.)+/)"
+_PARTS: Final = re.compile(rf"(?:(?:(?P<database>{_NAME})\.)?(?P<policy>{_NAME})?\.)?(?P<measurement>.+)", re.DOTALL)
+_QUERY: Final = re.compile(
+    rf"\bBEGIN\s+(?P<select>SELECT\s.+?\sINTO\s+(?P<target>{_PLACE})\s+FROM\s+)"
+    rf"(?P<sources>{_PLACE}(?:\s*,\s*{_PLACE})*)(?P<rest>\s.*?)\s+END\s*$",
+    re.DOTALL,
+)
+_EVERY: Final = re.compile(r"\b(?:RESAMPLE EVERY |time\()((?:\d+(?:ms|[smhdw]))+)")
+_SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
+_WHERE: Final = re.compile(r"\s+WHERE\s+(.+?)(?=\s+GROUP BY\s)", re.DOTALL)
+
+_Place = tuple[str, str, str]
+"""Database, retention policy, and measurement."""
+
+
+def downsamplings(profile: Profile) -> Iterator[Downsampling]:
+    """The continuous queries of the audited databases that read one retention policy of their own database. Those that
+    read another query in parentheses are left out.
+    """
+    defaults = {
+        database.name: policy.policy
+        for database in profile.databases
+        if not database.policy_of
+        for policy in database.retention or ()
+        if policy.default
+    }
+    for query in profile.stored_queries or ():
+        if query.database in defaults and (found := _read(query, profile, defaults)):
+            yield found
+
+
+def reading(query: Downsampling, policy: str, since: str) -> tuple[str, str]:
+    """The query with another retention policy as its source: the statements that replace it, and the one that writes
+    what it missed. `since`: the time from which on it missed rows, as in InfluxQL.
+    """
+    match = _QUERY.search(query.statement)
+    assert match is not None
+    name, database = (quote_name(_ENGINE, one) for one in (query.name, query.database))
+    places = (_PARTS.fullmatch(text) for text in re.findall(_PLACE, match["sources"]))
+    sources = ", ".join(f"{database}.{quote_name(_ENGINE, policy)}.{place['measurement']}" for place in places if place)
+    start, end = match.span("sources")
+    created = query.statement[:start] + sources + query.statement[end:]
+    where = _WHERE.match(match["rest"])
+    condition = f" WHERE ({where[1]}) AND" if where else " WHERE"
+    missed = f"{condition} time >= '{since}'{match['rest'][where.end() if where else 0 :]}"
+    return f"DROP CONTINUOUS QUERY {name} ON {database}; {created}", match["select"] + sources + missed
+
+
+def _read(query: StoredQuery, profile: Profile, defaults: Mapping[str, str]) -> Downsampling | None:
+    match = _QUERY.search(query.statement)
+    every = [_seconds(one) for one in _EVERY.findall(query.statement)]
+    if match is None or not every:
+        return None
+    sources = [_place(text, query.database, defaults) for text in re.findall(_PLACE, match["sources"])]
+    policies = {policy for database, policy, _ in sources if database == query.database}
+    if len(policies) != 1 or any(database != query.database for database, _, _ in sources):
+        return None
+    (policy,) = policies
+    names = tuple(dict.fromkeys(name for _, _, text in sources for name in _names(text, query.database, profile)))
+    database, target, written = _place(match["target"], query.database, defaults)
+    return Downsampling(
+        query.name,
+        query.database,
+        _audited_as(query.database, policy, defaults),
+        policy,
+        names,
+        _audited_as(database, target, defaults),
+        names if written == _SAME else (written,),
+        timedelta(seconds=max(every)),
+        query.statement,
+    )
+
+
+def _seconds(text: str) -> float:
+    return sum(int(n) * _SECONDS[unit] for n, unit in re.findall(r"(\d+)(ms|[smhdw])", text))
+
+
+def _place(text: str, database: str, defaults: Mapping[str, str]) -> _Place:
+    """The place; a database or a policy that is not named is the query's own, or the default one."""
+    match = _PARTS.fullmatch(text)
+    assert match is not None
+    own, policy, measurement = (_plain(match[name] or "") for name in ("database", "policy", "measurement"))
+    own = own or database
+    return own, policy or defaults.get(own, ""), measurement
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"\\(.)", r"\1", name[1:-1]) if name.startswith('"') else name
+
+
+def _audited_as(database: str, policy: str, defaults: Mapping[str, str]) -> str:
+    return database if policy == defaults.get(database) else f"{database}{POLICY_SEPARATOR}{policy}"
+
+
+def _names(text: str, database: str, profile: Profile) -> Iterator[str]:
+    """The measurements that a source names; of a regular expression, those that match it in any policy."""
+    if not text.startswith("/"):
+        yield text
+        return
+    try:
+        pattern = re.compile(text[1:-1].replace(r"\/", "/"))
+    except re.error:
+        return
+    inside = {m.name for m in profile.measurements if profile.is_within(m.database, database)}
+    yield from sorted(filter(pattern.search, inside))
