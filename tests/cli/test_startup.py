@@ -111,6 +111,14 @@ def test_an_audit_loads_nothing_for_what_it_does_not_use(audited: tuple[Path, se
     assert loaded & {"slack_sdk", "fsspec", "urllib3", "duckdb", "dagster", "boto3"} == set()
 
 
+def test_commands_search_for_cycles_rarely() -> None:
+    program = (
+        "import gc; before = gc.get_threshold()[0]; import tsaudit.cli; print(gc.get_threshold()[0] > 10 * before)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "True\n"
+
+
 def test_the_end_of_a_command_searches_nothing_for_cycles() -> None:
     # What is registered first is called last.
     program = "import atexit, gc; atexit.register(lambda: print(gc.get_freeze_count() > 1_000)); import tsaudit.cli"
