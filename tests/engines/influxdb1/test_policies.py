@@ -28,11 +28,9 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.engines.quoting import quote_identifier
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.change import LeaveOut
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import stored_bytes
 
 _NEWEST = round(NOW.timestamp()) - 600
@@ -250,24 +248,6 @@ def run_queries(server: Server, target: Target, result: AuditResult) -> set[str]
         assert influxql(server.url, step.text)["results"][0]["series"]
         found.add(source[2])
     return found
-
-
-def test_copies_stay_in_their_policy(server: Server) -> None:
-    target = written(server, {"": ["req,host=a,id=1 v=1"], 'ra "w': (f"req,host=a,id={i} v=1" for i in range(9))})
-    profile = collected(target)
-    raw = named(profile)['ra "w', "req"]
-    change = LeaveOut(Subject(raw.database, "req"), "id")
-    copy = ENGINES["influxdb1"].advice()(a_place(profile, raw.database, raw), [change]).stored()
-    assert copy is not None
-    (answer,) = influxql(server.url, copy.text)["results"][0]["series"]
-    assert answer["values"][0][1] == 9
-    (database,) = target.databases
-    assert rows_in(server, rf'"{database}"."ra \"w"."req_new"')
-    assert not rows_in(server, f'"{database}"."autogen"."req_new"')
-
-
-def rows_in(server: Server, place: str) -> bool:
-    return "series" in influxql(server.url, f"SELECT * FROM {place} LIMIT 1")["results"][0]
 
 
 # --- What is asked, and of what ----------------------------------------------------------------------------------
