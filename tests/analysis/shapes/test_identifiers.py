@@ -17,6 +17,7 @@ def some(characters: str, count: int) -> str:
 
 
 HEX = "0123456789abcdef"
+UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 
 def is_id(values: list[str]) -> bool:
@@ -64,6 +65,49 @@ def test_numbers_with_a_check_digit_belong_to_articles_and_phones():
 def test_documents_are_numbered_without_end_and_things_are_not(prefix, found):
     assert is_id([f"{prefix}{R.randint(10_000, 400_000)}" for _ in range(64)]) is found
     assert not is_id([f"{prefix}{R.randint(10_000, 65_000)}" for _ in range(64)])
+
+
+def test_values_of_several_forms_are_ids_if_most_forms_are():
+    forms = [
+        lambda: f"till/{R.randint(10**9, 10**10)}",
+        lambda: f"web:{some(HEX, 16)}",
+        lambda: f"{some('ABCDEFGHJKLMNPQRSTUVWXYZ23456789', 14)}",
+        lambda: f"{R.choice(['north', 'south'])} {R.choice(['gate', 'hall'])} {R.randint(1, 90)}",
+    ]
+    assert is_id([forms[i % 4]() for i in range(120)])
+    assert not is_id([forms[0 if i % 4 == 0 else 3]() for i in range(120)])
+
+
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda: "-".join(some("0123456789", 4) for _ in range(4)), True),
+        (lambda: "-".join(some("0123456789", 3) for _ in range(3)), False),
+        (lambda: ":".join(some(HEX, 2) for _ in range(12)), True),
+        (lambda: ":".join(some(HEX, 2) for _ in range(4)), False),
+        (lambda: "-".join(some(UPPER, 4) for _ in range(3)), True),
+        (lambda: "-".join(some(UPPER, 3) for _ in range(2)), False),
+        (lambda: "-".join(R.choice(["stone", "river", "cloud", "field", "storm"]) for _ in range(4)), False),
+        (lambda: f"2.25.{R.randint(1, 4)}.{some('123456789', 6)}.{some('123456789', 6)}.{some('123456789', 6)}", True),
+        (lambda: "/".join(f"{R.randint(10, 59)}.{some('123456789', 5)}" for _ in range(2)), False),
+    ],
+)
+def test_parts_leave_enough_room_together(make, found):
+    assert is_id([make() for _ in range(100)]) is found
+
+
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda: f"{R.choice('KLM')}{R.randint(18, 25)}/{R.randint(1, 9000):05}", True),
+        (lambda: f"{R.randint(1, 9000):05}/{R.randint(2011, 2025)}", True),
+        (lambda: f"{R.choice('KLM')}{R.randint(1, 8)}/{R.randint(1, 9000):05}", False),
+        (lambda: f"{R.randint(1, 9000):05}/{R.randint(1, 8)}", False),
+        (lambda: f"{R.randint(2011, 2025)}/{R.randint(1, 900):03}", False),
+    ],
+)
+def test_numbers_of_a_year_have_leading_zeros_where_there_are_many(make, found):
+    assert is_id([make() for _ in range(100)]) is found
 
 
 @pytest.mark.parametrize(

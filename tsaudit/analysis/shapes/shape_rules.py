@@ -143,6 +143,7 @@ _CLOCK: Final = re.compile(
 )
 _ZONE: Final = re.compile(r"[+-]\d\d:?\d\d$|\b[A-Z][a-z]+/[A-Z][A-Za-z_]+$|\b(?:[A-Z]{3,4}|Z)$")
 _PARTS: Final = re.compile(r"\d+|[^\W\d_]+")
+_DIGIT: Final = re.compile(r"\d")
 
 
 def is_time(value: str) -> bool:
@@ -152,7 +153,7 @@ def is_time(value: str) -> bool:
         return _is_date(*(int(part) for part in found.groups()))
     if _ORDINAL.fullmatch(value):
         return True
-    if len(value) > 48 or not any(c.isdigit() for c in value):
+    if len(value) > 48 or not _DIGIT.search(value):
         return False
     rest, clocks = _CLOCK.subn(" ", value.strip("[]()"))
     if clocks > 1:
@@ -210,6 +211,7 @@ WITHIN: Final = re.compile(
 """A date within a longer value, followed by a time of day or by a number of that day."""
 
 
+_SIGNS: Final = re.compile(r"[\d:;=\[\]{}()<>\"'!?%]")
 _PIECES: Final = re.compile(r"\S+")
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
 _LOG_BEGIN: Final = re.compile(
@@ -248,7 +250,7 @@ def _is_prose(value: str) -> bool:
     words = [w.strip(".,:;!?()[]'\"") for w in _PIECES.findall(value)]
     if len(words) > 2 and (len(value) > 120 or _LOG_BEGIN.match(value)):
         return True
-    has_signs = any(c.isdigit() or c in ":;=[]{}()<>\"'!?%" for c in value)
+    has_signs = bool(_SIGNS.search(value))
     # Letters without case are neither lower nor upper, so only its length can distinguish a title from a sentence.
     uncased = sum(len(w) for w in words if w.lower() == w.upper() and _is_word(w))
     if uncased and not _WITHOUT_SPACES.search(value):
@@ -385,6 +387,17 @@ def describe_kinds(values: Iterable[str]) -> tuple[str, ...]:
     name.
     """
     return tuple(dict.fromkeys(word for value in values if (word := _DESCRIPTIONS.get(kind_of(value)))))
+
+
+_COMPARED: Final = 250
+"""Most distinct values whose parts are compared."""
+
+
+def compared(values: Sequence[str]) -> Sequence[str]:
+    """An even selection of at most 250 values; all of them if there are no more."""
+    if len(values) <= _COMPARED:
+        return values
+    return [values[i * len(values) // _COMPARED] for i in range(_COMPARED)]
 
 
 _Found = TypeVar("_Found")

@@ -11,7 +11,7 @@ from tsaudit.analysis.shapes.composites import Attribute, Composite, split_compo
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families
 from tsaudit.analysis.shapes.redaction import redact
-from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, kind_of, remembered, rule_for
+from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, compared, kind_of, remembered, rule_for
 
 __all__ = [
     "IDENTIFIER_KINDS",
@@ -40,8 +40,6 @@ _ENOUGH: Final = 4
 """Minimum number of distinct values for kinds that may occur by coincidence."""
 _MOST: Final = 2000
 """Most distinct values examined; of more values, an even selection."""
-_COMPARED: Final = 500
-"""Most distinct values whose parts are compared."""
 _NUMBERS: Final = 0.95
 
 _WIDER: Final = (
@@ -60,6 +58,10 @@ _KNOWN: Final = frozenset(
     | {"boolean", "sql", "json", "duration", "hostname"}
 )
 """Kinds that a single value can show; for the others, the column as a whole decides."""
+_WITH_IDS: Final = frozenset({"email", "version"})
+"""Kinds of which the column as a whole can be IDs: message IDs look like addresses, UIDs of dotted numbers like
+versions.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +98,15 @@ def _classified(values: Sequence[str]) -> Shape:
         kind, count = _wider(counts, kind, len(looked_at))
     share = count / len(looked_at)
     is_known = kind in _KNOWN and share >= _MAJORITY and (len(distinct) >= _ENOUGH or _are_sure(rules, kind))
-    if is_known and not (kind == "email" and identifier_kind(_some(looked_at))):
+    if is_known and not (kind in _WITH_IDS and identifier_kind(compared(looked_at))):
         return Shape(kind, share, len(distinct))
     if len(looked_at) >= FEWEST:
         if (agents := counts["user_agent"] / len(looked_at)) >= _TEXTS:
             return Shape("user_agent", agents, len(distinct))
         texts = (counts["log_text"] + counts["sql"] + counts["json"]) / len(looked_at)
-        if texts >= _TEXTS and split_composite(_some(looked_at)) is None:
+        if texts >= _TEXTS and split_composite(compared(looked_at)) is None:
             return Shape("log_text", texts, len(distinct))
-        if found := identifier_kind(_some(looked_at)):
+        if found := identifier_kind(compared(looked_at)):
             named = kind in IDENTIFIER_KINDS and share >= _MAJORITY and found == "id"
             return Shape(kind if named else found, 1.0, len(distinct))
         if kind in IDENTIFIER_KINDS:
@@ -112,10 +114,6 @@ def _classified(values: Sequence[str]) -> Shape:
     if share < _MAJORITY or not (len(distinct) >= _ENOUGH or _are_sure(rules, kind)):
         kind = UNKNOWN
     return Shape(kind, share, len(distinct))
-
-
-def _some(values: Sequence[str]) -> Sequence[str]:
-    return values[:: -(-len(values) // _COMPARED)]
 
 
 def _wider(counts: Counter[str], kind: str, total: int) -> tuple[str, int]:
