@@ -57,6 +57,10 @@ EIGHT = range(8)
         ([f"projects/p{i}/zones/west{i % 2}" for i in EIGHT], ["p", "west"]),
         ([f"DE_F{i % 2}_R{i}" for i in EIGHT], ["F", "R"]),
         ([f"DC{i % 2}-U{i}" for i in EIGHT], ["DC", "U"]),
+        ([f"/tenants/{c}/rooms/{c}{c}" for c in "abcdefgh"], ["tenants", "rooms"]),
+        ([f"Hall {'AB'[i % 2]} Bay {i}" for i in EIGHT], ["Hall", "Bay"]),
+        ([f"pool.jdbc:kind={'ro' if i % 2 else 'rw'},shard={i}" for i in EIGHT], ["kind", "shard"]),
+        ([f"queue_depth{{lane={i % 2},belt={i}}}" for i in EIGHT], ["lane", "belt"]),
         ([f"CN=n{i},OU=o{i % 2},DC=corp,DC=example" for i in EIGHT], ["CN", "OU", "DC", "DC_2"]),
     ],
 )
@@ -64,6 +68,34 @@ def test_attributes_by_place(values, names):
     found = split_composite(values)
     assert found is not None
     assert [part.name for part in found.parts] == names
+
+
+@pytest.mark.parametrize(
+    ("forms", "names"),
+    [
+        (["{dock}|{ship}|night", "{dock}|{ship}"], ["part_1", "part_2"]),
+        (["load[{dock},{ship}]", "load[/{dock},{ship},all]"], ["part_1", "part_2"]),
+        (["dock={dock};ship={ship}", "dock={dock};ship={ship};late=1"], ["dock", "ship"]),
+    ],
+)
+def test_attributes_can_be_missing_in_some_of_the_values(forms, names):
+    pairs = [{"dock": dock, "ship": ship} for dock in ("north", "south", "west") for ship in ("opal", "jade", "ruby")]
+    values = [form.format(**pair) for form in forms for pair in pairs]
+    found = split_composite(values)
+    assert found is not None
+    assert [part.name for part in found.parts] == names
+    # A third form without attributes is too much.
+    assert split_composite(values + [f"spare{i}" for i in range(9)]) is None
+
+
+def test_underscores_separate_attributes_that_occur_in_all_combinations():
+    ports = [
+        f"{a}_{b}_{c}" for a in ("oslo", "kiel", "gent") for b in ("bulk", "tank") for c in ("in", "out", "idle", "off")
+    ]
+    found = split_composite(ports)
+    assert found is not None
+    assert len(found.parts) == 3
+    assert split_composite(ports[::4] + [f"q{i}_r{i}_s{i % 3}x" for i in range(6)]) is None
 
 
 def test_what_is_the_same_in_all_values_is_no_attribute():
@@ -78,6 +110,7 @@ def test_what_is_the_same_in_all_values_is_no_attribute():
     [
         [f"srv-{'muc' if i % 2 else 'ber'}-{'app' if i % 3 else 'db'}-{i:02}" for i in EIGHT],
         [f"ge-{i % 2}/{i % 3}/{i}" for i in EIGHT],
+        [f"user {i} left room {i % 2} of hall" for i in EIGHT],
         [f"0000:{i:02x}:00.{i % 2}" for i in EIGHT],
         [f"/usr/{'bin' if i % 2 else 'sbin'}/tool{'abcdefgh'[i]}" for i in EIGHT],
         [f"feature/{a}-{b}" for a in ("red", "blue") for b in ("cat", "dog", "cow", "hen")],

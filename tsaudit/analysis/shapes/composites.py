@@ -2,19 +2,22 @@
 
 Attributes without keys have positions: `eu:prod:web:12`, `[DE][Berlin]`, `cart@web01:8080`. Such values are compared by
 the separators between their words. With separators that are hardly used for anything else, two pieces that vary are
-attributes. Other separators also occur in names of a single thing, so more evidence from the pieces is needed.
+attributes. Other separators also occur in names of a single thing, so more evidence from the pieces is needed. Values
+may come in a few forms, such as without the last attribute; each form is judged alone.
 """
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from functools import partial
+from typing import Final, TypeVar
 
-from tsaudit.analysis.shapes.shape_rules import kind_of, remembered
+from tsaudit.analysis.shapes.shape_rules import compared, kind_of, remembered
 
 _MAJORITY: Final = 0.8
 _LONGEST: Final = 400
@@ -22,9 +25,10 @@ _LONGEST: Final = 400
 
 _PAIR_SEPARATORS: Final = (",", ";", "|", "&", ".", "/", " ")
 _PAIR_SIGNS: Final = ("=", ":", "-")
-_MARKS: Final = frozenset((*_PAIR_SEPARATORS, *_PAIR_SIGNS))
 _KEY: Final = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _WORD: Final = re.compile(r"[A-Za-z]+")
+_LEAD: Final = re.compile(r"^[\w.-]+[:{(\[](?=\w+=)")
+"""What the pairs belong to: a metric, `http_requests{code=...`, or a domain, `java.lang:type=...`."""
 
 _ONE_ATTRIBUTE: Final = frozenset(
     {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "hash", "position", "epoch", "float", "integer"}
@@ -61,23 +65,42 @@ def split_composite(values: Sequence[str]) -> Composite | None:
 
 
 def _attributes_of(values: Sequence[str]) -> Composite | None:
-    distinct = sorted({v for v in values if v.strip() and len(v) <= _LONGEST})
+    distinct = compared(sorted({v for v in values if v.strip() and len(v) <= _LONGEST}))
     kinds = {v: kind_of(v) for v in distinct}
     candidates = [v for v in distinct if kinds[v] not in _ONE_ATTRIBUTE]
     if not distinct or len(candidates) < _MAJORITY * len(distinct):
         return None
-    # Most columns have no pairs at all.
-    marks_of_all = _MARKS.intersection("".join(candidates))
-    pairs = [(a, b) for a, b in itertools.product(_PAIR_SEPARATORS, _PAIR_SIGNS) if {a, b} <= marks_of_all]
-    used = Counter(_MARKS.intersection(v) for v in candidates) if pairs else Counter[frozenset[str]]()
-    for separator, inner in pairs:
-        likely = sum(count for marks, count in used.items() if separator in marks and inner in marks)
-        if likely >= _MAJORITY * len(distinct) and (separator, inner) != (" ", "-"):
-            found = _agreed([_pairs(v, separator, inner) for v in candidates], candidates, len(distinct))
+    marks = frozenset("".join(candidates))
+    for separator, inner in itertools.product(_PAIR_SEPARATORS, _PAIR_SIGNS):
+        if {separator, inner} <= marks and (separator, inner) != (" ", "-"):
+            found = _agreed(partial(_pairs, separator=separator, inner=inner), candidates, len(distinct))
             if found and _is_meant(found[1], inner):
                 return found[0]
     is_prose = sum(kinds[v] == "log_text" for v in candidates) > (1 - _MAJORITY) * len(candidates)
     return _positional(candidates, len(distinct), is_prose=is_prose)
+
+
+_Key = TypeVar("_Key")
+
+
+def _forms(values: Iterable[tuple[_Key | None, str]], total: int, fewest: int) -> list[tuple[_Key, list[str]]]:
+    """The values of each form that is frequent enough to be judged, the most frequent form first; empty if these are
+    less than 80% of `total` values. None is no form. It does not read on once that is clear.
+    """
+    least = max(fewest, min(FEWEST, _MAJORITY * total))
+    rare = (1 - _MAJORITY) * total
+    forms: dict[_Key, list[str]] = {}
+    without = 0
+    for form, value in values:
+        if form is None:
+            without += 1
+        else:
+            forms.setdefault(form, []).append(value)
+        if without > rare or len(forms) > total / least + rare:
+            return []
+    found = [(form, alike) for form, alike in forms.items() if len(alike) >= least]
+    enough = sum(len(alike) for _, alike in found) >= _MAJORITY * total
+    return sorted(found, key=lambda one: -len(one[1])) if enough else []
 
 
 _Split = tuple[tuple[str, str], ...]
@@ -87,7 +110,8 @@ def _pairs(value: str, separator: str, inner: str) -> _Split | None:
     """The value as pairs of key and value, `k=v,k=v`; None unless the whole value has this form."""
     key = _WORD if inner == "-" else _KEY
     pairs = []
-    for part in value.strip("{}[]()").lstrip("/" if separator == "/" else "").split(separator):
+    value = value.strip("{}[]()").lstrip("/" if separator == "/" else "")
+    for part in (_LEAD.sub("", value) if inner == "=" else value).split(separator):
         name, found, rest = part.strip().partition(inner)
         text = rest.strip(" \"'")
         if not found or not text or not key.fullmatch(name):
@@ -107,22 +131,20 @@ def _numbered(pairs: Sequence[tuple[str, str]]) -> _Split | None:
 
 
 def _agreed(
-    splits: Sequence[_Split | None], values: Sequence[str], total: int
+    split: Callable[[str], _Split | None], values: Sequence[str], total: int
 ) -> tuple[Composite, list[_Split]] | None:
-    """The split with the most frequent keys, if they are frequent enough, and every value that it fits."""
-    keys = Counter(tuple(name for name, _ in split) for split in splits if split)
-    if not keys:
+    """A split with the most frequent keys, and all splits with these keys, if most values have frequent keys."""
+    keys = ((tuple(name for name, _ in pairs) if (pairs := split(v)) else None, v) for v in values)
+    forms = _forms(keys, total, 1)
+    if not forms:
         return None
-    names, count = keys.most_common(1)[0]
-    if count < _MAJORITY * total:
-        return None
-    matching = [(v, s) for v, s in zip(values, splits, strict=True) if s and tuple(n for n, _ in s) == names]
-    for name, texts in zip(names, _texts([split for _, split in matching]), strict=True):
+    names, alike = forms[0]
+    matching = [pairs for v in alike if (pairs := split(v))]
+    for name, texts in zip(names, _texts(matching), strict=True):
         if name.endswith("_2") and len(texts) > 1:
             return None  # such as OU=a,OU=b: levels of one hierarchy, of which there may be any number
-    value, first = matching[0]
-    parts = tuple(Attribute(*pair) for pair in first)
-    return Composite(parts, value, tuple(_places(value, first))), [s for _, s in matching]
+    parts = tuple(Attribute(*pair) for pair in matching[0])
+    return Composite(parts, alike[0], tuple(_places(alike[0], matching[0]))), matching
 
 
 def _places(value: str, split: _Split) -> Iterator[int]:
@@ -154,6 +176,10 @@ FEWEST: Final = 8
 _FEW: Final = 0.5
 """A piece can be used for grouping if it has at most this many distinct values per value of the column."""
 _NEARLY_ALL: Final = 0.9
+_ENOUGH: Final = 20
+"""With fewer values, all combinations of pieces may be the members of an enumeration."""
+_COMBINED: Final = 0.5
+"""Minimum share of all combinations of the pieces that must occur."""
 _ALIKE: Final = 0.5
 
 _PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?! )|[|;~#@^<>\\\t→!$&*\[\](){}]"
@@ -167,7 +193,12 @@ def _between(separators: str) -> re.Pattern[str]:
 
 _QUOTES: Final = re.compile("[\"']")
 _PLAIN_ONLY: Final = _between(_PLAIN)
-_SPLITS: Final = (_between(rf"{_PLAIN}|[:/,=+]"), _PLAIN_ONLY, *map(_between, (":", "/", ",", "_", r"\.", "-")))
+_SPLITS: Final = (
+    _between(rf"{_PLAIN}|[:/,=+]"),
+    _PLAIN_ONLY,
+    *map(_between, (":", "/", ",", "_", r"\.", "-")),
+    re.compile(" +"),
+)
 """The ways to split values, tried in this order."""
 _ARROW: Final = re.compile("->|=>|→")
 _PATH: Final = re.compile(r"[A-Za-z]:\\|\\\\|/")
@@ -218,43 +249,36 @@ class _Place:
 
 
 def _positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composite | None:
-    """The attributes that at least 80% of `total` values have at the same position; None if there are none.
+    """The attributes that at least 80% of `total` values have, in each form at the same position; None if there are
+    none.
 
     `is_prose`: the values may be sentences, so every piece that varies has to recur.
     """
     for between in _SPLITS:
-        found = _usual(between, values, max(3, _MAJORITY * total))
-        if found is None:
-            continue
-        alike = [v for v in values if tuple(between.findall(v)) == found]
-        places = [_Place.of(texts) for texts in zip(*map(between.split, alike), strict=True)]
-        varying = [i for i, place in enumerate(places) if place.values > 1]
-        if len(varying) < 2 or any("" in places[i].texts or places[i].share(_PROSE) > 1 - _MAJORITY for i in varying):
-            continue
-        if is_prose and not all(places[i].is_few or places[i].label for i in varying):
-            continue
-        inner = [_QUOTES.sub("", separator) for separator in found[varying[0] : varying[-1]]]
-        if _are_alike(places, inner) or not _are_attributes(inner, places, alike[0]):
-            continue
-        begins = [0, *(match.end() for match in between.finditer(alike[0]))]
-        return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
+        forms = _forms(((tuple(between.findall(v)) or None, v) for v in values), total, 3)
+        found = [
+            (one, len(alike)) for form, alike in forms if (one := _of_form(between, form, alike, is_prose=is_prose))
+        ]
+        if found and sum(count for _, count in found) >= _MAJORITY * total:
+            return found[0][0]
     return None
 
 
-def _usual(between: re.Pattern[str], values: Sequence[str], least: float) -> tuple[str, ...] | None:
-    """The most common separators, which at least `least` values have; None if none have that many, without reading on
-    once that is clear.
-    """
-    counts: Counter[tuple[str, ...]] = Counter()
-    most, left = 0, len(values)
-    for value in values:
-        left -= 1
-        if found := tuple(between.findall(value)):
-            counts[found] += 1
-            most = max(most, counts[found])
-        if most + left < least:
-            return None
-    return counts.most_common(1)[0][0]
+def _of_form(
+    between: re.Pattern[str], form: tuple[str, ...], alike: Sequence[str], *, is_prose: bool
+) -> Composite | None:
+    """The attributes of values that have the same separators."""
+    places = [_Place.of(texts) for texts in zip(*map(between.split, alike), strict=True)]
+    varying = [i for i, place in enumerate(places) if place.values > 1]
+    if len(varying) < 2 or any("" in places[i].texts or places[i].share(_PROSE) > 1 - _MAJORITY for i in varying):
+        return None
+    if is_prose and not all(places[i].is_few or places[i].label for i in varying):
+        return None
+    inner = [_QUOTES.sub("", separator) for separator in form[varying[0] : varying[-1]]]
+    if _are_alike(places, inner) or not _are_attributes(inner, places, alike[0]):
+        return None
+    begins = [0, *(match.end() for match in between.finditer(alike[0]))]
+    return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
 
 
 def _are_alike(places: Sequence[_Place], separators: Sequence[str]) -> bool:
@@ -285,13 +309,25 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
     if len(varying[0].texts) < FEWEST:
         return is_plain and all(map(_PLAIN_ONLY.fullmatch, separators))
     if is_plain:
-        # `Xeon Gold @ 2.10GHz` is prose.
-        return (few >= 1 or set("".join(separators)) <= set("|;~# ")) and " @ " not in separators
+        return few >= 1 or set("".join(separators)) <= set("|;~# ")
     if labels >= 2:
         return True
     joined = "".join(separators).replace(" ", "")
+    if not joined:
+        # `Row 12 Seat 5`: nothing but words that name the numbers behind them.
+        at = [i for i, place in enumerate(places) if place.values > 1]
+        return _keyed(places) and all(b - a == 2 for a, b in itertools.pairwise(at))
+    combinations = len(set(zip(*(p.texts for p in varying), strict=True)))
+    if (
+        few == len(varying) >= 3
+        and "-" not in joined
+        and combinations >= max(_ENOUGH, _COMBINED * math.prod(p.values for p in varying))
+    ):
+        return True
     if joined[0] in "_-" or len(places) < 3:
         return False
+    if set(joined) == {"/"} and _keyed(places):
+        return True
     if _PATH.match(example):
         return False
     if labels and few == len(varying) and len({p.label for p in places if p.label}) > 1:
@@ -303,11 +339,22 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
     return few >= 2 or (":" in joined and few >= 1 and len(varying) >= 3)
 
 
+def _keyed(places: Sequence[_Place]) -> bool:
+    """Whether each piece that varies follows one that names it: `projects/shop/zones/west`."""
+    named = [
+        i > 0 and places[i - 1].values == 1 and bool(_LETTERS.search(places[i - 1].texts[0]))
+        for i, place in enumerate(places)
+        if place.values > 1
+    ]
+    return len(named) >= 2 and all(named)
+
+
 def _parts(places: Sequence[_Place]) -> list[Attribute]:
+    keyed = _keyed(places)
     found: list[Attribute] = []
-    for place in places:
+    for i, place in enumerate(places):
         if place.values > 1:
-            name = place.label or f"part_{len(found) + 1}"
+            name = place.label or (places[i - 1].texts[0] if keyed else "") or f"part_{len(found) + 1}"
             taken = any(part.name.lower() == name.lower() for part in found)
             found.append(Attribute(f"part_{len(found) + 1}" if taken else name, place.texts[0]))
     return found
