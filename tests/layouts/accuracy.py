@@ -58,11 +58,11 @@ loaded twice, a column that is no longer filled, partitions that have ended, a q
 3 of the 5 databases that should be quiet were; of its three mistakes, two were fixed afterwards, and the third is a
 warning about 120 MB of indexes a year that a program brings along. In the second, 4 of 5 were quiet, and most of these
 faults had no rule, or one that asked for more than the database shows. [Histories of 38
-days](growth.md#growth-histories-never-seen) were tried with the third. In the newest three, no warning was false, and of
-the 13 databases that should be quiet, 11 were; a replication slot that nobody reads, one for the whole server, was the
-warning of the other two. One of the right warnings named a wrong time. Not warned about were retention that is switched
-off, a tag at the server's own limit, a name that a copy had made tag and field, a table read without an index, an
-expiry column that is empty, rows without their account, points whose times are in a wrong unit, continuous queries
+days](growth.md#growth-histories-never-seen) were tried with the third. In the newest three, no warning was false, and
+of the 13 databases that should be quiet, 11 were; a replication slot that nobody reads, one for the whole server, was
+the warning of the other two. One of the right warnings named a wrong time. Not warned about were retention that is
+switched off, a tag at the server's own limit, a name that a copy had made tag and field, a table read without an index,
+an expiry column that is empty, rows without their account, points whose times are in a wrong unit, continuous queries
 that write nothing, and large objects that no row refers to.
 
 ## Regression
