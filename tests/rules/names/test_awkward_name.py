@@ -101,10 +101,7 @@ def test_one_finding_when_several_names_need_quotes() -> None:
     measurement = a_measurement("order", tags=(a_tag("group"),), fields=(a_field("a-b"),))
     (finding,) = run_rule(rule, a_profile(measurement)).findings
     assert finding.observed == 3
-    assert finding.message == (
-        "3 names that need quotes in every query, or are too long: "
-        "a-b (contains -), group (reserved word), and order (reserved word)."
-    )
+    assert finding.message == ("3 awkward names: a-b (contains -), group (reserved word), and order (reserved word).")
     assert finding.fix.startswith('Quote them in every query: "a-b", "group", "order". For what you write next')
     assert finding.changes == ()
 
@@ -115,7 +112,7 @@ def test_one_finding_when_several_measurements_have_some() -> None:
 
     (finding,) = run_rule(rule, a_profile(*map(named, ("disk", "mem", "net", "swap")))).findings
     assert finding.message == (
-        "5 names that need quotes in every query, or are too long: group (reserved word), disk-b (contains -), "
+        "5 awkward names: group (reserved word), disk-b (contains -), "
         "mem-b (contains -), net-b (contains -), and swap-b (contains -)."
     )
     assert finding.subject == Subject("main", "disk")

@@ -159,8 +159,7 @@ def _finding(case: Case, places: _Places) -> Finding:
     until = f"Quote {'it' if len(most) == 1 else 'them'} in every query: {case.quoted(quoted[:3])}. " if quoted else ""
     return Finding(
         subject=next(iter(places)),
-        message=f"{many(len(most), 'name')} that {'needs' if len(most) == 1 else 'need'} quotes in every query, or "
-        f"{'is' if len(most) == 1 else 'are'} too long: {listed([f'{name} ({reasons[name]})' for name in most], 5)}.",
+        message=f"{many(len(most), 'awkward name')}: {listed([f'{name} ({reasons[name]})' for name in most], 5)}.",
         fix=f"{until}For what you write next, take short names of letters, digits, and underscores that say what is "
         f"measured, and put what varies into {case.engine.words.tag}s.",
         observed=len(most),
