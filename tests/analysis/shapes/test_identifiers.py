@@ -47,6 +47,7 @@ def test_short_random_parts_come_again_and_are_no_ids():
 def test_numbers_in_sequence_are_ids_from_a_hundred_thousand_on():
     assert is_id([str(4_812_000 + i) for i in range(64)])
     assert is_id([str(4_812_000 + 37 * i) for i in range(64)])
+    assert is_id([str(312_400 + i) for i in range(100)])
     assert not is_id([str(1_900 + i) for i in range(64)])
     assert not is_id([str(433_000_000 + 100_000 * i) for i in range(64)])  # frequencies
 

@@ -59,7 +59,6 @@ _VOWELS: Final = 0.27
 """Largest share of vowels in random letters: a fifth of evenly spread letters, but two fifths of those of words."""
 _NUMBERS: Final = re.compile(r"\d+")
 _NUMBERED: Final = re.compile(r"([A-Za-z]*)([0-9]+)((?:[A-Za-z]\w*)?)", re.ASCII)
-_FEW_TEXTS: Final = 4
 _SAME_UNITS: Final = 0.4
 """If the parts without their numbers have at most this many different texts per value, these texts are units."""
 
@@ -220,9 +219,8 @@ class _Column:
 
     @cached_property
     def _numbered(self) -> list[re.Match[str]]:
-        """The parts that are a number with a few texts before and behind it."""
-        found = list(filter(None, map(_NUMBERED.fullmatch, self.whole)))
-        return found if len({match.group(1, 3) for match in found}) <= _FEW_TEXTS else []
+        """The parts that are a number, with or without letters before and behind it."""
+        return list(filter(None, map(_NUMBERED.fullmatch, self.whole)))
 
     @property
     def digits(self) -> tuple[str, ...]:
@@ -335,10 +333,6 @@ def are_short_ids(parts: Sequence[str]) -> bool:
     return places >= 4 and mixed >= _MIXED * places
 
 
-_LONG: Final = 5
-"""Minimum mean length of the pieces of random texts, in characters."""
-
-
 def are_random_texts(values: Sequence[str]) -> bool:
     """Whether the values are random as a whole, as in Base64, where `-` and `/` are characters like any others."""
     start = len(beginning(values))
@@ -347,9 +341,7 @@ def are_random_texts(values: Sequence[str]) -> bool:
     parts = [_PART.findall(v) for v in values]
     if Counter(map(len, parts)).most_common(1)[0][1] >= 0.95 * len(values):
         return False
-    column = _Column.of(["".join(p) for p in parts])
-    # A value that is divided into many short pieces is an address or a path.
-    return sum(map(len, column.whole)) >= _LONG * sum(map(len, parts)) and column.is_random
+    return _Column.of(["".join(p) for p in parts]).is_random
 
 
 _LARGE: Final = 9
@@ -403,11 +395,10 @@ _BLOCK: Final = 0.85
 def _is_window(numbers: Sequence[int], *, whole: bool) -> bool:
     """Whether the numbers look like recent values of a counter: far from zero, close to each other, and not rounded."""
     low, span = numbers[0], numbers[-1] - numbers[0]
-    share = len(numbers) / (span + 1)
     is_rounded = math.gcd(*(b - a for a, b in itertools.pairwise(numbers))) % 10 == 0
-    if low < 100_000 or span > _NARROW * low or share < _SPARSE or is_rounded:
+    if low < 100_000 or span > _NARROW * low or len(numbers) < _SPARSE * span or is_rounded:
         return False
-    if not whole or share >= _DENSE:
+    if not whole or len(numbers) >= _DENSE * span:
         return True
     same = len(beginning([str(low), str(numbers[-1])]))
     return low >= 1_000_000 and span < _BLOCK * 10 ** (len(str(numbers[-1])) - same)
