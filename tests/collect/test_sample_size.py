@@ -70,6 +70,7 @@ def test_of_many_small_tables_rows_of_a_part_are_kept_at_a_time(
     describe = measuring.describe_fields
 
     def counting(runner: QueryRunner, draft: Draft) -> Draft:
+        gc.collect()
         kept.append(sum(isinstance(one, ReadRows) for one in gc.get_objects()))
         return describe(runner, draft)
 
