@@ -42,17 +42,6 @@ def test_rows_that_the_server_counts_as_deleted(deleted: float | None, kept: flo
     assert costs.rows_a_day(Case(rule, profile, Timeline(), LimitPolicy()), profile.measurements[0]) == 100
 
 
-@pytest.mark.parametrize(("counted_days", "share"), [(6, 1 / DAYS), (8, 0.02), (100, 0.0016)])
-def test_column_may_have_the_time_of_the_last_update(counted_days: int, share: float) -> None:
-    """All 1,000 rows have times of the last 10 days, and the server has counted 160 that were inserted in 8 days."""
-    profile = _queue(rows_inserted=160.0)
-    (table,) = profile.measurements
-    assert table.status is not None
-    status = dataclasses.replace(table.status, counted_since=profile.collected_at - timedelta(days=counted_days))
-    profile = dataclasses.replace(profile, measurements=(dataclasses.replace(table, status=status),))
-    assert _growth(profile) == pytest.approx(share)
-
-
 @pytest.mark.parametrize(("moved", "kept"), [(0.0, 1.0), (1.0, 0.5), (2.0, 0.0), (3.0, 0.0), (-1.0, 1.0)])
 def test_oldest_row_that_has_moved_since_the_previous_audit(moved: float, kept: float) -> None:
     profile = _queue("sqlite")

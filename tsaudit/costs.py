@@ -526,9 +526,7 @@ def _oldest(measurement: Measurement, window: Window) -> datetime | None:
 
 
 def added_a_day(case: Case, measurement: Measurement) -> float | None:
-    """The share of all rows of a table that is added each day, by the times of its rows, but no more than the server
-    has counted in a week or longer: a column may have the time of the last update. None if it is not known.
-    """
+    """The share of all rows of a table that is added each day, by the times of its rows; None if it is not known."""
     first, last, window = measurement.first_time, measurement.last_time, case.profile.window
     # Of a big table, the planner tells how many rows are within the window, and not when the first one came.
     days = age_days(case, measurement) if first else (window.end - window.start) / timedelta(days=1)
@@ -541,11 +539,6 @@ def added_a_day(case: Case, measurement: Measurement) -> float | None:
     # The times are those of the window; what is older has its share of the table.
     rows, total = measurement.rows, measurement.rows_total
     part = rows.value / total.value if rows and total and total.value > rows.value else 1.0
-    status, most = measurement.status, total or rows
-    if status is not None and status.counted_since is not None and most is not None and most.value:
-        counted = (case.profile.collected_at - status.counted_since) / timedelta(days=1)
-        if counted >= _SLOPE_DAYS and (inserted := status.counters.get("rows_inserted")) is not None:
-            return min(part / days, inserted / most.value / counted)
     return part / days
 
 
