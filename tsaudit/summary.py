@@ -169,7 +169,9 @@ def _unread(profile: Profile | None) -> list[str]:
     """The measurements of which only the index shows that they are stored."""
     if profile is None or not ENGINES[profile.engine].has_series_index:
         return []
-    return [m.name for m in profile.measurements if m.rows and not m.rows.value]
+    written = {m.name for m in profile.measurements if m.rows is None or m.rows.value}
+    # What another retention policy has rows of went there.
+    return sorted({m.name for m in profile.measurements} - written)
 
 
 def _to_confirm(target: str, profile: Profile | None) -> str:

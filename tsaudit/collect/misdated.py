@@ -38,7 +38,12 @@ def with_misdated(
 def find_misdated(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft of a table with its misdated rows."""
     known, oldest = draft.measurement, draft.oldest or draft.measurement.first_time
-    if draft.time is None or known.misdated or draft.is_too_big or not (is_early(oldest) or _may_be_early(draft)):
+    if (
+        draft.time is None
+        or known.misdated
+        or draft.is_too_big
+        or not (is_early(oldest) or _may_be_early(runner, draft))
+    ):
         return draft
     if known.own_window and is_early(known.last_time) and known.first_time and known.last_time:
         return with_misdated(runner, draft, known.first_time, known.last_time, known.rows, are_all=True)
@@ -50,11 +55,14 @@ def find_misdated(runner: QueryRunner, draft: Draft) -> Draft:
     return with_misdated(runner, draft, first, last, rows, are_all=are_all)
 
 
-def _may_be_early(draft: Draft) -> bool:
+def _may_be_early(runner: QueryRunner, draft: Draft) -> bool:
     """Whether nothing is known about when its rows are, except that none is in the window."""
     known = draft.measurement
     is_seen = known.own_window is not None or draft.oldest is not None or draft.newest is not None
-    return known.rows is not None and not known.rows.value and not is_seen and draft.estimated_rows != 0
+    rows, most = draft.estimated_rows or 0, runner.target.budget.max_scan_rows
+    # Without an index, it takes all rows to find that none is in 1970.
+    is_cheap = rows > 0 and (not most or rows <= most)
+    return known.rows is not None and not known.rows.value and not is_seen and is_cheap
 
 
 def _has_others(runner: QueryRunner, draft: Draft) -> bool:

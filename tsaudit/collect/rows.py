@@ -697,9 +697,7 @@ def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
     if draft.estimated_rows is not None:
         total = f"the engine counts about {number(draft.estimated_rows)} ({query_name(engine, 'row_estimate')})"
     if found.is_beyond:
-        why = (
-            f"the {name} of all {many(found.read, 'row')} read is no time before the year 10000, as if of another unit"
-        )
+        why = f"the {name} of all {many(found.read, 'row')} read cannot be read as a time before the year 10000"
     elif found.newest is None:
         why = f"all {many(found.read, 'row')} read have no {name}"
     else:

@@ -10,7 +10,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.impact import Impact
-    from tsaudit.model.profile import IdSequence, Index, Measurement, Profile, Tag
+    from tsaudit.model.profile import IdSequence, Index, Measurement, MisdatedRows, Profile, Tag
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")
 """The format of an engine's name."""
@@ -353,25 +353,23 @@ class Engine:
         """
         return None
 
-    def misdated_fix(self, factor: int, table: str, rows: str) -> str:  # noqa: ARG002 -- for subclasses
-        """What to do about rows whose times were written in a unit that is too small by this factor.
+    def misdated_fix(self, found: MisdatedRows, table: str, rows: str) -> str:  # noqa: ARG002 -- for subclasses
+        """What to do about rows whose times were written in a wrong unit.
 
-        `table`: the name of their measurement, quoted. `rows`: their number in words.
+        `table`: the name of their measurement, quoted; empty if others have the name. `rows`: their number in words.
         """
         return (
             "In the writer, convert each number to a time with its own unit. The stored rows can be corrected: "
-            f"multiply the time since 1970 of those before 1971 by {factor:,}."
+            f"multiply the time since 1970 of those in January 1970 by {found.factor:,}."
         )
 
     def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:  # noqa: ARG002 -- for subclasses
         """The queries that the server runs by itself, in the databases of the profile."""
         return ()
 
-    def reading(self, query: Downsampling, policy: str, since: datetime) -> tuple[str, str]:
-        """The query with another retention policy as its source: the statements that replace it, and the one that
-        writes what it missed since then.
-        """
-        raise NotImplementedError
+    def redirection(self, query: Downsampling, policy: str) -> str:  # noqa: ARG002 -- for subclasses
+        """How to let the query read another retention policy, in sentences with statements."""
+        return ""
 
     def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
         """Whether the server rejects what exceeds limits whose `is_enforced` is None; None: the server does not report

@@ -1,23 +1,29 @@
-"""What queries of the server write by themselves, and those of them that write nothing anymore."""
+"""What queries of the server write by themselves, and which of them a new default retention policy left behind."""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
-from tsaudit.model.profile import Database, Measurement
+from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.profile import FOREVER, Database, Retention
+from tsaudit.model.subject import Subject
 from tsaudit.rule import Case
+from tsaudit.text import day, duration, instant, listed, many
 
-_RUNS: Final = 10
-"""So many times in a row, a query must have found nothing: our default."""
-_LEAST: Final = timedelta(days=1)
+_INTERVALS: Final = 10
+"""For so many of its intervals in a row, a query must have found nothing: our default."""
+_PAUSE: Final = timedelta(days=1)
 """Writers may stop for less than that, such as for the night: our default."""
+_FACTS: Final = frozenset({"measurements", "row_count", "row_sample", "time_extents"})
+"""Facts without which the newest rows of a measurement are not known."""
 
 
-def written(case: Case) -> frozenset[tuple[str, str]]:
+def results(case: Case) -> frozenset[tuple[str, str]]:
     """Database and name of the measurements that queries of the server write."""
     return frozenset((one.target, name) for one in case.engine.downsamplings(case.profile) for name in one.writes)
 
@@ -28,61 +34,89 @@ def readers(case: Case, database: Database) -> list[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Idle:
-    """A query that runs and writes nothing."""
-
+class _LeftBehind:
     query: Downsampling
-    since: datetime | None
-    """The newest row of what it reads, or, if that is written, of what it wrote; None: there is none in the window."""
-    instead: Measurement | None
-    """What is written instead of what it reads; None if that is written, and only the result is missing."""
+    until: datetime
+    """The newest row of what it reads."""
 
 
-def idle(case: Case) -> Iterator[Idle]:
-    """The queries that have written nothing for many of their intervals, although what they read is written, or would
-    be in another retention policy. A source that ended is no fault of the query.
-    """
-    now, results = case.profile.window.end, written(case)
+def left_behind(case: Case) -> Iterator[Finding]:
+    """Queries whose retention policy was written until another one became the default: one finding for each policy."""
+    found: dict[tuple[str, str], list[_LeftBehind]] = {}
     for query in case.engine.downsamplings(case.profile):
-        patience = max(_RUNS * query.every, _LEAST)
-        is_known, read = _newest(case, query.source, query.reads)
-        if not is_known:
-            continue
-        if read is None or now - read > patience:
-            others = [m for m in _elsewhere(case, query) if (m.database, m.name) not in results]
-            newest = max(others, key=_last_time, default=None)
-            if newest is not None and now - _last_time(newest) <= patience:
-                yield Idle(query, read, newest)
-            continue
-        # What a new query writes is not there yet.
-        is_known, wrote = _newest(case, query.target, query.writes, must_exist=True)
-        if is_known and (wrote is None or read - wrote > patience):
-            yield Idle(query, wrote, None)
+        until = _newest(case, query.source, query.reads)
+        if until is not None and _is_taken_over(case, query, until):
+            found.setdefault((query.database, query.policy), []).append(_LeftBehind(query, until))
+    for queries in found.values():
+        yield _finding(case, queries)
 
 
-def _elsewhere(case: Case, query: Downsampling) -> Iterator[Measurement]:
-    """The measurements of the same names with rows in other retention policies."""
-    for m in case.profile.measurements:
-        is_other = m.database != query.source and case.profile.is_within(m.database, query.database)
-        if is_other and m.name in query.reads and m.last_time is not None:
-            yield m
+def _is_taken_over(case: Case, query: Downsampling, until: datetime) -> bool:
+    """Whether the same measurements are in the default policy from about the time on when the query's source ended.
+    Where both were written before, somebody stopped writing to one of them.
+    """
+    now, patience = case.profile.window.end, max(_INTERVALS * query.every, _PAUSE)
+    written_by_queries = results(case)
+    default = [
+        m
+        for m in case.profile.measurements
+        if m.database == query.database and m.name in query.reads and (m.database, m.name) not in written_by_queries
+    ]
+    if query.source == query.database or not default or now - until <= patience:
+        return False
+    first = min((m.first_time for m in default if m.first_time), default=None)
+    last = max((m.last_time for m in default if m.last_time), default=None)
+    return first is not None and last is not None and first >= until - patience and now - last <= patience
 
 
-def _last_time(measurement: Measurement) -> datetime:
-    assert measurement.last_time is not None
-    return measurement.last_time
+def _newest(case: Case, database: str, names: Collection[str]) -> datetime | None:
+    """The newest row of the measurements in the window; None if there is none, or if it is not known."""
+    gaps = [gap for gap in case.profile.gaps if gap.fact in _FACTS]
+    if any(gap.covers(database, name) for gap in gaps for name in names):
+        return None
+    inside = [m for m in case.profile.measurements if m.database == database and m.name in names]
+    return max((m.last_time for m in inside if m.last_time is not None), default=None)
 
 
-def _newest(
-    case: Case, database: str, names: Collection[str], *, must_exist: bool = False
-) -> tuple[bool, datetime | None]:
-    """Whether the newest row of the measurements is known, and its time; None if there is none in the window."""
-    profile = case.profile
-    inside = [m for m in profile.measurements if m.database == database and m.name in names]
-    is_seen = all(profile.selection.takes(database, name) for name in names) and profile.all_listed()
-    is_read = not any(gap.covers(database, name) for gap in profile.gaps for name in names)
-    if not names or not is_seen or not is_read or (must_exist and not inside):
-        return False, None
-    if any(m.rows is None and m.last_time is None for m in inside):
-        return False, None
-    return True, max((m.last_time for m in inside if m.last_time is not None), default=None)
+def _finding(case: Case, queries: Sequence[_LeftBehind]) -> Finding:
+    query, names = queries[0].query, [one.query.name for one in queries]
+    until = min(one.until for one in queries)
+    default = next(one for one in case.profile.databases if one.name == query.database)
+    kept = next(one for one in default.retention or () if one.default)
+    writes = f"{many(len(names), 'continuous query')} write{'' if names[1:] else 's'} nothing ({listed(names, 4)})"
+    likewise = f" Likewise {listed(names[1:], 4)}." if names[1:] else ""
+    return Finding(
+        subject=Subject(query.database, f"continuous queries of {query.policy}"),
+        message=f"{writes}: what is read in retention policy {query.policy} was not written since {instant(until)}; "
+        f"its points go to {kept.policy}, the default one now.",
+        headline=f"{writes}: the points go to retention policy {kept.policy}, no longer to {query.policy}",
+        impact=Impact(
+            Currency.MECHANISM,
+            is_enforced=None,
+            consequence=_lost(kept, until),
+            how="the list of continuous queries, and the newest row of each measurement",
+        ),
+        fix=case.engine.redirection(query, kept.policy) + likewise,
+        observed=float(len(queries)),
+        unit="continuous queries",
+        evidence=tuple(
+            Evidence(
+                one.query.name,
+                f"reads {listed(one.query.reads, 3)} of {one.query.policy}, newest row {instant(one.until)}",
+            )
+            for one in queries[:8]
+        ),
+        since=until.date(),
+        facts=("scheduled_queries", "row_sample"),
+    )
+
+
+def _lost(kept: Retention, until: datetime) -> str:
+    """What is lost because nobody has summed it up."""
+    if kept.duration_s == FOREVER:
+        return "What they should have written is missing."
+    ends = day(until + timedelta(seconds=float(kept.duration_s)))
+    return (
+        f"{kept.policy} keeps points for {duration(kept.duration_s)}: from {ends} on, they are deleted, and nothing is "
+        "left of them."
+    )

@@ -23,12 +23,13 @@ _MINUTE: Final = timedelta(minutes=1)
 
 
 def factor_of(first: datetime, last: datetime, now: datetime) -> int | None:
-    """By how much the unit of the newest of the times is too small; None if not all of them are recent in another unit.
+    """By how much the unit of the times is too small; None if not all of them are recent in one other unit.
 
     `first`, `last`: the ends of the times from EARLIEST to LATEST.
     """
     is_by_minute = not ((first - _EPOCH) % _MINUTE or (last - _EPOCH) % _MINUTE)
-    return None if is_by_minute or _factor(first, now) is None else _factor(last, now)
+    found = {_factor(first, now), _factor(last, now)}
+    return None if is_by_minute or len(found) > 1 else found.pop()
 
 
 def _factor(time: datetime, now: datetime) -> int | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tsaudit.engines.engine import Engine
@@ -10,7 +11,7 @@ from tsaudit.engines.language import Language
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from tsaudit.model.profile import Measurement
+    from tsaudit.model.profile import Measurement, MisdatedRows
 
 
 class InfluxEngine(Engine):
@@ -46,18 +47,20 @@ class InfluxEngine(Engine):
     precisions: Mapping[int, str] = {1_000: "us", 1_000_000: "ms", 1_000_000_000: "s"}
     """By how much nanoseconds are too small to the value of `precision` that is right."""
 
-    def misdated_fix(self, factor: int, table: str, rows: str) -> str:
-        deletion = self.early_deletion.format(table=table)
+    def misdated_fix(self, found: MisdatedRows, table: str, rows: str) -> str:
+        second = timedelta(seconds=1)
+        ends = {"first": f"{found.first:%Y-%m-%dT%H:%M:%SZ}", "end": f"{found.last + second:%Y-%m-%dT%H:%M:%SZ}"}
+        deletion = self.early_deletion.format(table=table, **ends) if table else ""
         return (
-            f"Name the unit in the writer: the parameter `precision={self.precisions[factor]}` of the request, or the "
-            "setting of that name in Telegraf, Node-RED, or the client library. The stored points cannot be moved: "
-            f"write what is still needed again, with each time multiplied by {factor:,}, then delete {rows} before "
-            f"1971{deletion}. A retention would delete them at once, and reject what is written until the unit is "
-            "right."
+            f"Name the unit in the writer: the parameter `precision={self.precisions[found.factor]}` of the request, "
+            "or the setting of that name in Telegraf, Node-RED, or the client library. Stored points cannot be moved: "
+            f"write what is still needed again, with each time multiplied by {found.factor:,}, then delete {rows} in "
+            f"January 1970{deletion}. A retention would delete them at once, and reject what is written until the unit "
+            "is right."
         )
 
     early_deletion: str = ""
-    """What deletes the points of a measurement before 1971, to be appended to a sentence; `{table}` is its name."""
+    """What deletes the points of a measurement `{table}` from `{first}` to `{end}`, to be appended to a sentence."""
 
     def series_bytes(self, measurement: Measurement) -> float | None:
         series = measurement.series.value if measurement.series else 0

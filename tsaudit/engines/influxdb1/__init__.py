@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Downsampling, LocalServer, ServerLimit, Words
@@ -49,7 +49,7 @@ class Influxdb1(InfluxEngine):
     name = "influxdb1"
     shard_duration_statement = "ALTER RETENTION POLICY {policy} ON {database} SHARD DURATION {hours}h"
     precisions = {**InfluxEngine.precisions, 1_000: "u"}
-    early_deletion = ": `DELETE FROM {table} WHERE time < '1971-01-01T00:00:00Z'`"
+    early_deletion = ": `DELETE FROM {table} WHERE time >= '{first}' AND time < '{end}'`"
     example_url = "http://localhost:8086"
     words = Words(
         measurement="measurement",
@@ -74,10 +74,10 @@ class Influxdb1(InfluxEngine):
 
         return tuple(continuous_queries.downsamplings(profile))
 
-    def reading(self, query: Downsampling, policy: str, since: datetime) -> tuple[str, str]:
+    def redirection(self, query: Downsampling, policy: str) -> str:
         from tsaudit.engines.influxdb1 import continuous_queries
 
-        return continuous_queries.reading(query, policy, f"{since:%Y-%m-%dT%H:%M:%SZ}")
+        return continuous_queries.redirection(query, policy)
 
     def enforces_limits(self, profile: Profile) -> bool | None:
         # Only the index in memory enforces limits. The index on disk never rejects a series, whatever the settings are.

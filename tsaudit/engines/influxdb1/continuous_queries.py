@@ -24,7 +24,6 @@ _QUERY: Final = re.compile(
 )
 _EVERY: Final = re.compile(r"\b(?:RESAMPLE EVERY |time\()((?:\d+(?:ms|[smhdw]))+)")
 _SECONDS: Final = {"ms": 0.001, "s": 1, "m": 60, "h": 3_600, "d": 86_400, "w": 604_800}
-_WHERE: Final = re.compile(r"\s+WHERE\s+(.+?)(?=\s+GROUP BY\s)", re.DOTALL)
 
 _Place = tuple[str, str, str]
 """Database, retention policy, and measurement."""
@@ -46,21 +45,22 @@ def downsamplings(profile: Profile) -> Iterator[Downsampling]:
             yield found
 
 
-def reading(query: Downsampling, policy: str, since: str) -> tuple[str, str]:
-    """The query with another retention policy as its source: the statements that replace it, and the one that writes
-    what it missed. `since`: the time from which on it missed rows, as in InfluxQL.
+def redirection(query: Downsampling, policy: str) -> str:
+    """How to let the query read another retention policy. What it missed is left to people: the interval in which the
+    points changed places has some of them in each policy.
     """
     match = _QUERY.search(query.statement)
     assert match is not None
-    name, database = (quote_name(_ENGINE, one) for one in (query.name, query.database))
+    name, database, own, new = (quote_name(_ENGINE, one) for one in (query.name, query.database, query.policy, policy))
     places = (_PARTS.fullmatch(text) for text in re.findall(_PLACE, match["sources"]))
-    sources = ", ".join(f"{database}.{quote_name(_ENGINE, policy)}.{place['measurement']}" for place in places if place)
+    sources = ", ".join(f"{database}.{new}.{place['measurement']}" for place in places if place)
     start, end = match.span("sources")
     created = query.statement[:start] + sources + query.statement[end:]
-    where = _WHERE.match(match["rest"])
-    condition = f" WHERE ({where[1]}) AND" if where else " WHERE"
-    missed = f"{condition} time >= '{since}'{match['rest'][where.end() if where else 0 :]}"
-    return f"DROP CONTINUOUS QUERY {name} ON {database}; {created}", match["select"] + sources + missed
+    return (
+        f"Let {query.name} read {policy}: `DROP CONTINUOUS QUERY {name} ON {database}; {created}`. If {policy} became "
+        f"the default by mistake, undo that instead: `ALTER RETENTION POLICY {own} ON {database} DEFAULT`. Write what "
+        "was not summed up meanwhile with SELECT ... INTO, whole intervals only."
+    )
 
 
 def _read(query: StoredQuery, profile: Profile, defaults: Mapping[str, str]) -> Downsampling | None:
@@ -73,12 +73,13 @@ def _read(query: StoredQuery, profile: Profile, defaults: Mapping[str, str]) -> 
     if len(policies) != 1 or any(database != query.database for database, _, _ in sources):
         return None
     (policy,) = policies
-    names = tuple(dict.fromkeys(name for _, _, text in sources for name in _names(text, query.database, profile)))
+    source = _audited_as(query.database, policy, defaults)
+    names = tuple(dict.fromkeys(name for _, _, text in sources for name in _names(text, source, profile)))
     database, target, written = _place(match["target"], query.database, defaults)
     return Downsampling(
         query.name,
         query.database,
-        _audited_as(query.database, policy, defaults),
+        source,
         policy,
         names,
         _audited_as(database, target, defaults),
@@ -110,7 +111,7 @@ def _audited_as(database: str, policy: str, defaults: Mapping[str, str]) -> str:
 
 
 def _names(text: str, database: str, profile: Profile) -> Iterator[str]:
-    """The measurements that a source names; of a regular expression, those that match it in any policy."""
+    """The measurements that a source names; of a regular expression, those that match it there."""
     if not text.startswith("/"):
         yield text
         return
@@ -118,5 +119,5 @@ def _names(text: str, database: str, profile: Profile) -> Iterator[str]:
         pattern = re.compile(text[1:-1].replace(r"\/", "/"))
     except re.error:
         return
-    inside = {m.name for m in profile.measurements if profile.is_within(m.database, database)}
+    inside = {m.name for m in profile.measurements if m.database == database}
     yield from sorted(filter(pattern.search, inside))

@@ -99,7 +99,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
     yield from (_misdated(case, m, m.misdated) for m in case.profile.measurements if m.misdated)
-    summaries = downsampling.written(case)
+    summaries = downsampling.results(case)
     for measurement in case.measurements:
         mixed = {one.column: one for one in measurement.other_times if _is_mixed(one)}
         yield from (_other_times(measurement, one) for one in mixed.values())
@@ -169,15 +169,23 @@ def _misdated(case: Case, measurement: Measurement, found: MisdatedRows) -> Find
         if is_line
         else f"their unit was mistaken for one that is {number(found.factor)} times smaller"
     )
-    where = f"All its {rows} are" if found.are_all else f"{rows[0].upper()}{rows[1:]} are, unlike all others,"
+    is_one = found.rows is not None and found.rows.value == 1
+    verb = "is" if is_one else "are"
+    where = f"{rows[0].upper()}{rows[1:]} {verb}, unlike all others,"
+    if found.are_all:
+        where = f"Its only {row} is" if is_one else f"All its {rows} are"
     # As nanoseconds, seconds are cut off: what is stored counts microseconds.
     meant = instant(found.meant) if found.factor < 1_000_000_000 else day(found.meant)
-    between = f"from {_precise(found.first)} to {_precise(found.last)} UTC"
+    stored = f"from {_precise(found.first)} to {_precise(found.last)} UTC"
+    # A deletion acts on each measurement of the name, whatever retention policy has it.
+    is_alone = sum(one.name == measurement.name for one in case.profile.measurements) == 1
+    table = case.quoted([measurement.name]) if is_alone else ""
+    is_rare = not found.are_all and found.rows is not None and found.rows.value < ALIKE
     return Finding(
         subject=subject_of(measurement),
-        impact=Impact(Currency.ANSWERS, how="the first and the last time that are stored"),
-        message=f"{where} in January 1970: {taken}. They are {between}; in the right unit, the newest is of {meant}.",
-        fix=case.engine.misdated_fix(found.factor, case.quoted([measurement.name]), f"the {rows}"),
+        impact=None if is_rare else Impact(Currency.ANSWERS, how="the first and the last time that are stored"),
+        message=f"{where} in January 1970: {taken}. Times stored: {stored}; in the right unit, the newest is {meant}.",
+        fix=case.engine.misdated_fix(found, table, f"the {rows}"),
         observed=float(found.rows.value) if found.rows else None,
         unit=f"{row}s" if found.rows else "",
         evidence=(

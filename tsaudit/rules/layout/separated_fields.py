@@ -110,7 +110,7 @@ def _failed(case: Case, measurement: Measurement) -> bool:
 
 
 def _of_few_fields(case: Case, database: str) -> dict[str, Measurement]:
-    summaries = downsampling.written(case)
+    summaries = downsampling.results(case)
     inside = {m.name: m for m in case.measurements if m.database == database and (database, m.name) not in summaries}
     in_families = {name for family in case.name_families(inside) for name in family.members}
     return {name: m for name, m in inside.items() if name not in in_families and len(m.fields) <= _MOST_FIELDS}

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from datetime import datetime, timedelta
+from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.engines.engine import Failure
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.profile import FOREVER, POLICY_SEPARATOR, Retention, ServerCounter, ServerStatus
+from tsaudit.model.profile import ServerCounter, ServerStatus
 from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule
 from tsaudit.rules import downsampling
-from tsaudit.rules.downsampling import Idle
 from tsaudit.text import day as written
-from tsaudit.text import duration, instant, listed, many, number, size
+from tsaudit.text import instant, listed, many, number, size
 
 _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server's log.")
 """Used for failures that the engine does not describe."""
@@ -44,9 +42,8 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
       prepared for a day; checksums of pages; the order of texts, if the operating system has changed it; a job of
       TimescaleDB whose last run failed; a region of GreptimeDB whose leader has been down for a minute, which rejects
       writes now.
-    - Continuous queries of InfluxDB 1.x that run without an error and have written nothing for ten of their intervals,
-      and a day at least: what they read is not written anymore, while a measurement of the same name is in another
-      retention policy, or it is written, and the result is missing. A source that just ended is no fault.
+    - Continuous queries of InfluxDB 1.x that run without an error and write nothing, because the points go to another
+      retention policy since it became the default one. A source that just ended is no fault.
 
     ## Why it matters
 
@@ -71,7 +68,7 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     - Regions of GreptimeDB: https://docs.greptime.com/reference/sql/information-schema/region-peers/
     - Jobs of TimescaleDB: https://docs.timescale.com/api/latest/informational-views/job_stats/
     """
-    yield from _idle(case)
+    yield from downsampling.left_behind(case)
     status = case.profile.server
     if status is None:
         return
@@ -100,102 +97,6 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
         observed=failure.value,
         unit="bytes" if is_size else "failures",
         facts=("server_status",),
-    )
-
-
-def _idle(case: Case) -> Iterator[Finding]:
-    """Queries that write nothing: one finding for those that read the same retention policy, and for one cause."""
-    found: dict[tuple[str, str, str], list[Idle]] = {}
-    for one in downsampling.idle(case):
-        instead = one.instead.database if one.instead else ""
-        found.setdefault((one.query.database, one.query.policy, instead), []).append(one)
-    for queries in found.values():
-        yield _moved(case, queries) if queries[0].instead else _without_result(queries)
-
-
-def _moved(case: Case, queries: Sequence[Idle]) -> Finding:
-    """Queries of a retention policy that is not written anymore."""
-    first = queries[0]
-    query, instead = first.query, first.instead
-    assert instead is not None
-    database = next(d for d in case.profile.databases if d.name == instead.database)
-    kept = next(iter([one for one in database.retention or () if one.default or database.policy_of]), None)
-    policy = kept.policy if kept else instead.database.removeprefix(f"{query.database}{POLICY_SEPARATOR}")
-    since = min((one.since for one in queries if one.since), default=None)
-    began = since or case.profile.window.start
-    replaced, missed = case.engine.reading(query, policy, began)
-    names = [one.query.name for one in queries]
-    last = f"since {instant(since)}" if since else f"from {instant(began)} on"
-    likewise = f"; likewise {listed(names[1:], 4)}" if names[1:] else ""
-    return Finding(
-        subject=Subject(query.database, f"continuous queries of {query.policy}"),
-        message=f"{_named(queries)}: what is read in retention policy {query.policy} was not written {last}, and its "
-        f"points go to {policy}.",
-        headline=f"{_named(queries)}: they read policy {query.policy}, and the points go to {policy}",
-        impact=Impact(
-            Currency.MECHANISM,
-            is_enforced=None,
-            consequence=_lost(kept, began),
-            how="the list of continuous queries, and the newest row of each measurement",
-        ),
-        fix=f"Let {query.name} read {policy}: `{replaced}`{likewise}. Then write what is missing: `{missed}`. If "
-        f"{policy} was made the default by mistake, make it the old one again: `ALTER RETENTION POLICY "
-        f"{case.quoted([query.policy])} ON {case.quoted([query.database])} DEFAULT`.",
-        observed=float(len(queries)),
-        unit="continuous queries",
-        evidence=tuple(
-            Evidence(
-                one.query.name,
-                f"reads {listed(one.query.reads, 3)} of {query.policy}, newest row "
-                f"{instant(one.since) if one.since else f'before {instant(began)}'}; in {policy}, "
-                f"{instant(one.instead.last_time) if one.instead and one.instead.last_time else 'none'}",
-            )
-            for one in queries[:8]
-        ),
-        since=began.date() if since else None,
-        facts=("scheduled_queries", "row_sample"),
-    )
-
-
-def _named(queries: Sequence[Idle]) -> str:
-    names = [one.query.name for one in queries]
-    return f"{many(len(names), 'continuous query')} write{'' if names[1:] else 's'} nothing ({listed(names, 4)})"
-
-
-def _lost(kept: Retention | None, since: datetime) -> str:
-    """What is lost because nobody has summed it up."""
-    if kept is None or kept.duration_s == FOREVER:
-        return "What they should have written is missing."
-    ends = written(since + timedelta(seconds=float(kept.duration_s)))
-    return (
-        f"{kept.policy} keeps points for {duration(kept.duration_s)}: from {ends} on, they are deleted, and nothing is "
-        "left of them."
-    )
-
-
-def _without_result(queries: Sequence[Idle]) -> Finding:
-    """Queries that find something to read, and whose result is missing."""
-    query = queries[0].query
-    return Finding(
-        subject=Subject(query.database, f"results of {query.policy}"),
-        message=f"{_named(queries)}, although what is read in retention policy {query.policy} is written.",
-        impact=Impact(
-            Currency.MECHANISM,
-            is_enforced=None,
-            consequence="What they should have written is missing.",
-            how="the list of continuous queries, and the newest row of each measurement",
-        ),
-        fix="See whether `[continuous-queries] enabled` is true in the configuration, and run the query by hand: its "
-        "fields or its condition may be of names that are not written anymore.",
-        observed=float(len(queries)),
-        unit="continuous queries",
-        evidence=tuple(
-            Evidence(
-                one.query.name, f"newest row of its result: {instant(one.since) if one.since else 'none in the window'}"
-            )
-            for one in queries[:8]
-        ),
-        facts=("scheduled_queries", "row_sample"),
     )
 
 
