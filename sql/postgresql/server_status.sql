@@ -38,10 +38,11 @@ WHERE s.name IN (
   'max_worker_processes'
 )
 UNION ALL
--- Of all databases, this one's own too, and how many of them need not be a superuser.
-SELECT 'counter', 'connections', '', sum(d.numbackends)
-FROM pg_stat_database AS d
-WHERE d.datname IS NOT NULL
+-- Of all databases, this one's own too, and how many of them need not be a superuser. Only who may see what kind each
+-- process is knows: workers take no connection.
+SELECT 'counter', 'connections', '', count(*) FILTER (WHERE a.backend_type = 'client backend')
+FROM pg_stat_activity AS a
+HAVING bool_and(a.backend_type IS NOT NULL)
 UNION ALL
 SELECT
   'setting',

@@ -131,6 +131,10 @@ def test_a_server_in_distress(distressed: Postgresql) -> None:
 def test_connections_of_all_programs_together(distressed: Postgresql) -> None:
     """Seventeen of the twenty need not be a superuser's; the audit is the fifteenth."""
     schema = distressed.new_schema("CREATE TABLE cpu (ts TIMESTAMPTZ, v FLOAT)", "INSERT INTO cpu VALUES (now(), 1)")
+    unseen = _audited(distressed, schema)
+    assert unseen.server is not None
+    assert unseen.server.counted("connections", "") is None, "without the right to see other processes"
+    distressed.execute("GRANT pg_read_all_stats TO tsaudit")
     with ExitStack() as stack:
         for _ in range(14):
             stack.enter_context(psycopg.connect(distressed.audit_url))
@@ -139,6 +143,7 @@ def test_connections_of_all_programs_together(distressed: Postgresql) -> None:
             stack.enter_context(psycopg.connect(distressed.audit_url))
         with pytest.raises(psycopg.OperationalError, match="connection slots"):
             psycopg.connect(distressed.audit_url)
+    distressed.execute("REVOKE pg_read_all_stats FROM tsaudit")
     found = [f for f in run_rule(near_limit, profile).findings if "connections" in f.message]
     assert [(f.message, f.severity) for f in found] == [
         ("15 connections, 88% of the 17 that the server allows.", Severity.WARNING)

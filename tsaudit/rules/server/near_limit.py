@@ -423,10 +423,13 @@ def _of_server(case: Case, inside: Mapping[str, Sequence[str]]) -> Iterator[_Use
         return
     if ages := [one for one in status.counters if one.name == "transaction_age"]:
         yield _transactions(ages, status.settings.get("autovacuum_freeze_max_age", inf))
+    previous = case.timeline.previous.server if case.timeline.previous else None
     for name, fix in _OPEN.items():
         now = status.counted(name, "")
+        before = previous.counted(name, "") if previous else None
         if now is not None:
-            yield _Use(name, now, partial(_Advice, fix, ("server_status",)))
+            # Of a moment: what is open at two audits is no coincidence.
+            yield _Use(name, now if before is None else min(now, before), partial(_Advice, fix, ("server_status",)))
 
 
 _OPEN: Final = {
