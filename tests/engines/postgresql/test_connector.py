@@ -216,15 +216,18 @@ def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connectio
     assert cursor.fetchone() == (text,)
 
 
-def test_bytes_of_no_encoding_end_no_statement(postgresql: Postgresql) -> None:
-    """SQL_ASCII accepts any bytes as a name or a value; these two are Latin-1, and not UTF-8."""
+@pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
+def test_names_of_a_database_that_accepts_any_bytes(postgresql: Postgresql, encoding: str) -> None:
     with psycopg.connect(postgresql.admin_url, autocommit=True) as admin:
         admin.execute("DROP DATABASE IF EXISTS any_bytes")
         admin.execute("CREATE DATABASE any_bytes ENCODING SQL_ASCII TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C'")
     url = postgresql.admin_url.removesuffix("/postgres") + "/any_bytes"
     with psycopg.connect(url, autocommit=True) as owner:
-        owner.execute(b"CREATE TABLE z\xe4hler (ts timestamptz PRIMARY KEY, stra\xdfe text, wert float8)")
-        owner.execute(b"INSERT INTO z\xe4hler VALUES (now(), 'K\xf6ln', 1.5)")
+        for statement in (
+            "CREATE TABLE zähler (ts timestamptz PRIMARY KEY, straße text, wert float8)",
+            "INSERT INTO zähler VALUES (now(), 'Köln', 1.5)",
+        ):
+            owner.execute(statement.encode(encoding))
     profile = collected(Target(name="t", engine="postgresql", url=url))
     assert profile.gaps == ()
     (table,) = profile.measurements

@@ -76,6 +76,11 @@ FROM pg_catalog.pg_inherits AS i
 JOIN pg_catalog.pg_class AS c ON c.oid = i.inhparent AND c.relkind IN ('r', 'p')
 JOIN pg_catalog.pg_namespace AS n ON n.oid = c.relnamespace
 """
+_NAMES: Final = """
+SELECT n.nspname FROM pg_catalog.pg_namespace AS n
+UNION SELECT c.relname FROM pg_catalog.pg_class AS c
+UNION SELECT a.attname FROM pg_catalog.pg_attribute AS a
+"""
 _HYPERTABLES: Final = "SELECT h.hypertable_schema, h.hypertable_name FROM timescaledb_information.hypertables AS h"
 _INTEGERS: Final = frozenset({20, 21, 23})
 _FLOATS: Final = frozenset({700, 701})
@@ -189,10 +194,7 @@ class PostgresqlConnection:
         pooled.detach()
         self._raw.rollback()
         if self._raw.info.parameter_status("server_encoding") == "SQL_ASCII":
-            # Its names and values may be bytes of any encoding, and one that is not UTF-8 would end each statement that
-            # reads it. In Latin-1, every byte is a character.
-            self._raw.execute("SET client_encoding TO 'LATIN1'")
-            self._raw.commit()
+            self._choose_encoding()
         self._raw.read_only = True
         self._raw.prepare_threshold = None
         # Values arrive as text, as PostgreSQL prints them, because some times and numbers cannot be represented in
@@ -200,6 +202,17 @@ class PostgresqlConnection:
         for kind in (None, *psycopg.postgres.types):
             for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
                 self._raw.adapters.register_loader(oid, TextLoader)
+
+    def _choose_encoding(self) -> None:
+        """Reads as Latin-1, in which every byte is a character, a database with a name that is not UTF-8: it would end
+        each statement that reads it.
+        """
+        self._raw.execute("SET client_encoding TO 'LATIN1'")
+        names = [name for (name,) in self._raw.execute(_NAMES)]
+        with suppress(UnicodeDecodeError):
+            "".join(names).encode("latin-1").decode()
+            self._raw.execute("SET client_encoding TO 'UTF8'")
+        self._raw.commit()
 
     def _statement(self, fact: str, given: Given, **parameters: str) -> str:
         inherited = given.subject in self._inherited
