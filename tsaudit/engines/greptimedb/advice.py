@@ -306,8 +306,10 @@ class GreptimeAdvice(SqlAdvice):
     def _moving(self) -> str:
         """What it takes to have the stored rows in the new table, as a sentence."""
         lost = "" if self._keeps_all_rows else writers.loss(self.place.effect, "row")
-        instead = f", which would lose {lost}" if lost else ""
-        return f" Moving them takes an INSERT ... SELECT, a day at a time{instead}."
+        after = "" if self._keeps_all_rows else "; of rows with one key and time in the new table, one is left"
+        if lost:
+            after = f", which would lose {lost}"
+        return f" Moving them takes an INSERT ... SELECT, a day at a time{after}."
 
     def _why(self) -> Iterator[str]:
         """What the new table is like, and why, in sentences."""

@@ -154,6 +154,7 @@ class MongoAdvice(Advice):
                     f"Convert the stored values of {column}. What is no time stays as it is.",
                     f"{self._here}.updateMany({{}}, {script([{'$set': {column: date}}])})",
                     "reads and writes all documents",
+                    "documents that a TTL index on it finds expired, within minutes",
                 )
             case UseAsId(field=field):
                 yield Piece(
