@@ -143,6 +143,8 @@ class PostgresqlConnection:
         """(schema, table) of the tables from which others inherit, and which have rows of their own: queries only read
         these rows.
         """
+        # A connection that was closed meanwhile would not say it anymore.
+        self._server = self._raw.info.server_version // 10_000
         self.server_version = self._raw.info.parameter_status("server_version") or ""
         self.server_version += f", TimescaleDB {version or ''}".rstrip() if self._timescaledb else ""
 
@@ -216,8 +218,7 @@ class PostgresqlConnection:
 
     def _statement(self, fact: str, given: Given, **parameters: str) -> str:
         inherited = given.subject in self._inherited
-        server = self._raw.info.server_version // 10_000
-        about = {**given.variables(), "timescaledb": self._timescaledb, "server": server, "inherited": inherited}
+        about = {**given.variables(), "timescaledb": self._timescaledb, "server": self._server, "inherited": inherited}
         about |= parameters
         return queries.render(_ENGINE, fact, **about)
 
