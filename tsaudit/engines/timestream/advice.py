@@ -39,6 +39,7 @@ from tsaudit.model.change import (
     MergeMeasurements,
     Rename,
     SetRetention,
+    SplitColumn,
 )
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import day, listed, many
@@ -168,7 +169,7 @@ class TimestreamAdvice(Advice):
 
     def _example(self) -> str:
         """An example of a record as it should be written; empty if only the table is a different one."""
-        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord)
+        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord, SplitColumn)
         if self.place.measurement is None or not any(isinstance(change, shown) for change in self.changes):
             return ""
         dimensions, measures = self._columns()
@@ -187,12 +188,13 @@ class TimestreamAdvice(Advice):
         to_measure = {c.tag: c.to for c in self.changes if isinstance(c, MakeField)}
         to_dimension = {c.column for c in self.changes if isinstance(c, MakeTag)}
         types = {c.column: c.to for c in self.changes if isinstance(c, ChangeType)}
+        parts = {p.name: c.is_tag for c in self.changes if isinstance(c, SplitColumn) for p in c.parts}
         one_record = [name for c in self.changes if isinstance(c, OneRecord) for name in c.names]
         known = {
             n.name: n.data_type.upper() for n in (here.measure_names.names if here.measure_names else ()) if n.data_type
         }
         tags = [tag.key for tag in here.tags if tag.key not in {*gone, *to_measure}]
-        dimensions = [*sorted(to_dimension), *tags]
+        dimensions = [*(name for name, is_tag in parts.items() if is_tag), *sorted(to_dimension), *tags]
         stored = {field.key: (field.types[0] if field.types else "varchar").upper() for field in here.fields}
         fields = [
             (name, _TYPES.get(types.get(name, ""), kind))
@@ -201,6 +203,7 @@ class TimestreamAdvice(Advice):
         ]
         measures = [
             *((name, _TYPES.get(kind, "VARCHAR")) for name, kind in to_measure.items()),
+            *((name, "VARCHAR") for name, is_tag in parts.items() if not is_tag),
             *((name, known.get(name, "DOUBLE")) for name in one_record),
             *sorted(fields, key=lambda one: (one[0] not in types, one[0])),
         ]
