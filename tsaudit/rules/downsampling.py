@@ -43,24 +43,24 @@ class _LeftBehind:
 def left_behind(case: Case) -> Iterator[Finding]:
     """Queries whose retention policy was written until another one became the default: one finding for each policy."""
     found: dict[tuple[str, str], list[_LeftBehind]] = {}
+    written = results(case)
     for query in case.engine.downsamplings(case.profile):
         until = _newest(case, query.source, query.reads)
-        if until is not None and _is_taken_over(case, query, until):
+        if until is not None and _is_taken_over(case, query, until, written):
             found.setdefault((query.database, query.policy), []).append(_LeftBehind(query, until))
     for queries in found.values():
         yield _finding(case, queries)
 
 
-def _is_taken_over(case: Case, query: Downsampling, until: datetime) -> bool:
-    """Whether the same measurements are in the default policy from about the time on when the query's source ended.
-    Where both were written before, somebody stopped writing to one of them.
+def _is_taken_over(case: Case, query: Downsampling, until: datetime, written: Collection[tuple[str, str]]) -> bool:
+    """Whether the same measurements are in the default policy from about the time on when the query's source ended,
+    other than those that queries have `written`. Where both were written before, somebody stopped writing to one.
     """
     now, patience = case.profile.window.end, max(_INTERVALS * query.every, _PAUSE)
-    written_by_queries = results(case)
     default = [
         m
         for m in case.profile.measurements
-        if m.database == query.database and m.name in query.reads and (m.database, m.name) not in written_by_queries
+        if m.database == query.database and m.name in query.reads and (m.database, m.name) not in written
     ]
     if query.source == query.database or not default or now - until <= patience:
         return False

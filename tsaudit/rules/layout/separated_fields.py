@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.significance import A_LIST
@@ -69,8 +69,9 @@ def separated_fields(case: Case) -> Iterator[Finding]:
     """
     previous = case.timeline.previous
     known: set[tuple[str, tuple[str, ...]]] = set()
+    summaries = downsampling.results(case)
     for database in case.profile.databases:
-        few = _of_few_fields(case, database.name)
+        few = _of_few_fields(case, database.name, summaries)
         found = _groups(few)
         if previous is not None:
             earlier = _groups(
@@ -109,8 +110,7 @@ def _failed(case: Case, measurement: Measurement) -> bool:
     return any(gap.covers(measurement.database, measurement.name) for gap in case.profile.gaps)
 
 
-def _of_few_fields(case: Case, database: str) -> dict[str, Measurement]:
-    summaries = downsampling.results(case)
+def _of_few_fields(case: Case, database: str, summaries: Set[tuple[str, str]]) -> dict[str, Measurement]:
     inside = {m.name: m for m in case.measurements if m.database == database and (database, m.name) not in summaries}
     in_families = {name for family in case.name_families(inside) for name in family.members}
     return {name: m for name, m in inside.items() if name not in in_families and len(m.fields) <= _MOST_FIELDS}
