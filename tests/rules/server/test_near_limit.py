@@ -690,3 +690,14 @@ def test_what_mongodb_has_open(name: str, used: int, severity: str | None) -> No
     assert [f.severity for f in findings] == ([severity] if severity else [])
     if used == 950:
         assert findings[0].message == "950 connections, 95% of the 1,000 that the server allows."
+
+
+@pytest.mark.parametrize(("before", "severity"), [(None, "critical"), (960, "critical"), (850, "warning"), (30, None)])
+def test_what_is_open_at_two_audits(before: int | None, severity: str | None) -> None:
+    def of(open_now: int) -> Profile:
+        counter = ServerCounter("connections", "", open_now)
+        return _server(engine="mongodb", settings={"connections": 1_000.0}, counters=(counter,))
+
+    timeline = Timeline(previous=of(before)) if before is not None else Timeline()
+    findings = run_rule(rule, of(955), timeline=timeline).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
