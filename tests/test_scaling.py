@@ -133,6 +133,15 @@ def _counted() -> Iterator[Callable[[], _Calls]]:
             calls[name] = calls.get(name, 0) + next(count)
 
 
+def _forget() -> None:
+    """Names and values that another test had would be free for one size, and not for the next."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("tsaudit.analysis."):
+            for one in vars(module).values():
+                if hasattr(one, "cache_clear"):
+                    one.cache_clear()
+
+
 def _calls(kind: str, sizes: Sequence[int], folder: Path, monkeypatch: pytest.MonkeyPatch) -> list[_Calls]:
     """Those of an audit of each size."""
     found = []
@@ -143,6 +152,7 @@ def _calls(kind: str, sizes: Sequence[int], folder: Path, monkeypatch: pytest.Mo
         monkeypatch.chdir(own)
         KINDS[kind](own, size)
         _configure(own)
+        _forget()
         with _counted() as calls:
             _audit()
         found.append(calls())

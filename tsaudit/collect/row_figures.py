@@ -648,15 +648,20 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
     codes = [tags[key].codes[times.known] + 1 for key in keys]
     numbers = [_numbers(tags[key]) for key in keys]
     rank = [(numbers[k] is None, int(codes[k].max(initial=-1)), -k) for k in range(len(keys))]
+    first, second = [*sorted(range(len(keys)), key=lambda k: rank[k], reverse=True), -1, -1][:2]
     varies = [len(of) > 0 and bool((of != of[0]).any()) for of in codes]
+    together = shared(codes)
+    # How many of the tags each row has: one without any of those that identify its source may be of several.
+    present = np.array([of > 0 for of in codes], np.bool_).reshape(len(codes), len(instants))
+    count = present.sum(axis=0)
     found: dict[str, tuple[TagChanges, ...]] = {}
     for i, others in enumerate(other_sources(codes)):
         rest = [k for k in range(len(keys)) if k != i]
-        with_others = {k: shared(codes[i], codes[k]) for k in rest if varies[k]}
-        sources: list[tuple[list[int], Codes]] = [(rest, others)]
+        named_by_others = count > present[i] if rest else np.ones(len(others), np.bool_)
+        sources = [(rest, others, named_by_others)]
         if len(rest) > 1:
-            id_ = max(rest, key=lambda k: rank[k])
-            sources.append(([id_], codes[id_]))
+            id_ = first if first != i else second
+            sources.append(([id_], codes[id_], present[id_]))
         found[keys[i]] = tuple(
             changes_of(
                 codes[i][named],
@@ -664,20 +669,11 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
                 instants[named],
                 numbers[i],
                 by=tuple(keys[k] for k in by),
-                shared=min((with_others[k] for k in by if k in with_others), default=0),
+                shared=min((together[i, k] for k in by if varies[k]), default=0),
                 measured=source,
             )
-            for by, of in sources
-            for named in (_named([codes[k] for k in by], len(of)),)
+            for by, of, named in sources
         )
-    return found
-
-
-def _named(codes: Sequence[Codes], rows: int) -> npt.NDArray[np.bool_]:
-    """Whether each row has one of the tags that identify its source: those without any of them may be of several.
-    `codes`: of these tags, 0 for absent; none if all rows are of one source.
-    """
-    found: npt.NDArray[np.bool_] = np.any([of > 0 for of in codes], axis=0) if codes else np.ones(rows, np.bool_)
     return found
 
 

@@ -95,17 +95,19 @@ def determined_tags(measurement: Measurement) -> dict[str, tuple[str, ...]]:
         if values.get(dependency.dependent, 0) > 1:
             by.setdefault(dependency.dependent, []).append(dependency.determinant)
 
-    def leader(tag: str) -> str:
-        return min([tag, *(other for other in by.get(tag, ()) if tag in by.get(other, ()))])
-
+    pairs = {(tag, other) for tag, others in by.items() for other in others}
+    leaders = {tag: min([tag, *(other for other in others if (other, tag) in pairs)]) for tag, others in by.items()}
     found: dict[str, list[str]] = {}
     for tag, others in by.items():
-        first = leader(tag)
-        closest = sorted(others, key=lambda other: (values.get(other, 0), other))
-        # The first of a group of interchangeable tags is listed under a tag outside the group, if one determines it.
-        one = first if first != tag else next((leader(other) for other in closest if leader(other) != tag), None)
-        if one is not None:
-            found.setdefault(one, []).append(tag)
+        one = leaders[tag]
+        if one == tag:
+            # The first of interchangeable tags is listed under a tag outside of their group, if one determines it.
+            outside = [other for other in others if leaders.get(other, other) != tag]
+            if not outside:
+                continue
+            closest = min(outside, key=lambda other: (values.get(other, 0), other))
+            one = leaders.get(closest, closest)
+        found.setdefault(one, []).append(tag)
     return {tag: tuple(sorted(found[tag])) for tag in sorted(found)}
 
 

@@ -7,6 +7,7 @@ and then switches to another; a measured value changes from row to row, with one
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -66,10 +67,15 @@ def changes_of(
     )
 
 
-def shared(tag: Codes, other: Codes) -> int:
-    """The number of values of the tag that occur with several values of the other one."""
-    width = int(other.max(initial=0)) + 1
-    return int((np.bincount(distinct(tag * width + other) // width) > 1).sum())
+def shared(tags: Sequence[Codes]) -> dict[tuple[int, int], int]:
+    """For each two tags, by their places: the number of values of the first that occur with several of the second."""
+    widths = [int(of.max(initial=0)) + 1 for of in tags]
+    found = {}
+    for i, k in itertools.combinations(range(len(tags)), 2):
+        pairs = distinct(tags[i] * widths[k] + tags[k])
+        for place, of in (((i, k), pairs // widths[k]), ((k, i), pairs % widths[k])):
+            found[place] = int(np.count_nonzero(np.bincount(of) > 1))
+    return found
 
 
 def other_sources(tags: Sequence[Codes]) -> list[Codes]:
