@@ -13,8 +13,7 @@ import weakref
 import pytest
 
 from tsaudit.net import watchdog
-from tsaudit.net.sockets import shut_down
-from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, each, within
+from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, each, shut_down, within
 
 pytestmark = pytest.mark.wall_clock
 

@@ -13,8 +13,8 @@ from urllib.parse import urlsplit
 from urllib.request import proxy_bypass
 
 from tsaudit.errors import TsauditError
-from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, RedirectedError, through, whole
+from tsaudit.net import http
+from tsaudit.net.http import BoundedPool, RedirectedError, through, whole
 
 MOST_BYTES: Final = 8 << 20
 """Maximum size of a response. A page of 200 messages with all their blocks is smaller, and its parsed JSON fits in
@@ -62,6 +62,6 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, pr
         return HttpAnswer(error.status, {"location": error.place}, b"")
     except Exception as error:
         # Any exception of the HTTP client, whatever the server sent, is a failed call.
-        is_late = causes.is_late(error)
-        line = f"no complete response within {timeout_s:.3g} s" if is_late else causes.words(error)
+        is_late = http.is_late(error)
+        line = f"no complete response within {timeout_s:.3g} s" if is_late else http.words(error)
         raise NoAnswerError(line, sent=pool.has_connected, late=is_late) from None

@@ -14,8 +14,8 @@ from urllib3.exceptions import HTTPError
 
 from tsaudit.engines.connection import FactError
 from tsaudit.model.profile import Reason
-from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, UnfitAnswerError, whole
+from tsaudit.net import http
+from tsaudit.net.http import BoundedPool, UnfitAnswerError, whole
 
 _SAMPLE: Final = re.compile(rb"([A-Za-z_:][\w:]*)(?:\{(.*)\})?[ \t]+([^ \t\r\n]+)")
 _LABEL: Final = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"')
@@ -48,7 +48,7 @@ def read(url: str, headers: Mapping[str, str], timeout_s: float) -> list[bytes]:
     except TimeoutError as error:
         raise FactError(Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s") from error
     except (UnfitAnswerError, HTTPError, OSError) as error:
-        raise FactError(Reason.FAILED, f"/metrics cannot be read ({causes.words(error)})") from error
+        raise FactError(Reason.FAILED, f"/metrics cannot be read ({http.words(error)})") from error
     finally:
         pool.clear()
 

@@ -31,7 +31,7 @@ from tsaudit.model.profile import Reason
 from tsaudit.net import sql_addresses
 from tsaudit.net.addresses import IN_CLEAR, is_loopback
 from tsaudit.net.port_probe import what_listens
-from tsaudit.net.sockets import shut_down
+from tsaudit.net.watchdog import shut_down
 
 HEADER_BYTES: Final = 2_000_000
 """Maximum bytes of everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a

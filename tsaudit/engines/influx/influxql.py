@@ -16,7 +16,7 @@ from tsaudit.engines.influx.series_keys import by_measurement, parse, read_listi
 from tsaudit.engines.influx.streaming import lines
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.net import causes
+from tsaudit.net import http
 
 CHUNK_ROWS: Final = 10_000
 PARAMETERS: Final = {"epoch": "ns", "chunked": "true", "chunk_size": str(CHUNK_ROWS)}
@@ -63,7 +63,7 @@ def refused(response: urllib3.BaseHTTPResponse, grant: str) -> FactError:
     try:
         text = str(json.loads(response.data)["error"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        text = causes.what_it_is(response, "the login")
+        text = http.what_it_is(response, "the login")
         if status not in (401, 403):
             return FactError(Reason.FAILED, f"the server {text}" if text else f"HTTP {status}")
     if status == 401:
@@ -86,7 +86,7 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
     try:
         document = json.loads(line)
     except (ValueError, RecursionError) as error:
-        what = "is a web page, not JSON" if causes.is_page({}, line) else "is not JSON"
+        what = "is a web page, not JSON" if http.is_page({}, line) else "is not JSON"
         raise FactError(Reason.FAILED, f"the response {what}; is there a proxy in between?") from error
     if not isinstance(document, dict):
         raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")

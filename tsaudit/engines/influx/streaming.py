@@ -10,7 +10,7 @@ import urllib3
 
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.model.profile import Reason
-from tsaudit.net.pool import TooBigAnswerError, UnfitAnswerError
+from tsaudit.net.http import TooBigAnswerError, UnfitAnswerError
 
 MOST_BYTES: Final = 20 << 20
 """Maximum size in bytes of a response that is collected before it is used: lists of names, not of series. In memory,

@@ -38,8 +38,8 @@ from tsaudit.engines.metrics_page import as_batch as as_rows
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, UnfitAnswerError
+from tsaudit.net import http
+from tsaudit.net.http import BoundedPool, UnfitAnswerError
 
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 
@@ -103,7 +103,7 @@ class Client:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
-            raise FactError(Reason.UNREACHABLE, f"the connection broke ({causes.words(error)})") from error
+            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.words(error)})") from error
         finally:
             if response is not None:
                 # A connection with unread data is not reused: closing it makes the server stop.
@@ -115,8 +115,8 @@ class Client:
                 timeout, headers = self.access.connect_timeout_s, self._headers
                 response = self._pool.request("GET", f"{self.access.url}/ping", headers=headers, timeout=timeout)
         except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{self.access.url} does not respond: {causes.words(error)}") from error
-        if what := causes.what_it_is(response, "the user name or the password"):
+            raise ConnectorError(f"{self.access.url} does not respond: {http.words(error)}") from error
+        if what := http.what_it_is(response, "the user name or the password"):
             raise ConnectorError(f"{self.access.url} {what}")
         version = response.headers.get("X-Influxdb-Version")
         if version is None:

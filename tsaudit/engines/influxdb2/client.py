@@ -22,8 +22,8 @@ from urllib3.exceptions import HTTPError
 from tsaudit.engines.connection import ConnectorError, FactError, FactQuery
 from tsaudit.engines.influx import influxql, streaming
 from tsaudit.model.profile import Reason
-from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
+from tsaudit.net import http
+from tsaudit.net.http import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
 
 DIALECT: Final = {"annotations": ["datatype"], "header": True, "delimiter": ","}
 """Request parameters that give the response the format read here."""
@@ -117,7 +117,7 @@ class Client:
         try:
             found = json.loads(body)
         except (ValueError, RecursionError) as error:
-            what = "is a web page, not JSON" if causes.is_page({}, body) else "is not JSON"
+            what = "is a web page, not JSON" if http.is_page({}, body) else "is not JSON"
             raise FactError(Reason.FAILED, f"the response {what}; is there a proxy in between?") from error
         if not isinstance(found, dict):
             raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")
@@ -203,11 +203,11 @@ class Client:
                 )
         except ApiException as error:
             if error.response is None:
-                raise ConnectorError(f"{url} does not respond: {causes.words(error)}") from error
+                raise ConnectorError(f"{url} does not respond: {http.words(error)}") from error
             response = error.response
         except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{url} does not respond: {causes.words(error)}") from error
-        if what := causes.what_it_is(response, "the token"):
+            raise ConnectorError(f"{url} does not respond: {http.words(error)}") from error
+        if what := http.what_it_is(response, "the token"):
             raise ConnectorError(f"{url} {what}")
         headers = response.headers
         version, build = headers.get("X-Influxdb-Version"), headers.get("X-Influxdb-Build", "")
@@ -232,7 +232,7 @@ class Client:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
-            raise FactError(Reason.UNREACHABLE, f"the connection broke ({causes.words(error)})") from error
+            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.words(error)})") from error
 
 
 def _refused(error: ApiException) -> FactError:

@@ -22,8 +22,8 @@ from tsaudit.engines.influx import streaming
 from tsaudit.engines.influxdb3 import flight_process, flight_reader
 from tsaudit.engines.influxdb3.flight_reader import EndedError, FlightReader
 from tsaudit.model.profile import Reason
-from tsaudit.net import causes
-from tsaudit.net.pool import BoundedPool, UnfitAnswerError
+from tsaudit.net import http
+from tsaudit.net.http import BoundedPool, UnfitAnswerError
 
 _TOO_MANY_FILES: Final = re.compile(r"exceed\w* (the |partition or )?file limit", re.IGNORECASE)
 _EXHAUSTED: Final = re.compile(r"resources? ?exhausted|limit exceeded|too many requests", re.IGNORECASE)
@@ -57,12 +57,12 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
         with pool.until(timeout_s):
             answer = pool.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s)
     except (HTTPError, OSError) as error:
-        raise ConnectorError(f"{address} does not respond: {causes.words(error)}") from error
+        raise ConnectorError(f"{address} does not respond: {http.words(error)}") from error
     finally:
         pool.clear()
     if answer.status in (401, 403):
         raise ConnectorError(f"{address} rejects the token" if token else f"{address} requires a token as `password`")
-    if what := causes.what_it_is(answer, "the token"):
+    if what := http.what_it_is(answer, "the token"):
         raise ConnectorError(f"{address} {what}")
     version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")[:40]
     if re.match(r"[12]\.", version):
@@ -226,9 +226,9 @@ class Http:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except NewConnectionError as error:
-            raise FactError(Reason.UNREACHABLE, causes.words(error)) from error
+            raise FactError(Reason.UNREACHABLE, http.words(error)) from error
         except (HTTPError, OSError, ValueError, RecursionError) as error:
-            raise FactError(Reason.FAILED, f"the response broke off ({causes.words(error)})") from error
+            raise FactError(Reason.FAILED, f"the response broke off ({http.words(error)})") from error
         finally:
             if response is not None:
                 # A connection with unread data is not reused: closing it makes the server stop.
@@ -251,8 +251,8 @@ Transport = Flight | Http
 def _http_error(response: urllib3.BaseHTTPResponse) -> FactError:
     status, body = response.status, response.data
     text = body.decode("utf-8", "replace")
-    if causes.is_page(response.headers, body):
-        text = f"the server {causes.what_it_is(response, 'the token')}"
+    if http.is_page(response.headers, body):
+        text = f"the server {http.what_it_is(response, 'the token')}"
     with contextlib.suppress(ValueError, TypeError, KeyError, RecursionError):
         text = str(json.loads(text)["error"])
     detail = _own_words(text) or f"HTTP {status}"

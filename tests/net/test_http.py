@@ -14,7 +14,7 @@ import pytest
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.opening import open_connection
-from tsaudit.net.pool import BoundedPool
+from tsaudit.net.http import BoundedPool
 
 
 class _Peer(socketserver.ThreadingTCPServer):
