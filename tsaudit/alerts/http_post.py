@@ -63,5 +63,5 @@ def post(url: str, body: bytes, headers: Mapping[str, str], timeout_s: float, pr
     except Exception as error:
         # Any exception of the HTTP client, whatever the server sent, is a failed call.
         is_late = http.is_late(error)
-        line = f"no complete response within {timeout_s:.3g} s" if is_late else http.words(error)
+        line = f"no complete response within {timeout_s:.3g} s" if is_late else http.cause_of(error)
         raise NoAnswerError(line, sent=pool.has_connected, late=is_late) from None

@@ -48,7 +48,7 @@ def read(url: str, headers: Mapping[str, str], timeout_s: float) -> list[bytes]:
     except TimeoutError as error:
         raise FactError(Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s") from error
     except (UnfitAnswerError, HTTPError, OSError) as error:
-        raise FactError(Reason.FAILED, f"/metrics cannot be read ({http.words(error)})") from error
+        raise FactError(Reason.FAILED, f"/metrics cannot be read ({http.cause_of(error)})") from error
     finally:
         pool.clear()
 

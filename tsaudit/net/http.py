@@ -260,7 +260,7 @@ _TLS_ALERT: Final = "\x15\x03"
 _MARKUP: Final = re.compile(rb"\s*<(!doctype|html|head|body|\?xml|title)", re.IGNORECASE)
 
 
-def words(error: BaseException) -> str:
+def cause_of(error: BaseException) -> str:
     """What went wrong with a connection, in a few words and without memory addresses of objects."""
     for cause in _causes(error):
         if found := _cause(cause):

@@ -103,7 +103,7 @@ class Client:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
-            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.words(error)})") from error
+            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
         finally:
             if response is not None:
                 # A connection with unread data is not reused: closing it makes the server stop.
@@ -115,7 +115,7 @@ class Client:
                 timeout, headers = self.access.connect_timeout_s, self._headers
                 response = self._pool.request("GET", f"{self.access.url}/ping", headers=headers, timeout=timeout)
         except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{self.access.url} does not respond: {http.words(error)}") from error
+            raise ConnectorError(f"{self.access.url} does not respond: {http.cause_of(error)}") from error
         if what := http.what_it_is(response, "the user name or the password"):
             raise ConnectorError(f"{self.access.url} {what}")
         version = response.headers.get("X-Influxdb-Version")

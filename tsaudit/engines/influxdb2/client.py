@@ -203,10 +203,10 @@ class Client:
                 )
         except ApiException as error:
             if error.response is None:
-                raise ConnectorError(f"{url} does not respond: {http.words(error)}") from error
+                raise ConnectorError(f"{url} does not respond: {http.cause_of(error)}") from error
             response = error.response
         except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{url} does not respond: {http.words(error)}") from error
+            raise ConnectorError(f"{url} does not respond: {http.cause_of(error)}") from error
         if what := http.what_it_is(response, "the token"):
             raise ConnectorError(f"{url} {what}")
         headers = response.headers
@@ -232,7 +232,7 @@ class Client:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except (HTTPError, OSError) as error:
-            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.words(error)})") from error
+            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
 
 
 def _refused(error: ApiException) -> FactError:

@@ -57,7 +57,7 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
         with pool.until(timeout_s):
             answer = pool.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s)
     except (HTTPError, OSError) as error:
-        raise ConnectorError(f"{address} does not respond: {http.words(error)}") from error
+        raise ConnectorError(f"{address} does not respond: {http.cause_of(error)}") from error
     finally:
         pool.clear()
     if answer.status in (401, 403):
@@ -226,9 +226,9 @@ class Http:
         except UnfitAnswerError as error:
             raise streaming.unfit(error) from error
         except NewConnectionError as error:
-            raise FactError(Reason.UNREACHABLE, http.words(error)) from error
+            raise FactError(Reason.UNREACHABLE, http.cause_of(error)) from error
         except (HTTPError, OSError, ValueError, RecursionError) as error:
-            raise FactError(Reason.FAILED, f"the response broke off ({http.words(error)})") from error
+            raise FactError(Reason.FAILED, f"the response broke off ({http.cause_of(error)})") from error
         finally:
             if response is not None:
                 # A connection with unread data is not reused: closing it makes the server stop.

@@ -282,7 +282,7 @@ class Client:
         except UnfitAnswerError as error:
             raise ConnectorError(f"the server {self._place} is not Timestream: {error}") from error
         except (BotoCoreError, HTTPError, OSError) as error:
-            said = http.words(error) if isinstance(error, HTTPError | OSError) else _words(error)
+            said = http.cause_of(error) if isinstance(error, HTTPError | OSError) else _words(error)
             raise ConnectorError(f"Timestream {self._place} does not respond: {said}{self._hint()}") from error
         except Exception as error:
             # botocore raises arbitrary errors when it parses unexpected responses.
@@ -389,7 +389,7 @@ def _failed(error: BotoCoreError | HTTPError | OSError, timeout_s: float) -> Fac
     if isinstance(error, _NO_CREDENTIALS):
         return FactError(Reason.DENIED, _without_credentials(error))
     if isinstance(error, HTTPError | OSError):
-        return FactError(Reason.UNREACHABLE, http.words(error))
+        return FactError(Reason.UNREACHABLE, http.cause_of(error))
     return FactError(Reason.UNREACHABLE if isinstance(error, _UNREACHABLE) else Reason.FAILED, _words(error))
 
 
