@@ -8,7 +8,7 @@ import pytest
 
 from tsaudit import secrets
 from tsaudit.config.file import ConfigError, load_mapping
-from tsaudit.net.addresses import is_ambiguous, is_loopback, read, without_credentials
+from tsaudit.net.addresses import is_ambiguous, is_loopback, read, sql_url, without_credentials
 
 CLEAR = (
     *("http://host:8086", "http://u:p@host:8086/path", "https://h?org=acme", "http://[::1]:8086", "http://u:p@[::1]/x"),
@@ -201,3 +201,16 @@ def test_this_machine(host: str) -> None:
 @pytest.mark.parametrize("host", ["10.0.0.1", "example.com", "localhost.example.com", "::2", "0.0.0.0"])
 def test_other_machines(host: str) -> None:
     assert not is_loopback(host)
+
+
+@pytest.mark.parametrize(
+    ("address", "database"),
+    [
+        ("sqlite:////data/a%20b%3F%25.db", "/data/a b?%.db"),
+        ("postgresql://h/plant%2F1", "plant/1"),
+        ("sqlite:///a+b", "a+b"),
+        ("postgresql://h", None),
+    ],
+)
+def test_sql_url_when_the_name_of_the_database_is_encoded(address: str, database: str | None) -> None:
+    assert sql_url(address).database == database

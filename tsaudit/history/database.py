@@ -21,7 +21,7 @@ from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
 from tsaudit.history.schema import metadata
-from tsaudit.net import addresses, sql_addresses
+from tsaudit.net import addresses
 
 HEAD: Final = "0001"
 """The newest revision under `migrations/versions`; a history with this revision is opened without loading Alembic."""
@@ -217,7 +217,7 @@ def _checked(address: str) -> URL:
     if addresses.is_ambiguous(address):
         raise HistoryError(f"history: the address {addresses.AMBIGUOUS}{addresses.OTHER_HINT}")
     try:
-        url = sql_addresses.parse(address)
+        url = addresses.sql_url(address)
     except (ArgumentError, ValueError):
         raise HistoryError(
             "history: not an address; expected sqlite:///path/to/history.db or postgresql://user@host/database"

@@ -6,8 +6,11 @@ import ipaddress
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Final
-from urllib.parse import parse_qsl, urlsplit
+from typing import TYPE_CHECKING, Final
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+if TYPE_CHECKING:
+    from sqlalchemy.engine import URL
 
 AMBIGUOUS: Final = (
     "is ambiguous: user, password, or an option contains a character that is special in addresses (@ / ? # : "
@@ -74,6 +77,18 @@ def read(text: str) -> Address | None:
     return Address(
         scheme.lower(), username if at else None, password if colon else None, hosts, slash + path, query, fragment
     )
+
+
+def sql_url(text: str) -> URL:
+    """The parts of the address of a SQL database, all decoded, with every version of SQLAlchemy. Raises ArgumentError
+    or ValueError if it cannot be parsed.
+    """
+    from sqlalchemy.engine import make_url
+
+    url = make_url(text)
+    # Since 2.1, SQLAlchemy decodes the database name itself.
+    is_decoded = make_url("sqlite:///%20").database == " "
+    return url if is_decoded or url.database is None else url.set(database=unquote(url.database))
 
 
 def is_ambiguous(text: str, template: str = "", values: Mapping[str, str] | None = None) -> bool:

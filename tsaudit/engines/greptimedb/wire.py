@@ -28,8 +28,7 @@ from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.file_limit import TooManyFilesError
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Reason
-from tsaudit.net import sql_addresses
-from tsaudit.net.addresses import IN_CLEAR, is_loopback
+from tsaudit.net.addresses import IN_CLEAR, is_loopback, sql_url
 from tsaudit.net.port_probe import what_listens
 from tsaudit.net.watchdog import shut_down
 
@@ -197,7 +196,7 @@ class Block:
 def address(url: str, username: str | None, password: str | None) -> sa.URL:
     """The URL for SQLAlchemy, with default port and database. Raises ConnectorError."""
     try:
-        parsed = sql_addresses.parse(url)
+        parsed = sql_url(url)
     except (ArgumentError, ValueError) as error:
         raise ConnectorError(_FORM) from error
     if parsed.drivername not in _SCHEMES or not parsed.host:

@@ -27,8 +27,7 @@ from tsaudit.model.facts import FACTS, Given, Scope
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
 from tsaudit.net import postgresql as wire
-from tsaudit.net import sql_addresses
-from tsaudit.net.addresses import IN_CLEAR
+from tsaudit.net.addresses import IN_CLEAR, sql_url
 from tsaudit.net.port_probe import what_listens
 from tsaudit.secrets import mask
 
@@ -260,7 +259,7 @@ class PostgresqlConnection:
 
 def _address(url: str, username: str | None, password: str | None) -> sa.URL:
     try:
-        parsed = sql_addresses.parse(url)
+        parsed = sql_url(url)
     except (ArgumentError, ValueError):
         raise ConnectorError(f"the URL is not of the form {_FORM}") from None
     if parsed.drivername not in _DRIVERS:

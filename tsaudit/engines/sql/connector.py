@@ -25,7 +25,7 @@ from tsaudit.engines.sql import batching
 from tsaudit.model.facts import Given
 from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.net import sql_addresses
+from tsaudit.net.addresses import sql_url
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 
 BATCH_ROWS: Final = 10_000
@@ -147,7 +147,7 @@ def _file(engine: Engine, url: str) -> Path:
     scheme = engine.example_url.partition(":")[0]
     wanted = f"{scheme}:///path"
     try:
-        parsed = sql_addresses.parse(url)
+        parsed = sql_url(url)
     except ArgumentError as error:
         raise ConnectorError(f"the URL is not of the form {wanted}") from error
     if (given := parsed.get_backend_name()) != scheme:
