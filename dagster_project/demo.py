@@ -26,8 +26,7 @@ from tsaudit.config.settings import Settings
 from tsaudit.model.finding import AuditResult, Finding, Forecast, RuleResult, Severity
 from tsaudit.text import day as formatted_day
 from tsaudit.text import number, percent, printable
-from tsaudit.text.findings import is_growing
-from tsaudit.text.forecasts import limit_reached
+from tsaudit.text.findings import is_growing, limit_reached
 
 if TYPE_CHECKING:
     from tsaudit.history.deliveries import Delivery

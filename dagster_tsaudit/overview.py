@@ -11,9 +11,8 @@ from dagster_tsaudit.checks import numbers
 from dagster_tsaudit.metadata import address
 from dagster_tsaudit.plan import KEY_PREFIX, AssetPlan
 from tsaudit.model.finding import Verdict
-from tsaudit.text import many, number
+from tsaudit.text import many, number, printable
 from tsaudit.text.markdown import escape
-from tsaudit.text.names import printable
 
 if TYPE_CHECKING:
     from tsaudit.report.index import IndexEntry

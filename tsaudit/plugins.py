@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.version import VERSION
 from tsaudit.secrets import mask
-from tsaudit.text.names import printable
+from tsaudit.text import printable
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint

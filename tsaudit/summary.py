@@ -26,10 +26,9 @@ from tsaudit.model.impact import Currency
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import describe
-from tsaudit.text import amount, forecasts, listed, many, markdown, number, percent, printable, quantity, rounded
+from tsaudit.text import amount, findings, listed, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
-from tsaudit.text.findings import is_growing, origin
-from tsaudit.text.headline import headline
+from tsaudit.text.findings import headline, is_growing, origin
 from tsaudit.text.table_roles import is_guess
 
 
@@ -248,8 +247,8 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
     if forecast is not None and forecast.days is not None:
         if forecast.days <= 0:
             return SummaryFigure("Time left", "none", "the limit is reached")
-        left = forecasts.about(forecast).removeprefix("in ")
-        between = "; ".join(filter(None, (forecasts.interval(forecast), forecasts.at_rate(forecast))))
+        left = findings.about(forecast).removeprefix("in ")
+        between = "; ".join(filter(None, (findings.interval(forecast), findings.at_rate(forecast))))
         return SummaryFigure("Time left", left, between or "at the present rate")
     impact = finding.impact
     if impact is not None and impact.currency is Currency.MECHANISM and impact.days_left is not None:

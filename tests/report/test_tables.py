@@ -27,7 +27,7 @@ from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Re
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, tables
-from tsaudit.text.numbers import NOT_KNOWN
+from tsaudit.text import NOT_KNOWN
 
 
 def overview(profile: Profile, *found: object, timeline: Timeline | None = None) -> tables.Overview:

@@ -149,7 +149,10 @@ def test_rule_in_the_package_of_an_engine_applies_only_there(rule: Rule) -> None
 
 
 def test_module_without_a_rule_of_its_name_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules, "_modules", lambda folders: ["tsaudit.text.names"])
+    monkeypatch.setattr(rules, "_modules", lambda folders: ["tsaudit.text.markdown"])
     with pytest.raises(UnfinishedModuleError) as caught:
         list(rules._in(""))
-    assert str(caught.value) == "tsaudit.text.names has no rule: name its function `names` and decorate it with @rule"
+    assert (
+        str(caught.value)
+        == "tsaudit.text.markdown has no rule: name its function `markdown` and decorate it with @rule"
+    )

@@ -8,8 +8,7 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_ratio, a_source
 from tsaudit.model.profile import AT_LEAST, Count, How, Ratio
-from tsaudit.text.figures import count, figure, rows_of, values_of
-from tsaudit.text.numbers import NOT_KNOWN
+from tsaudit.text import NOT_KNOWN, count, figure, rows_of, values_of
 
 
 def test_count_when_it_is_no_exact_one() -> None:

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tsaudit.model.finding import Forecast
-from tsaudit.text.forecasts import about, interval, limit_reached, pace, time_left
+from tsaudit.text.findings import about, interval, limit_reached, pace, time_left
 
 FORECAST = Forecast(10_000, 9.2, 6.8, 13.1, 0.05, date(2026, 3, 13), "linear", provisional=False, unit="series")
 ENDS = st.none() | st.floats(0, 4_000)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.builders import a_finding
 from tsaudit.model.finding import Finding
 from tsaudit.model.subject import Subject
-from tsaudit.text.headline import MOST_CHARACTERS, MOST_WORDS, headline, shortened
+from tsaudit.text.findings import MOST_CHARACTERS, MOST_WORDS, headline, shortened
 
 TABLE = Subject("main", "requests")
 SINCE = date(2026, 3, 1)

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.text import listed
-from tsaudit.text.names import near_rule
+from tsaudit.text import listed, near_rule
 
 
 def test_listed_when_short_or_long() -> None:

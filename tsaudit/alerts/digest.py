@@ -36,8 +36,7 @@ from tsaudit.history.deliveries import SLACK, DeliveryKind, DeliveryState, Messa
 from tsaudit.history.lifecycle import Incident
 from tsaudit.history.schema import snapshot
 from tsaudit.text import many, number
-from tsaudit.text.findings import tally
-from tsaudit.text.headline import headline
+from tsaudit.text.findings import headline, tally
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

@@ -34,8 +34,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
 from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint
-from tsaudit.text.findings import tally
-from tsaudit.text.headline import headline, is_shortened
+from tsaudit.text.findings import headline, is_shortened, tally
 
 _SLACK_ID: Final = re.compile(r"[UW][A-Z0-9]{2,30}")
 """A Slack user ID: it identifies whoever made a decision by a reaction."""

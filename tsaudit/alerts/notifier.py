@@ -18,7 +18,7 @@ from tsaudit.errors import TsauditError
 from tsaudit.model.finding import Severity
 from tsaudit.summary import of_finding
 from tsaudit.text import printable
-from tsaudit.text.headline import headline
+from tsaudit.text.findings import headline
 
 if TYPE_CHECKING:
     from tsaudit.alerts.message import RunContext

@@ -51,7 +51,7 @@ def _rule(word: str) -> Rule:
     from tsaudit.rules import all_rules, rule_named
 
     if (found := rule_named(word)) is None:
-        from tsaudit.text.names import near_rule
+        from tsaudit.text import near_rule
 
         hint = near_rule(word, {rule.code: rule.name for rule in all_rules()})
         raise click.BadParameter(f"no rule is called `{word}`{hint}", param_hint="RULE")

@@ -114,7 +114,7 @@ def _row(incident: Incident) -> tuple[str, ...]:
 
 def _below(incident: Incident) -> tuple[str, ...]:
     """The finding's text, and the decision about it."""
-    from tsaudit.text.headline import headline
+    from tsaudit.text.findings import headline
 
     return tuple(filter(None, (headline(incident.finding), _decided(incident))))
 
@@ -350,7 +350,7 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
         return ()
     from tsaudit.history import incidents
     from tsaudit.rules import all_rules
-    from tsaudit.text.names import near_rule
+    from tsaudit.text import near_rule
 
     names = {rule.code: rule.name for rule in all_rules()} | {i.code: i.rule for i in incidents.current(store)}
     found: set[str] = set()

@@ -135,7 +135,7 @@ def _cost(profile: Profile) -> dict[str, Any]:
 def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: bool) -> dict[str, Any]:
     """One finding of the result, as a dictionary."""
     from tsaudit.model.finding import fingerprint
-    from tsaudit.text.headline import headline
+    from tsaudit.text.findings import headline
 
     limit = finding.limit
     return {

@@ -97,7 +97,7 @@ def explain(rule: str, in_browser: bool) -> None:
     page = next((text for text in texts if wanted in (text.code.lower(), text.name)), None)
     code = page.code if page else _code_without_rule(wanted)
     if code is None:
-        from tsaudit.text.names import near_rule
+        from tsaudit.text import near_rule
 
         hint = near_rule(rule, {text.code: text.name for text in texts})
         raise click.BadParameter(f"no rule is called `{rule}`{hint}", param_hint="RULE")

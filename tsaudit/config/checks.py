@@ -16,8 +16,7 @@ from tsaudit.config.types import USE
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans
 from tsaudit.rules import all_rules, rule_named, unusable
-from tsaudit.text import nearest
-from tsaudit.text.names import near_rule
+from tsaudit.text import near_rule, nearest
 
 SLACK: Final = "slack"
 """The built-in notifier, which is not a plug-in."""

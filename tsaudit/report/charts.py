@@ -25,7 +25,7 @@ from tsaudit.report.trends import Trend
 from tsaudit.text import day as formatted_day
 from tsaudit.text import listed, percent, short
 from tsaudit.text import number as formatted_number
-from tsaudit.text.forecasts import limit_reached
+from tsaudit.text.findings import limit_reached
 from tsaudit.text.sparkline import svg
 
 _WIDTH: Final = 1000

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, NamedTuple
 
 from tsaudit.model.facts import FACTS
-from tsaudit.text.numbers import NOT_KNOWN
+from tsaudit.text import NOT_KNOWN
 
 
 class Definition(NamedTuple):

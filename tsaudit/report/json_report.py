@@ -61,7 +61,7 @@ from tsaudit.report.findings import Item
 from tsaudit.report.html import ReportContents
 from tsaudit.report.movement import Movement
 from tsaudit.summary import Summary
-from tsaudit.text.headline import headline
+from tsaudit.text.findings import headline
 from tsaudit.text.table_roles import table_roles
 
 if TYPE_CHECKING:

@@ -26,8 +26,7 @@ from tsaudit.model.profile import (
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
-from tsaudit.text import listed, number, retention, size
-from tsaudit.text.numbers import NOT_KNOWN
+from tsaudit.text import NOT_KNOWN, listed, number, retention, size
 from tsaudit.text.table_roles import TableRoles, override, table_roles
 
 MOST_ROWS: Final = 500

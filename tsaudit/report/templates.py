@@ -20,10 +20,11 @@ from tsaudit.planning import describe
 from tsaudit.report import changes, charts, definitions, findings, tables, trends, untrusted
 from tsaudit.rules.rule_texts import rule_texts
 from tsaudit.text import (
+    NOT_KNOWN,
     change,
     day,
     duration,
-    forecasts,
+    figure,
     in_full,
     instant,
     listed,
@@ -35,9 +36,7 @@ from tsaudit.text import (
     short_fingerprint,
     size,
 )
-from tsaudit.text.figures import figure
-from tsaudit.text.findings import of_severity, origin, reason
-from tsaudit.text.numbers import NOT_KNOWN
+from tsaudit.text.findings import limit_reached, of_severity, origin, pace, reason
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -94,8 +93,8 @@ def _environment() -> Environment:
         many=many,
         plural=plural,
         listed=listed,
-        limit_reached=lambda forecast: _capitalized(forecasts.limit_reached(forecast)),
-        pace=forecasts.pace,
+        limit_reached=lambda forecast: _capitalized(limit_reached(forecast)),
+        pace=pace,
         cut=untrusted.cut,
         code=untrusted.with_code,
         preformatted=lambda text: Markup.escape(untrusted.cut(untrusted.block(text), findings.LONGEST_TEXT)),
@@ -175,7 +174,7 @@ def _trend_note(trend: trends.Trend) -> str:
     parts = [f"{write(now.value)} on {day(now.day)}, {write(first.value)} on {day(first.day)}"]
     if trend.limit is not None:
         parts.append(f"limit {write(trend.limit)}")
-    if trend.forecast is not None and (ahead := forecasts.limit_reached(trend.forecast)):
+    if trend.forecast is not None and (ahead := limit_reached(trend.forecast)):
         parts.append(ahead)
     return "; ".join(parts) + "."
 

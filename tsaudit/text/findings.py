@@ -1,20 +1,22 @@
-"""One finding in words: measured value and limit, main contributor, start, and time left."""
+"""One finding in words: measured value and limit, main contributor, start, and time left; and its headline."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
 from collections.abc import Iterable
+from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.text.forecasts import limit_reached
-from tsaudit.text.numbers import many, percent
-from tsaudit.text.times import day
+from tsaudit.model.coverage import POLICY_SEPARATOR
+from tsaudit.model.subject import Subject
+from tsaudit.text import day, many, number, percent, quantity
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from tsaudit.model.finding import Finding, Limit
+    from tsaudit.model.finding import Finding, Forecast, Limit
+
 
 _NOUNS: Final = {"critical": ("critical", "critical"), "warning": ("warning", "warnings"), "note": ("note", "notes")}
 """Severity to the singular and plural noun for a finding; worst first."""
@@ -117,3 +119,155 @@ def _clauses(finding: Finding, message: str) -> list[str]:
         "" if mentions_onset(finding, message) else since(finding),
         left if left not in message else "",
     ]
+
+
+PROVISIONAL: Final = "provisional: too little history"
+
+
+def limit_reached(forecast: Forecast) -> str:
+    """`at this rate the limit of 100,000 series is reached in about 9 days (80% range 7 to 13)`.
+
+    If growth is expected to slow down: `the limit of 100,000 series is reached in about 9 days (80% range 4 to 13), 5
+    days at this rate`. Beyond the time for which the intervals are reliable: `at the present rate the limit of 100,000
+    series is reached around 2026-07-04`. Empty if the limit is beyond the horizon.
+    """
+    goal = f"the limit of {quantity(forecast.limit, forecast.unit)}"
+    if forecast.days is None:
+        return ""
+    if forecast.days <= 0:
+        return f"{goal} is reached"
+    if not forecast.has_interval and forecast.from_day is not None:
+        when, rate = f"around {day(forecast.from_day + timedelta(round(forecast.days)))}", "at the present rate "
+        sooner = f"; at the present rate, in {_days_at_rate(forecast)}" if forecast.slows_down else ""
+    else:
+        when, rate, sooner = time_left(forecast), "at this rate ", ""
+    return f"{'' if forecast.slows_down else rate}{goal} is reached {when}{sooner}"
+
+
+def time_left(forecast: Forecast) -> str:
+    """The time until the limit: `in about 9 days (80% range 7 to 13)`; empty if the limit is already reached, or is
+    beyond the horizon.
+    """
+    if forecast.days is None or forecast.days <= 0:
+        return ""
+    between, sooner = interval(forecast), f", {at_rate(forecast)}" if at_rate(forecast) else ""
+    return about(forecast) + (f" ({between})" if between else "") + sooner
+
+
+def at_rate(forecast: Forecast) -> str:
+    """The time until the limit at the present rate: `5 days at this rate`; empty if that is about the forecast."""
+    return f"{days} at this rate" if (days := _days_at_rate(forecast)) else ""
+
+
+def _days_at_rate(forecast: Forecast) -> str:
+    if not forecast.slows_down or forecast.days_at_rate is None:
+        return ""
+    return many(max(1, round(forecast.days_at_rate)), "day")
+
+
+def about(forecast: Forecast) -> str:
+    """The time until the limit without its range: `in about 9 days`, `already`; empty beyond the horizon. A future
+    limit is at least one day away.
+    """
+    if forecast.days is None:
+        return ""
+    return f"in about {many(max(1, round(forecast.days)), 'day')}" if forecast.days > 0 else "already"
+
+
+def interval(forecast: Forecast) -> str:
+    """`80% range 7 to 13`, in days. Open if one end is not known; empty if the range adds nothing or would be
+    unreliable.
+    """
+    if forecast.days is None or forecast.days <= 0 or not forecast.has_interval:
+        return ""
+    low = None if forecast.days_low is None else max(0, round(forecast.days_low))
+    high = None if forecast.days_high is None else max(1, round(forecast.days_high))
+    if low is None:
+        return f"80% range up to {number(high)}" if high is not None else ""
+    if high is None:
+        return f"80% range {number(low)} or more"
+    return f"80% range {number(low)} to {number(high)}" if low < high else ""
+
+
+def pace(forecast: Forecast) -> str:
+    """`growing 5% a day since 2026-03-01; provisional: too little history`; unknown parts are left out."""
+    growth = f"growing {percent(forecast.growth_per_day)} a day"
+    since = f" since {day(forecast.onset)}" if forecast.onset is not None else ""
+    return f"{growth}{since}" + (f"; {PROVISIONAL}" if forecast.provisional else "")
+
+
+MOST_WORDS: Final = 25
+"""Maximum number of words, which people can read at a glance; a name counts as one word."""
+MOST_CHARACTERS: Final = 300
+"""Maximum number of characters: longer than any 25 words of ours, but names can be longer."""
+_FEWEST: Final = 4
+"""Minimum number of words of a shortened message."""
+_ASIDE: Final = re.compile(r" \([^()]*\)")
+_CLAUSE: Final = re.compile(r"[.;:] ")
+_COMMA: Final = re.compile(r", ")
+
+
+def headline(finding: Finding) -> str:
+    """`main/http_requests: Series grew from 768 to 36,096 since 2026-11-11, all from new values of request_id`.
+
+    At most `MOST_WORDS` words and `MOST_CHARACTERS` characters, without a period. The place comes first if the text
+    does not name it.
+    """
+    text = (finding.headline or finding.message).strip().rstrip(".")
+    place = str(Subject(finding.subject.database, finding.subject.measurement))
+    policy = finding.subject.database.partition(POLICY_SEPARATOR)[2]
+    named = not finding.subject.measurement or names(text, finding.subject.measurement)
+    # Several retention policies may have the same finding.
+    named = named and (not finding.subject.measurement or not policy or names(text, policy))
+    prefix = "" if named else f"{place}: "
+    room = MOST_WORDS - _words(prefix)
+    cut = shortened(text, room)
+    for more in (_cause(finding, cut), _start(finding, cut)):
+        if more and _words(cut) + _words(more) <= room:
+            cut += f", {more}"
+    return _within(prefix + cut)
+
+
+def is_shortened(finding: Finding) -> bool:
+    """Whether the headline is a shortened version of the finding's message."""
+    return not finding.headline and finding.message.strip().rstrip(".") not in headline(finding)
+
+
+def shortened(text: str, most: int) -> str:
+    """The text, or as much of its beginning as makes sense, in at most this many words.
+
+    It ends with a sentence or a clause. If none is short enough, remarks in parentheses are left out, and then the text
+    after a comma.
+    """
+    for brief, ends in ((text, _CLAUSE), (_ASIDE.sub("", text), _CLAUSE), (_ASIDE.sub("", text), _COMMA)):
+        if _words(brief) <= most:
+            return brief
+        starts = [brief[: found.start()] for found in ends.finditer(brief)]
+        fitting = [start for start in starts if _FEWEST <= _words(start) <= most and _is_closed(start)]
+        if fitting:
+            return fitting[-1]
+    return " ".join([*text.split()[: most - 1], "\N{HORIZONTAL ELLIPSIS}"])
+
+
+def _within(text: str) -> str:
+    return text if len(text) <= MOST_CHARACTERS else text[: MOST_CHARACTERS - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
+def _is_closed(text: str) -> bool:
+    return text.count("(") == text.count(")")
+
+
+def _words(text: str) -> int:
+    return len(text.split())
+
+
+def _cause(finding: Finding, text: str) -> str:
+    """The main contributor with its share, unless the text names it."""
+    main_contributor = finding.main_contributor
+    return (
+        "" if not main_contributor or not finding.share or names(text, main_contributor) else contributor(finding, 60)
+    )
+
+
+def _start(finding: Finding, text: str) -> str:
+    return "" if mentions_onset(finding, text) else since(finding)

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 
 from tsaudit.model.impact import Currency, Impact
-from tsaudit.text.names import listed
-from tsaudit.text.numbers import many, number, percent, quantity, rounded, rounded_down, size
-from tsaudit.text.times import duration
+from tsaudit.text import duration, listed, many, number, percent, quantity, rounded, rounded_down, size
 
 
 def reason(impact: Impact, days: float) -> str:

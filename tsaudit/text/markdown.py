@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from tsaudit.text.names import printable
-from tsaudit.text.numbers import number
+from tsaudit.text import number, printable
 
 MAX_ROWS: Final = 50
 """Maximum number of rows in a table: Dagster stores each of them in its event log permanently, and pages

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.text.names import listed
-from tsaudit.text.numbers import many
+from tsaudit.text import listed, many
 
 if TYPE_CHECKING:
     from tsaudit.model.profile import Measurement

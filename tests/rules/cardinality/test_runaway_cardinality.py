@@ -28,7 +28,7 @@ from tsaudit.model.profile import (
 from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
-from tsaudit.text.forecasts import PROVISIONAL
+from tsaudit.text.findings import PROVISIONAL
 
 INDEXED = engines_that(lambda engine: engine.indexes_tag_values)
 DOUBLING = tuple(1.08 ** (i - 40) for i in range(40))

@@ -20,7 +20,7 @@ from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.growth_cause import Cause, cause_inside, cause_of
 from tsaudit.rules.series_estimate import series_limit, series_of
 from tsaudit.text import many, number, percent, quantity
-from tsaudit.text.forecasts import PROVISIONAL, limit_reached
+from tsaudit.text.findings import PROVISIONAL, limit_reached
 
 if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth

@@ -15,8 +15,7 @@ from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, stored_bytes, stored_parts
 from tsaudit.rule import Case, rule
 from tsaudit.text import listed, many, number, percent, size
-from tsaudit.text.findings import SET_IN_FILE
-from tsaudit.text.forecasts import limit_reached
+from tsaudit.text.findings import SET_IN_FILE, limit_reached
 
 
 @rule(
