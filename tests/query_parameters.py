@@ -7,7 +7,8 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tests.builders import NOW
-from tsaudit.model.facts import FACTS, Given
+from tsaudit.model.facts import FACTS
+from tsaudit.model.query_parameters import Given
 
 _NEUTRAL: Final[dict[str, Any]] = {
     "database": "",

@@ -19,9 +19,9 @@ from tsaudit.engines.connection import FactError
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.facts.given import OfDocuments, OfRowSample, OfSeriesListing, TablePart
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import How, Measurement, Profile, Reason
+from tsaudit.model.query_parameters import OfDocuments, OfRowSample, OfSeriesListing, TablePart
 
 ABOUT: Mapping[str, Any] = {
     "database": "db",

@@ -26,8 +26,11 @@ from tsaudit.engines.connection import Rows, RowsOfSeveral
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.facts.given import (
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import AuditResult, Verdict
+from tsaudit.model.profile import Profile
+from tsaudit.model.query_parameters import (
+    Given,
     OfDatabase,
     OfMeasurement,
     OfMeasurements,
@@ -36,8 +39,6 @@ from tsaudit.model.facts.given import (
     OfTarget,
     OfTimeExtents,
 )
-from tsaudit.model.finding import AuditResult, Verdict
-from tsaudit.model.profile import Profile
 from tsaudit.model.subject import Subject
 
 ABOUT = OfMeasurements(database="d", measurements=["t"], start=NOW, end=NOW)

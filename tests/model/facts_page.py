@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import get_type_hints
 
-from tsaudit.model.facts.fact import Fact
-from tsaudit.model.facts.given import Given, names_of
+from tsaudit.model.facts import Fact
+from tsaudit.model.query_parameters import Given, names_of
 
 _TYPES = (
     ("collections.abc.", ""),
     ("typing.", ""),
-    ("tsaudit.model.facts.given.", ""),
+    ("tsaudit.model.query_parameters.", ""),
     ("datetime.datetime", "datetime"),
 )
 
@@ -38,7 +38,7 @@ def _lines(facts: Sequence[Fact]) -> Iterator[str]:
         "connector adds it (`Engine.parameters`)."
     )
     yield ""
-    yield "Generated from `tsaudit/model/facts/`; `make golden` regenerates it."
+    yield "Generated from `tsaudit/model/facts.py`; `make golden` regenerates it."
     kinds = list(dict.fromkeys(fact.given for fact in facts))
     for kind in kinds:
         yield from _kind(kind, [fact for fact in facts if fact.given is kind])

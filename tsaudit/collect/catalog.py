@@ -22,7 +22,6 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, offered
-from tsaudit.model.facts.given import OfDatabase, OfTarget
 from tsaudit.model.profile import (
     FOREVER,
     Count,
@@ -43,6 +42,7 @@ from tsaudit.model.profile import (
     UnusedSetting,
     utc_now,
 )
+from tsaudit.model.query_parameters import OfDatabase, OfTarget
 from tsaudit.text import many, nearest, number
 
 if TYPE_CHECKING:

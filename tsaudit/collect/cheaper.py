@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final, TypeVar
 
-from tsaudit.model.facts.given import OfBuckets, OfDocuments, OfMeasurement, OfRowSample, TablePart
+from tsaudit.model.query_parameters import OfBuckets, OfDocuments, OfMeasurement, OfRowSample, TablePart
 
 _PARTS: Final = (4, 16, 64, 256)
 _FEWEST_ROWS: Final = 100

@@ -10,8 +10,8 @@ from typing import Final, TypedDict
 from tsaudit.analysis.columns.columns import Column, TimeColumn
 from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.engines.quoting import Label
-from tsaudit.model.facts.given import TablePart
 from tsaudit.model.profile import Count, Field, Gap, Measurement, Role, Tag, Window
+from tsaudit.model.query_parameters import TablePart
 from tsaudit.text import many
 
 LONGEST: Final = 1000

@@ -7,9 +7,8 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.model.facts import Given
-from tsaudit.model.facts.given import OfMeasurements
 from tsaudit.model.profile import Reason
+from tsaudit.model.query_parameters import Given, OfMeasurements
 
 Row = dict[str, Any]
 

@@ -13,8 +13,8 @@ from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import sampled, times_of
 from tsaudit.engines.queries import query_files
-from tsaudit.model.facts.given import OfNullCounts
 from tsaudit.model.profile import Count, MisdatedRows, Window
+from tsaudit.model.query_parameters import OfNullCounts
 
 EARLY = Window(misdated.EARLIEST, misdated.LATEST)
 

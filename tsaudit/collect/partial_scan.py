@@ -18,8 +18,8 @@ import pyarrow as pa
 
 from tsaudit.collect.draft import ColumnStatistics, Draft, PartialScan
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.model.facts.given import OfScanEstimate
 from tsaudit.model.profile import Count, How, Ratio, Reason, Source, Window
+from tsaudit.model.query_parameters import OfScanEstimate
 from tsaudit.text import instant, many, number, percent
 
 LISTED_ROWS: Final = 100_000

@@ -19,9 +19,17 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows, sampled
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.facts import FACTS, Given, Scope
-from tsaudit.model.facts.given import OfBuckets, OfDocuments, OfMeasurement, OfNullCounts, OfRowCount, OfSeriesListing
+from tsaudit.model.facts import FACTS, Scope
 from tsaudit.model.profile import Measurement, Profile, Window, utc_now
+from tsaudit.model.query_parameters import (
+    Given,
+    OfBuckets,
+    OfDocuments,
+    OfMeasurement,
+    OfNullCounts,
+    OfRowCount,
+    OfSeriesListing,
+)
 from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:

@@ -31,8 +31,8 @@ from tsaudit.collect.row_figures import is_float
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import MOST_OPENED, can_open
-from tsaudit.model.facts.given import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.profile import TEXT_KEPT, Count, Field, How, OtherTimes, Reason, Role, Tag, Window, utc_now
+from tsaudit.model.query_parameters import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 from tsaudit.text.table_roles import NOT_EVALUATED

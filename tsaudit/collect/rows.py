@@ -62,7 +62,6 @@ from tsaudit.collect.row_figures import (
 )
 from tsaudit.collect.series import interval, scope
 from tsaudit.engines.queries import query_name
-from tsaudit.model.facts.given import OfNullCounts, OfRowCount
 from tsaudit.model.profile import (
     Copies,
     Count,
@@ -79,6 +78,7 @@ from tsaudit.model.profile import (
     Window,
     utc_now,
 )
+from tsaudit.model.query_parameters import OfNullCounts, OfRowCount
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import instant as instant_description
 from tsaudit.text import many, number, span, values_of

@@ -17,8 +17,8 @@ from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import Answered, QueryRunner, TooMuchError
-from tsaudit.model.facts.given import OfSeriesListing
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
+from tsaudit.model.query_parameters import OfSeriesListing
 from tsaudit.text import many, span
 
 SERIES_KEPT: Final = 64

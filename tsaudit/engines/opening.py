@@ -15,7 +15,7 @@ from tsaudit.engines.connection import Access, Connection, ConnectorError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.facts.given import names_of
+from tsaudit.model.query_parameters import names_of
 from tsaudit.net import addresses
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.text import nearest

@@ -15,8 +15,8 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import facts, wire
 from tsaudit.engines.greptimedb.facts import CatalogQueries, Known
-from tsaudit.model.facts import FACTS, Given
-from tsaudit.model.facts.given import OfMeasurement
+from tsaudit.model.facts import FACTS
+from tsaudit.model.query_parameters import Given, OfMeasurement
 
 
 @contextmanager

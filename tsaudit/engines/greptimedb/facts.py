@@ -21,8 +21,8 @@ from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.engines.metrics_page import as_batch
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts import FACTS
-from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
+from tsaudit.model.query_parameters import OfMeasurement
 
 _GRANT: Final = "a read-only user is enough, see sql/greptimedb/grants.md"
 

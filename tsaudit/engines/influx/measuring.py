@@ -23,7 +23,6 @@ from tsaudit.collect.roles import EARLIEST, LATEST, sampled
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import read_slice, slice_of
-from tsaudit.model.facts.given import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.profile import (
     AT_LEAST,
     POLICY_SEPARATOR,
@@ -39,6 +38,7 @@ from tsaudit.model.profile import (
     how_summed,
     utc_now,
 )
+from tsaudit.model.query_parameters import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import span
 

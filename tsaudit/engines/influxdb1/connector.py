@@ -35,9 +35,8 @@ from tsaudit.engines.influxdb1.answers import (
     status_rows,
 )
 from tsaudit.engines.metrics_page import as_batch as as_rows
-from tsaudit.model.facts import Given
-from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
+from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool, UnfitAnswerError
 

@@ -21,9 +21,8 @@ from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.buckets import BucketList, Dbrp, Gauges, KnownBuckets, read_gauges, shown
 from tsaudit.engines.influxdb2.client import Address, Client, Record
-from tsaudit.model.facts import Given
-from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import Reason
+from tsaudit.model.query_parameters import Given, OfMeasurement
 
 _ENGINE: Final = "influxdb2"
 _PAGE: Final = 100

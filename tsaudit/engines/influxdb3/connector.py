@@ -15,8 +15,9 @@ from tsaudit.engines import metrics_page, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows
 from tsaudit.engines.file_limit import FileLimit
 from tsaudit.engines.influxdb3 import client as client3
-from tsaudit.model.facts import FACTS, Given
+from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Reason
+from tsaudit.model.query_parameters import Given
 
 _ENGINE: Final = "influxdb3"
 _CATALOG: Final = "_internal"

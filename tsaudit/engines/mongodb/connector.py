@@ -13,7 +13,7 @@ from pymongo.read_preferences import ReadPreference
 from tsaudit.engines.connection import Access, ConnectorError, Rows
 from tsaudit.engines.mongodb.answers import READERS
 from tsaudit.engines.mongodb.commands import Client, Query, Row, Server, in_short
-from tsaudit.model.facts import Given
+from tsaudit.model.query_parameters import Given
 from tsaudit.net.port_probe import what_listens
 
 _AUTHENTICATION_FAILED: Final = 18

@@ -24,7 +24,6 @@ from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.mongodb.answers import LARGEST_SHARE
 from tsaudit.engines.mongodb.collections import is_series
 from tsaudit.engines.mongodb.documents import DatedArray, growth
-from tsaudit.model.facts.given import OfBuckets, OfDocuments
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     Buckets,
@@ -43,6 +42,7 @@ from tsaudit.model.profile import (
     Tag,
     Window,
 )
+from tsaudit.model.query_parameters import OfBuckets, OfDocuments
 from tsaudit.text import many
 
 if TYPE_CHECKING:

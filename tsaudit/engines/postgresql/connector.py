@@ -23,9 +23,9 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.postgresql.query_plan import scan_estimate
 from tsaudit.engines.sql import batching
-from tsaudit.model.facts import FACTS, Given, Scope
-from tsaudit.model.facts.given import OfMeasurement
+from tsaudit.model.facts import FACTS, Scope
 from tsaudit.model.profile import Reason
+from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import postgresql as wire
 from tsaudit.net.addresses import IN_CLEAR, sql_url
 from tsaudit.net.port_probe import what_listens

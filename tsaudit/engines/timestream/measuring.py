@@ -16,7 +16,6 @@ from tsaudit.collect.roles import read_sample, roles_without_rows
 from tsaudit.collect.row_figures import some_values
 from tsaudit.collect.rows import describe_fields, patterns_and_rhythms, sample_source, series_of_read
 from tsaudit.collect.series import scope
-from tsaudit.model.facts.given import OfMeasurement
 from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,
     Count,
@@ -31,6 +30,7 @@ from tsaudit.model.profile import (
     TableKind,
     Tag,
 )
+from tsaudit.model.query_parameters import OfMeasurement
 from tsaudit.text import many
 
 if TYPE_CHECKING:
