@@ -36,7 +36,7 @@ from tsaudit.config.file import load
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, incidents
 from tsaudit.history.store import Store
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 
 MOST_BYTES = 600e6
 """For 500 targets and a year."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from tsaudit import report
 from tsaudit.config import settings as config
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Forecast, Limit, Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     Contribution,
@@ -30,7 +31,6 @@ from tsaudit.model.profile import (
     TagSets,
     Window,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
 TABLES, FINDINGS, RULES, DAYS = 500, 10_000, 25, 90

@@ -34,9 +34,8 @@ from tsaudit.harm import decided
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
-from tsaudit.model.finding import Finding, RuleResult, Severity
-from tsaudit.model.impact import Basis, Currency, Impact
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Basis, Currency, Finding, Impact, RuleResult, Severity
 
 OWNERS = [f"owner{n}" for n in range(10)]
 TARGETS = [f"db{n}" for n in range(2)]

@@ -27,9 +27,9 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.profile import utc_now
-from tsaudit.model.subject import Subject
 from tsaudit.model.version import VERSION
 
 SIZES = (1_000, 100_000, 1_000_000)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 import dagster as dg
 
 from tsaudit.config.settings import Settings
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 from tsaudit.model.timeline import Point
 
 if TYPE_CHECKING:

@@ -19,6 +19,7 @@ from dagster_tsaudit.plan import AssetPlan, AuditStep, encode
 from tsaudit import secrets, summary
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     AuditResult,
@@ -31,7 +32,6 @@ from tsaudit.model.finding import (
     ordered,
     worst_first,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
 from tsaudit.text import many, number

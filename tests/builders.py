@@ -9,6 +9,7 @@ from typing import Any, Final
 from tsaudit.engines.advice import Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.plan import Effect
 from tsaudit.model.profile import (
@@ -26,7 +27,6 @@ from tsaudit.model.profile import (
     ValuesOverTime,
     Window,
 )
-from tsaudit.model.subject import Subject
 
 DAY = date(2026, 3, 31)
 NOW = datetime(2026, 3, 31, 6, tzinfo=UTC)

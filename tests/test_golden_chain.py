@@ -21,10 +21,10 @@ from tsaudit.config.settings import Owner, Settings, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
 GOLDEN = Path(__file__).parent / "golden"

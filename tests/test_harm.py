@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 from tests.builders import a_finding, a_rule_result
 from tsaudit.config.settings import Harm, Settings, Target
 from tsaudit.harm import decided, severity_of, worst_of
-from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.impact import Basis, Currency, Impact
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Basis, Currency, Finding, Impact, Severity
 from tsaudit.policy import harm_policy
 
 NOTE, WARNING, CRITICAL = Severity

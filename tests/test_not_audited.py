@@ -10,9 +10,9 @@ import pytest
 from tests.builders import DAY, a_measurement, a_profile
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, Verdict
 from tsaudit.model.profile import Database, Gap, Measurement, Profile, Reason
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Rule
 from tsaudit.rules import all_rules, rules_for

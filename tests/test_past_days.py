@@ -33,7 +33,7 @@ from tsaudit.history.lifecycle import IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 from tsaudit.model.timeline import figures
 from tsaudit.rules import all_rules
 

@@ -10,10 +10,9 @@ import pytest
 from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tsaudit import summary
 from tsaudit.model.change import MakeField
-from tsaudit.model.finding import Finding, Forecast, Limit, Outcome, Severity, fingerprint
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Forecast, Impact, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
-from tsaudit.model.subject import Subject
 from tsaudit.summary import SummaryFigure
 from tsaudit.text import impacts
 

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from tsaudit.errors import TsauditError
     from tsaudit.library import AuditOutcome, evaluate, load_settings, measure, run_audit
     from tsaudit.model.change import Change
-    from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, Verdict
-    from tsaudit.model.impact import Currency, Impact
+    from tsaudit.model.figures import Subject
+    from tsaudit.model.finding import AuditResult, Currency, Finding, Impact, Outcome, RuleResult, Severity, Verdict
     from tsaudit.model.plan import Plan, Step
     from tsaudit.model.profile import Measurement, Profile
-    from tsaudit.model.subject import Subject
     from tsaudit.rule import Case, Rule, Threshold
     from tsaudit.run import AuditRun
 
@@ -77,11 +76,19 @@ _HOMES: Final = {
     "errors": ("TsauditError",),
     "library": ("AuditOutcome", "evaluate", "load_settings", "measure", "run_audit"),
     "model.change": ("Change",),
-    "model.impact": ("Currency", "Impact"),
-    "model.finding": ("AuditResult", "Finding", "Outcome", "RuleResult", "Severity", "Verdict"),
+    "model.figures": ("Subject",),
+    "model.finding": (
+        "AuditResult",
+        "Currency",
+        "Finding",
+        "Impact",
+        "Outcome",
+        "RuleResult",
+        "Severity",
+        "Verdict",
+    ),
     "model.plan": ("Plan", "Step"),
     "model.profile": ("Measurement", "Profile"),
-    "model.subject": ("Subject",),
     "run": ("AuditRun",),
     "rule": ("Case", "Rule", "Threshold"),
 }

@@ -17,10 +17,9 @@ from tsaudit.analysis.columns.roles import are_quantities
 from tsaudit.analysis.growth.thresholds import FILLING_DAYS, FLAT_DAYS
 from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.analysis.tables.collection_families import CollectionFamily, total
-from tsaudit.model.finding import SERVER
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import SERVER, Currency, Impact
 from tsaudit.model.profile import FOREVER, Index, Measurement, Tag, Window
-from tsaudit.model.subject import Subject
 from tsaudit.text import day as written
 
 if TYPE_CHECKING:

@@ -16,8 +16,7 @@ from tsaudit.config.rule_settings import LimitPolicy, RulePolicy
 from tsaudit.config.settings import Harm
 from tsaudit.harm import decided
 from tsaudit.model.facts import sources_of
-from tsaudit.model.finding import AuditResult, Finding, Outcome, RuleResult, Severity, worst_first
-from tsaudit.model.impact import Basis
+from tsaudit.model.finding import AuditResult, Basis, Finding, Outcome, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import CONTRADICTED, Gap, Profile, TableKind, Tag, utc_now
 from tsaudit.model.timeline import Timeline

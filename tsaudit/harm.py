@@ -13,8 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.config.settings import Harm
-from tsaudit.model.finding import Finding, RuleResult, Severity
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.finding import Basis, Currency, Finding, Impact, RuleResult, Severity
 from tsaudit.text import impacts
 
 _PART: Final = 0.1

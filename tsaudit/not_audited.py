@@ -16,6 +16,7 @@ from typing import Final, NamedTuple
 
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     PLUGIN_CODE,
@@ -29,7 +30,6 @@ from tsaudit.model.finding import (
     Severity,
 )
 from tsaudit.model.profile import Gap, Profile, Reason
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many
 

@@ -22,10 +22,9 @@ from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.facts import offered, sources_of
-from tsaudit.model.finding import SERVER, Evidence, Finding, Limit
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Limit
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.text.findings import SET_IN_FILE
 

@@ -16,13 +16,13 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import (
     RULELESS_CODES,
     AuditResult,
+    Currency,
     Finding,
     Outcome,
     RuleResult,
     Severity,
     fingerprint,
 )
-from tsaudit.model.impact import Currency
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
 from tsaudit.planning import describe

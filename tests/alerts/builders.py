@@ -14,8 +14,8 @@ from tsaudit.config.settings import Settings
 from tsaudit.history import incidents
 from tsaudit.history.lifecycle import Incident, IncidentState
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, Severity, fingerprint
-from tsaudit.model.subject import Subject
 
 REPORT = "https://reports.example/demo/2026-03-31.html"
 RUN = "https://dagster.example/runs/1"

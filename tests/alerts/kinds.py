@@ -17,9 +17,9 @@ from tsaudit.config.settings import Reactions
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident
 from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.model.change import LeaveOut
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
-from tsaudit.model.subject import Subject
 
 _AT: Final = Subject("main", "http_requests")
 _LIMIT: Final = Limit("high-series-cardinality.max_series", 100_000, "series", "our default", "default")

@@ -21,8 +21,8 @@ from tsaudit.alerts import notifiers
 from tsaudit.alerts.notifier import SetupError
 from tsaudit.config import file as config_file
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
-from tsaudit.model.subject import Subject
 from tsaudit.net import addresses
 
 TOKEN: Final = "Xk29-token-of-the-hook"

@@ -24,9 +24,9 @@ from tsaudit.alerts.message import Closed
 from tsaudit.config.settings import Reactions
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident
 from tsaudit.model.change import LeaveOut
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
-from tsaudit.model.subject import Subject
 
 GOLDEN = Path(__file__).parent / "golden"
 LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "house", "plan influxdb-cloud-free")

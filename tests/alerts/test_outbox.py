@@ -17,8 +17,8 @@ from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.deliveries import Delivery, DeliveryKind, DeliveryState
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity
-from tsaudit.model.subject import Subject
 
 CRITICAL, WARN = Severity.CRITICAL, Severity.WARNING
 

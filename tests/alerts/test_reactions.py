@@ -16,8 +16,8 @@ from tsaudit.alerts.reactions import ReactionReport
 from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.lifecycle import Incident
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, Severity
-from tsaudit.model.subject import Subject
 
 ANN, BOB = "U0ANN", "U0BOB"
 CRITICAL = Severity.CRITICAL

@@ -26,11 +26,20 @@ from tsaudit.config.settings import Slack
 from tsaudit.history import deliveries
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
-from tsaudit.model.finding import AuditResult, Finding, Forecast, Limit, Outcome, Severity, fingerprint
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import (
+    AuditResult,
+    Currency,
+    Finding,
+    Forecast,
+    Impact,
+    Limit,
+    Outcome,
+    Severity,
+    fingerprint,
+)
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Gap, Measurement, Reason, TableKind
-from tsaudit.model.subject import Subject
 from tsaudit.text import printable
 
 ON = ("--day", DAY.isoformat())

@@ -16,8 +16,8 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, RuleResult, Severity
-from tsaudit.model.subject import Subject
 
 TODAY = BEGUN.date()
 IN_90_DAYS = TODAY + timedelta(days=90)

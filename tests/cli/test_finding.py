@@ -118,8 +118,8 @@ def test_finding_that_does_not_exist(tsaudit: Tsaudit, mark: str, arguments: tup
 def test_prefix_of_several_findings_is_ambiguous(tsaudit: Tsaudit, folder: Path) -> None:
     from tests.builders import a_finding, a_result, a_rule_result
     from tsaudit.history.store import Store
+    from tsaudit.model.figures import Subject
     from tsaudit.model.finding import fingerprint
-    from tsaudit.model.subject import Subject
 
     found = [a_finding(Subject("main", f"t{i}")) for i in range(40)]
     with Store.open(f"sqlite:///{folder}/.tsaudit/history.db") as store:

@@ -20,8 +20,9 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.removal import remove_day
 from tsaudit.history.store import Store
+from tsaudit.model import figures
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
-from tsaudit.model.subject import Subject
 
 TODAY = BEGUN.date()
 
@@ -175,12 +176,11 @@ def test_history_when_it_cannot_be_opened(tsaudit: Tsaudit, monkeypatch: pytest.
 
 def _ahead(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> str:
     """The day of an audit that ran with a clock 400 days ahead, after one with the right clock."""
-    from tsaudit.model import coverage
 
     assert tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify").exit_code == Exit.FINDINGS
     wrong = datetime.now(UTC) + timedelta(days=400)
     with monkeypatch.context() as patch:
-        patch.setattr(coverage, "utc_now", lambda: wrong)
+        patch.setattr(figures, "utc_now", lambda: wrong)
         tsaudit("audit", "shop", "--no-notify")
     return wrong.date().isoformat()
 

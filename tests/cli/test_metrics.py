@@ -22,9 +22,9 @@ from tsaudit.cli.errors import Exit
 from tsaudit.config.settings import Incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Forecast, Limit, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Cost, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.report import metrics
 
 TODAY = BEGUN.date()

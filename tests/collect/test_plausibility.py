@@ -27,6 +27,7 @@ from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.profile import Profile
 from tsaudit.model.query_parameters import (
@@ -39,7 +40,6 @@ from tsaudit.model.query_parameters import (
     OfTarget,
     OfTimeExtents,
 )
-from tsaudit.model.subject import Subject
 
 ABOUT = OfMeasurements(database="d", measurements=["t"], start=NOW, end=NOW)
 WINDOW: Final = {"start": NOW, "end": NOW, "time": "at", "time_kind": "text"}

@@ -17,7 +17,7 @@ from dagster_project.world import World
 from tests.command import CliRunner
 from tsaudit.config import file as config_file
 from tsaudit.history.store import Store
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 
 pytestmark = pytest.mark.full
 

@@ -16,9 +16,9 @@ from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality
 from tsaudit.run import as_of

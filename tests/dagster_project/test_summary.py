@@ -13,8 +13,8 @@ from tests.alerts import builders
 from tests.alerts.builders import History
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Forecast, Severity
-from tsaudit.model.subject import Subject
 
 REQUEST_ID = Subject("main", "http_requests", "request_id")
 FORECAST = Forecast(100_000, 21.3, 18.2, 26.8, 0.1, DAY, "linear", False, "series")

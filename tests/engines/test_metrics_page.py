@@ -19,9 +19,9 @@ from tsaudit.engines import metrics_page
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import facts, wire
 from tsaudit.engines.influxdb2.buckets import read_gauges
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile, Reason, ServerCounter, ServerStatus
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rule import Rule
 from tsaudit.rules.server.dropped_points import dropped_points

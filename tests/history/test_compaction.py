@@ -24,8 +24,8 @@ from tsaudit.history.lifecycle import ChangeKind, IncidentState
 from tsaudit.history.removal import EVERY, compact, is_due, kept_days
 from tsaudit.history.schema import decision, figure, incident_day, metadata, reaction, snapshot
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, RuleResult, Severity, fingerprint
-from tsaudit.model.subject import Subject
 from tsaudit.not_audited import degraded_rules
 
 POLICY: Final = Incidents(open_after=1, resolve_after=1)

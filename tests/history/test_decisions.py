@@ -21,9 +21,18 @@ from tsaudit.history import clock, decision_log, decisions, incidents
 from tsaudit.history.decisions import Baseline, DecidedError, IncidentSelection, Mute
 from tsaudit.history.lifecycle import Incident
 from tsaudit.history.store import Store
-from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Limit, Outcome, RuleResult, Severity, fingerprint
-from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import (
+    UNREACHABLE_CODE,
+    Currency,
+    Finding,
+    Impact,
+    Limit,
+    Outcome,
+    RuleResult,
+    Severity,
+    fingerprint,
+)
 
 NOW: Final = BEGUN
 TODAY: Final = NOW.date()

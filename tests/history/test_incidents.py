@@ -16,9 +16,9 @@ from tsaudit.history import decisions, incidents
 from tsaudit.history.lifecycle import ChangeKind, DecisionKind, Incident, IncidentChange, IncidentState
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, fingerprint
 from tsaudit.model.profile import Gap, Reason, utc_now
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode
 
 HOST: Final = Subject("main", "cpu", "host")

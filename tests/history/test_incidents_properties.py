@@ -17,8 +17,8 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.lifecycle import IncidentChange, IncidentState
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity
-from tsaudit.model.subject import Subject
 
 HOST: Final = Subject("main", "cpu", "host")
 

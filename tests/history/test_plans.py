@@ -9,9 +9,9 @@ from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
 from tsaudit.history.store import Store
 from tsaudit.model.change import ChangeType
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
-from tsaudit.model.subject import Subject
 
 AT = Subject("main", "cpu")
 CHANGE = ChangeType(AT, "usage", "float")

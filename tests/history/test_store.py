@@ -28,10 +28,10 @@ from tsaudit.history.base_texts import Packer
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, snapshot
 from tsaudit.history.store import Store, stored_subject, subject_from
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Profile, Reason
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, figures
 
 ROOT = Path(__file__).parents[2]

@@ -21,7 +21,7 @@ from tsaudit.history.removal import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import REMEMBERED, RememberedValues, prune
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 
 FIRST = date(2026, 1, 5)
 FEBRUARY = 27

@@ -11,10 +11,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_finding, a_profile, a_result, a_rule_result
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import (
     RULELESS_CODES,
+    Currency,
     Finding,
     Forecast,
+    Impact,
     Limit,
     Outcome,
     RuleResult,
@@ -22,9 +25,7 @@ from tsaudit.model.finding import (
     ordered,
     worst_first,
 )
-from tsaudit.model.impact import Currency, Impact
 from tsaudit.model.profile import Gap, Reason
-from tsaudit.model.subject import Subject
 
 LIMIT = Limit("x.y", 10.0, "series", "house", "default")
 GAP = Gap("row_count", Reason.DENIED, "no right to read", "main")

@@ -8,11 +8,10 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile, a_source
-from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
 from tsaudit.collect import of_its_day
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Count, Database, How
-from tsaudit.model.subject import Subject
-from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures
+from tsaudit.model.timeline import Episode, Figure, Point, Timeline, figures, figures_of_its_day
 
 REQUESTS = Subject("main", "requests")
 FLAT = (100.0, 100.0, 100.0)

@@ -11,10 +11,10 @@ from tests.planning.places import ROWS, Held, Server
 from tsaudit.cli.plan import print_plan
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Change, LeaveOut, MakeField, Rename, SplitColumn, SplitMeasurement
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
 
 LINES, COLUMNS = 40, 100

@@ -9,10 +9,10 @@ import pytest
 
 from tests.builders import a_count, a_field, a_finding, a_measurement, a_source, a_tag
 from tsaudit.model.change import MakeField
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Limit
 from tsaudit.model.plan import Effect, Loss
 from tsaudit.model.profile import Contribution, How, Measurement, RowsApart, SetApart, TagSets
-from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
 from tsaudit.planning.plans import effect_of, tags_ended, together, with_next
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from tests.planning.opposites import opposites
 from tsaudit.model.change import AddIndex, Change, ChangeType, DropIndex, LeaveOut, MakeField, MakeTag, Rename
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.plan import Requested
-from tsaudit.model.subject import Subject
 from tsaudit.planning.plans import merge, without_contradictions
 from tsaudit.rule import Family
 

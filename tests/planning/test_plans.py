@@ -31,10 +31,10 @@ from tsaudit.model.change import (
     Rename,
     SetOption,
 )
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, Severity
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Contribution, Index, Measurement, Profile, TagSets
-from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
 from tsaudit.planning.plans import plans_of, with_advice
 

@@ -25,8 +25,7 @@ from tsaudit.rules import all_rules, families, rules_for, unusable
 
 RULES = '''
 from dataclasses import replace
-from tsaudit.model.finding import Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Finding, Impact
 from tsaudit.rule import Threshold, rule, subject_of
 
 @rule(

@@ -27,6 +27,7 @@ from tsaudit.evaluation import with_series
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import (
     AuditResult,
     Evidence,
@@ -53,7 +54,6 @@ from tsaudit.model.profile import (
     Retention,
     TagSets,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import ReportLocation, html, write, write_index
 

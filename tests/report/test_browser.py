@@ -12,9 +12,9 @@ from playwright.sync_api import Browser, Locator, Page, expect
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
 from tests.report.test_index import an_entry
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Verdict, fingerprint
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.subject import Subject
 from tsaudit.report import findings, html, index
 
 pytestmark = pytest.mark.ui

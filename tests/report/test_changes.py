@@ -8,9 +8,9 @@ from datetime import timedelta
 import pytest
 
 from tests.builders import DAY, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import FOREVER, Database, Gap, Profile, Reason, Retention, Selection
-from tsaudit.model.subject import Subject
 from tsaudit.report.changes import SchemaChange, compare, schema_changes
 
 MEM = Subject("main", "mem")

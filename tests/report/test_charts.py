@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.builders import DAY
 from tests.examples import examples
 from tests.report import sample
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Forecast
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.report import charts
 from tsaudit.report.trends import Trend

@@ -11,9 +11,9 @@ import pytest
 from tests.builders import a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit.history.lifecycle import IncidentState
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, fingerprint
 from tsaudit.model.profile import Database
-from tsaudit.model.subject import Subject
 from tsaudit.report import findings
 
 

@@ -27,10 +27,10 @@ from tests.report import sample
 from tsaudit import report
 from tsaudit.config.settings import Report
 from tsaudit.model.change import MakeField
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Count, Gap, How, MeasureName, MeasureNames, Reason
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import html, index
 

@@ -19,9 +19,9 @@ from tsaudit import report
 from tsaudit.config import settings as config
 from tsaudit.history import lease
 from tsaudit.history.store import Store
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Forecast, Verdict
 from tsaudit.model.jsonfile import to_json
-from tsaudit.model.subject import Subject
 from tsaudit.report import index
 from tsaudit.report.publish import Folder, ReportError
 

@@ -13,9 +13,9 @@ from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.report import sample
 from tsaudit import report
 from tsaudit.config import settings as config
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding
 from tsaudit.model.jsonfile import from_json
-from tsaudit.model.subject import Subject
 from tsaudit.report import json_report as reports
 from tsaudit.report.json_report import SCHEMA_VERSION, json_report
 

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import DAY, NOW, a_count, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Severity
 from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Selection, Window
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.report import html
 from tsaudit.report.movement import MOST, Moved, movement

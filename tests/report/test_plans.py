@@ -14,9 +14,9 @@ from tests.report.sample import HOSTILE, empty_timeline
 from tsaudit import report
 from tsaudit.config.settings import Report
 from tsaudit.model.change import MakeField
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Effect, LeftOut, Loss, Plan, Requested, Step, StepKind
-from tsaudit.model.subject import Subject
 from tsaudit.report import findings, html
 
 AT = Subject("main", HOSTILE)

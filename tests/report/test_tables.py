@@ -22,9 +22,9 @@ from tests.builders import (
     a_tag,
 )
 from tests.report import sample
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.profile import FOREVER, Database, Documents, Gap, Profile, Reason, Retention, RowBytes, Storage
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, tables
 from tsaudit.text import NOT_KNOWN

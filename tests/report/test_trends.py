@@ -7,9 +7,9 @@ from datetime import timedelta
 
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tests.report import sample
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Forecast, Severity
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.report import findings, trends
 

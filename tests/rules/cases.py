@@ -12,10 +12,10 @@ from tests.databases import Dataset, Row, Table, Value, times
 from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.planning.plans import plans_of
 from tsaudit.rule import Rule

@@ -11,10 +11,9 @@ import pytest
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import run_rule
 from tsaudit.model.change import Merged, MergeMeasurements
-from tsaudit.model.finding import Finding, Forecast, Outcome, RuleResult, Severity, Verdict
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Forecast, Impact, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Reach, Rule
 from tsaudit.rules import all_rules, rule_named
 from tsaudit.rules.causes import one_per_cause

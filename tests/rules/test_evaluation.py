@@ -13,10 +13,9 @@ from tsaudit.config.rule_settings import LimitPolicy, RulePolicy
 from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate, required_facts
-from tsaudit.model.finding import Finding, Outcome, Severity, Verdict
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Impact, Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rule import Case, Family, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules, rules_for

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Role
-from tsaudit.model.subject import Subject
 from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences, shows
 
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_finding
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding
-from tsaudit.model.subject import Subject
 from tsaudit.text.findings import MOST_CHARACTERS, MOST_WORDS, headline, shortened
 
 TABLE = Subject("main", "requests")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Impact
 from tsaudit.text import impacts
 
 

@@ -28,9 +28,9 @@ from tsaudit.analysis.shapes.shape_rules import describe_kinds
 from tsaudit.config.settings import Reactions
 from tsaudit.history import decisions
 from tsaudit.history.lifecycle import Incident, IncidentState
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Verdict, worst_first
 from tsaudit.model.plan import Plan
-from tsaudit.model.subject import Subject
 from tsaudit.planning import describe
 from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint

@@ -109,7 +109,7 @@ def format_option(*formats: str) -> Callable[[F], F]:
 
 def today() -> date:
     """Today in UTC, like every other time in tsaudit."""
-    from tsaudit.model.coverage import utc_now
+    from tsaudit.model.figures import utc_now
 
     return utc_now().date()
 

@@ -23,6 +23,7 @@ from tsaudit.analysis.values.value_hashes import series_digests, truncated
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.alike import Alike
 from tsaudit.collect.draft import Draft
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import (
     FOREVER,
     Arrivals,
@@ -37,7 +38,6 @@ from tsaudit.model.profile import (
     Window,
     utc_now,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import SAME_DAY
 
 _QUIET: Final = timedelta(weeks=1)

@@ -26,7 +26,7 @@ from tsaudit.config.types import (
     SlackSecret,
     web_address,
 )
-from tsaudit.model.table_kind import TableKind
+from tsaudit.model.figures import TableKind
 
 Share = Annotated[float, Field(gt=0, le=1)]
 _Amount = Annotated[float, Field(ge=0, allow_inf_nan=False)]

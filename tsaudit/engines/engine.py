@@ -19,7 +19,7 @@ from tsaudit.engines.language import Language, Qualified
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
-    from tsaudit.model.impact import Impact
+    from tsaudit.model.finding import Impact
     from tsaudit.model.profile import IdSequence, Index, Measurement, MisdatedRows, Profile, Tag
 
 NAME: Final = re.compile(r"[a-z][a-z0-9_-]{0,39}")

@@ -11,7 +11,7 @@ from collections.abc import Collection, Sequence
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.model.coverage import utc_now
+from tsaudit.model.figures import utc_now
 from tsaudit.text import many
 
 _ZONES: Final = timedelta(hours=14)

@@ -17,9 +17,8 @@ from tsaudit.history import clock
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.schema import decision
 from tsaudit.history.store import Store, naive
-from tsaudit.model.coverage import utc_now
-from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import utc_now
+from tsaudit.model.finding import Currency, Finding, Severity
 
 REOPEN: Final = "reopen"
 """The kind of the row that ends the decision before it."""

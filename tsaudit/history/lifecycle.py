@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 
 from tsaudit.config.settings import Incidents
-from tsaudit.model.coverage import Gap
+from tsaudit.model.figures import Gap, Subject
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     PLUGIN_CODE,
@@ -25,7 +25,6 @@ from tsaudit.model.finding import (
     Severity,
     fingerprint,
 )
-from tsaudit.model.subject import Subject
 
 
 class IncidentState(enum.StrEnum):

@@ -12,14 +12,13 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, insert, select, update
 
-from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
 from tsaudit.history import base_texts, clock, database
 from tsaudit.history.base_texts import Packer, Packers
 from tsaudit.history.schema import duration, figure, incident_day, rule_outcome, snapshot
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, in_parts, to_json
-from tsaudit.model.subject import Subject
-from tsaudit.model.timeline import Episode, Point, Timeline
+from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day
 
 if TYPE_CHECKING:
     from tsaudit.model.profile import Profile

@@ -27,7 +27,7 @@ from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, stored_subject
 if TYPE_CHECKING:
     from tsaudit.analysis.values.value_hashes import Hashes
     from tsaudit.analysis.values.value_sets import ValueSet
-    from tsaudit.model.subject import Subject
+    from tsaudit.model.figures import Subject
 
 REMEMBERED: Final = timedelta(days=90)
 """Age after which an unseen value is forgotten with the next full set; if it comes back, it counts as new."""

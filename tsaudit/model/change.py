@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
+from tsaudit.model.figures import Subject
 from tsaudit.model.jsonfile import adapter
-from tsaudit.model.subject import Subject
 
 if TYPE_CHECKING:
     from pydantic_core import CoreSchema

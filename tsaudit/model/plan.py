@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from tsaudit.model.change import AnyChange, Change
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 
 
 class StepKind(enum.StrEnum):

@@ -7,9 +7,8 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.model.figures import Count, How, Ratio, how_summed
+from tsaudit.model.figures import Count, How, Ratio, Subject, how_summed
 from tsaudit.model.plan import Requested
-from tsaudit.model.subject import Subject
 
 if TYPE_CHECKING:
     from tsaudit.model.profile import DatabaseStorage, Profile, Storage
@@ -209,3 +208,17 @@ def _how_summed(profile: Profile) -> tuple[How, float | None]:
     own = {d.name for d in profile.databases if d.series is not None}
     counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
     return how_summed([count for count in counts if count is not None])
+
+
+_OF_ROWS: Final = frozenset({"rows", "null_ratio", "series", "tag_values", "measure_names", "series_keys"})
+
+
+def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
+    """The profile's `figures`, without figures of the present if the profile is of a past day.
+
+    Catalogs and file sizes only show the present: among the figures of a past day, they would look like a trend that
+    never happened. `past_days` has already removed rows and series of the present.
+    """
+    if profile.collected_at - profile.window.end <= SAME_DAY:
+        return figures(profile)
+    return (figure for figure in figures(profile) if figure.name in _OF_ROWS)

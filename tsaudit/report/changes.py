@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from tsaudit.history.lifecycle import is_good
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
 from tsaudit.model.profile import Measurement, Profile, Retention
-from tsaudit.model.subject import Subject
 from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences
 from tsaudit.text import many, retention
 

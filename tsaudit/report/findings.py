@@ -13,10 +13,10 @@ from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.facts import FACTS, sources_of
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, fingerprint
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Measurement, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.report import untrusted
 from tsaudit.text import quantity, short_fingerprint
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
-from tsaudit.analysis.growth.figures_of_day import figures_of_its_day
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import How, Profile
-from tsaudit.model.subject import Subject
-from tsaudit.model.timeline import Figure
+from tsaudit.model.timeline import Figure, figures_of_its_day
 from tsaudit.schema.diff import shows
 
 MOST: Final = 5

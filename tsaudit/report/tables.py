@@ -12,6 +12,7 @@ from typing import Final
 from tsaudit.analysis.cardinality.contributions import determined_tags
 from tsaudit.analysis.tables.collection_families import families_by_member
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.profile import (
     Contribution,
@@ -23,7 +24,6 @@ from tsaudit.model.profile import (
     Tag,
     Window,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
 from tsaudit.text import NOT_KNOWN, listed, number, retention, size

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import date
 from typing import Final
 
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Forecast
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.report.findings import Item
 

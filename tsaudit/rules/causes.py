@@ -12,9 +12,9 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Reach, Rule
 from tsaudit.text import listed, many, number
 

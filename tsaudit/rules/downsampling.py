@@ -8,10 +8,9 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import FOREVER, Database, Retention
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case
 from tsaudit.text import day, duration, instant, listed, many
 

@@ -26,9 +26,9 @@ from tsaudit.analysis.cardinality.attribution import (
 )
 from tsaudit.analysis.cardinality.contributions import main_contribution, share_of
 from tsaudit.analysis.shapes.shapes import redact
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, subject_of
 from tsaudit.text import listed, many, number, percent

@@ -20,8 +20,8 @@ from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
 from tsaudit.analysis.tables import grids
 from tsaudit.analysis.tables.grids import STATISTIC, Grid
 from tsaudit.model.change import Merged, MergeMeasurements
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import SERIES_KINDS, Database, Field, Measurement, Profile, TableKind
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case
 
 _MERGED_KINDS: Final = SERIES_KINDS | {TableKind.EVENTS}

@@ -13,9 +13,8 @@ from typing import Final
 from tsaudit import plugins
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.finding import PLUGIN_CODE, Finding, Outcome, RuleResult, Severity
-from tsaudit.model.impact import Currency
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import PLUGIN_CODE, Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.not_audited import TEXTS, without_rule
 from tsaudit.plugins import Loaded, Problem
 from tsaudit.rule import LETTERS, Rule, Threshold

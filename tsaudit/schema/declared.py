@@ -9,9 +9,9 @@ from typing import Final
 from tsaudit.config.columns_file import FileColumn, Schema, Semantic, has_file_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import STRUCTURE
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.version import VERSION
 from tsaudit.schema.diff import shows
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from typing import Final
 
 from tsaudit.model.facts import STRUCTURE
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import How, Measurement, Profile, Role
-from tsaudit.model.subject import Subject
 
 _ROLES: Final = STRUCTURE | {"row_sample"}
 """Facts that show the roles of columns: in SQL engines, roles may be inferred from the values read."""

@@ -8,8 +8,7 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.model.coverage import POLICY_SEPARATOR
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import POLICY_SEPARATOR, Subject
 from tsaudit.text import day, many, number, percent, quantity
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Impact
 from tsaudit.text import duration, listed, many, number, percent, quantity, rounded, rounded_down, size
 
 

@@ -24,6 +24,7 @@ from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect import earlier_days
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.earlier_days import Comparison
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import (
     Count,
     Database,
@@ -38,7 +39,6 @@ from tsaudit.model.profile import (
     Window,
     utc_now,
 )
-from tsaudit.model.subject import Subject
 
 FIRST = date(2026, 1, 5)
 TagSet = Mapping[str, str | None]

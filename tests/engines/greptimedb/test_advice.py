@@ -30,9 +30,9 @@ from tsaudit.model.change import (
     SetOption,
     SetRetention,
 )
+from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Plan, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.planning.plans import plans_of
 
 NAME = 'lo"gs, by'

@@ -6,8 +6,8 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES, METHODS, a_table, a_text, findings, steps
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_index import unsuitable_index as rule
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
-from tsaudit.model.subject import Subject
 
 
 def _logs(indexes: dict[str, str]) -> Dataset:

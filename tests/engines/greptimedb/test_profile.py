@@ -16,8 +16,8 @@ from tests.examples import examples
 from tests.rules.cases import run_rule
 from tsaudit.collect import probe
 from tsaudit.engines.opening import open_connection
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
-from tsaudit.model.subject import Subject
 from tsaudit.rules.server.server_in_distress import server_in_distress
 
 _PARTS = ["a", "é", '"', "'", "`", "\\", "\n", ";", "--", "/*", " ", ",", "=", "%s", "%(x)s", "'; --", "{{ x }}", "$1"]

@@ -13,10 +13,9 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import LINES, a_table, a_text, findings, steps
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.rows_of_one_key import rows_of_one_key as rule
-from tsaudit.model.finding import Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Severity
 from tsaudit.model.profile import Measurement, Repeats, Storage
-from tsaudit.model.subject import Subject
 
 MB = 1_000_000
 

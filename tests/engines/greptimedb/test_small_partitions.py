@@ -7,9 +7,9 @@ from typing import Any
 from tests.builders import a_measurement, a_profile
 from tests.databases import Greptime
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import Partition, Partitioning, Storage
-from tsaudit.model.subject import Subject
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
 
 GB = 1_000_000_000

@@ -16,7 +16,7 @@ from tests.examples import examples
 from tests.planning.places import server_of
 from tsaudit.config.settings import Target
 from tsaudit.model.change import Change, DropIndex, MakeField, SetOption
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 from tsaudit.planning.plans import plans_of
 
 _PARTS = [

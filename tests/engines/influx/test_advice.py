@@ -31,9 +31,9 @@ from tsaudit.model.change import (
     Rename,
     SetRetention,
 )
+from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Effect, Loss, Step, StepKind
 from tsaudit.model.profile import Database, Profile, Retention
-from tsaudit.model.subject import Subject
 from tsaudit.rules.merged_families import merged
 
 PROVEN = Effect()

@@ -15,8 +15,8 @@ from typing import Any, Final
 from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Change, Diagnose, LeaveOut, MakeField
+from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Effect
-from tsaudit.model.subject import Subject
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "flux.json").read_text(encoding="utf-8"))
 ODD: Final = 'a "b" \\ ${c} / é, d=1'

@@ -21,8 +21,8 @@ from tsaudit.model.change import (
     MergeMeasurements,
 )
 from tsaudit.model.change import Merged as Member
+from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Step
-from tsaudit.model.subject import Subject
 
 READINGS = [
     {

@@ -18,9 +18,9 @@ from tsaudit.config.settings import Harm, Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history.lifecycle import is_good
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 
 pytestmark = pytest.mark.full
 

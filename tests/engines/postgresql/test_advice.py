@@ -22,9 +22,9 @@ from tsaudit.analysis.tables.partition_ranges import next_ranges
 from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice, dependents
 from tsaudit.model.change import AddIndex, AddPartitions, Change, ChangeType, DropIndex, SetRetention
+from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import FOREVER, Index, Measurement, Partition, Partitioning, Profile, Retention
-from tsaudit.model.subject import Subject
 from tsaudit.rules.retention.unbounded_retention import unbounded_retention
 
 Advise = Callable[..., PostgresqlAdvice]

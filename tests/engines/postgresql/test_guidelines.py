@@ -20,9 +20,9 @@ from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.evaluation import evaluate
 from tsaudit.guidelines import GUIDELINES
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, Severity
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, stored_bytes
 from tsaudit.rules import all_rules
 

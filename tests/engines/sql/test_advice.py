@@ -36,10 +36,10 @@ from tsaudit.model.change import (
     Merged,
     MergeMeasurements,
 )
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Plan, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile, Tag
-from tsaudit.model.subject import Subject
 from tsaudit.planning.plans import plans_of
 
 HOSTILE: Final = 'or"der, by'

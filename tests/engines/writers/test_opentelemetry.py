@@ -17,9 +17,9 @@ from tests.builders import a_field, a_measurement, a_place, a_profile, a_tag
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers.opentelemetry import Signal, signal_of
 from tsaudit.model.change import Change, LeaveOut, MakeField
+from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Step
 from tsaudit.model.profile import Measurement
-from tsaudit.model.subject import Subject
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "opentelemetry.json").read_text(encoding="utf-8"))
 ODD = 'a "b"\\ it\'s ${HOME} $1 é\n\x7f'

@@ -12,7 +12,7 @@ from tests.builders import a_field, a_measurement, a_tag
 from tsaudit.engines.writers import Program, setting
 from tsaudit.engines.writers.prometheus import is_writer, settings
 from tsaudit.model.change import Change, LeaveOut, MakeField, Rename
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 
 AT = Subject("main", "http_requests_total")
 HERE = a_measurement(

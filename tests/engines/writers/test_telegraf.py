@@ -24,7 +24,7 @@ from tsaudit.model.change import (
     MergeMeasurements,
     Rename,
 )
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 from tsaudit.rules.merged_families import merged
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "telegraf.json").read_text(encoding="utf-8"))

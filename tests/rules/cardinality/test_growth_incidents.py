@@ -14,8 +14,8 @@ from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Incidents
 from tsaudit.evaluation import evaluate
 from tsaudit.history.lifecycle import DaySeen, IncidentState, Track
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import fingerprint
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 

@@ -12,6 +12,7 @@ from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import (
@@ -27,7 +28,6 @@ from tsaudit.model.profile import (
     Tag,
     TagSets,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality as rule
 
 CASES = (

@@ -13,6 +13,7 @@ from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
 from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     FOREVER,
@@ -25,7 +26,6 @@ from tsaudit.model.profile import (
     TagSets,
     ValuesOverTime,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Episode, Point, Timeline
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 from tsaudit.text.findings import PROVISIONAL

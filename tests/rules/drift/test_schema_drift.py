@@ -12,10 +12,10 @@ from tests.engines.traits import KEEP_DOCUMENTS
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Change, LeaveOut, Merged, MergeMeasurements, Rename, SplitMeasurement
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, RuleResult
 from tsaudit.model.plan import Requested
 from tsaudit.model.profile import Database, Documents, Gap, How, Measurement, Profile, Reason, Selection
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.drift.schema_drift import schema_drift as rule
 

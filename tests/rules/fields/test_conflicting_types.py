@@ -7,9 +7,8 @@ from datetime import timedelta
 from tests.builders import NOW, a_field, a_measurement, a_profile
 from tests.databases import Row, Table, Value
 from tests.rules.cases import Case, dataset, planned, run_rule
-from tsaudit.model.finding import Outcome
-from tsaudit.model.impact import Currency
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Outcome
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.fields.conflicting_types import conflicting_types as rule
 

@@ -28,8 +28,8 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import AddIndex, MakeTag
-from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome
 from tsaudit.model.profile import (
     Field,
     How,
@@ -41,7 +41,6 @@ from tsaudit.model.profile import (
     Storage,
     TableKind,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.metadata_in_field import metadata_in_field as rule
 
 SENSORS = ("TLM0100", "TLM0101", "TLM0102", "TLM0103", "TLM0200", "TLM0201", "TLM0202", "TLM0203")

@@ -16,9 +16,9 @@ from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import also_in
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
-from tsaudit.model.subject import Subject
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -13,9 +13,9 @@ from tests.builders import NOW, a_measurement, a_profile, a_source
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.change import SplitMeasurement
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.profile import FieldRhythm, PartingTag, Profile, Rhythms
-from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.mixed_intervals import mixed_intervals as rule
 
 MACHINES = ("press-1", "press-2", "saw-1")

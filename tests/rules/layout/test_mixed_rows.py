@@ -13,10 +13,10 @@ from tests.rules.cases import Case, dataset, plans, run_rule
 from tsaudit.collect import collect
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.change import SplitMeasurement
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Measurement, Profile, RowPattern, RowPatterns
-from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.mixed_rows import mixed_rows as rule
 
 HOURS = times(4, timedelta(hours=1))

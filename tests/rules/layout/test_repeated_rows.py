@@ -14,9 +14,9 @@ from tests.databases import Dataset, Row
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Copies, Profile, TableKind
-from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.repeated_rows import repeated_rows as rule
 
 

@@ -12,9 +12,9 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
 from tests.collecting import collected, file_with
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import How, Profile, TableKind
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 from tsaudit.text import quantity

@@ -10,10 +10,9 @@ import pytest
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index
-from tsaudit.model.finding import Outcome
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Outcome
 from tsaudit.model.profile import Profile, RowPattern, RowPatterns, Storage
-from tsaudit.model.subject import Subject
 from tsaudit.rules.layout.split_rows import split_rows as rule
 
 FIELDS = {"fieldA": "float", "fieldB": "float"}

@@ -15,9 +15,9 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import influxql
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Influxd, Postgresql
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Database, Measurement
-from tsaudit.model.subject import Subject
 from tsaudit.rules.names.awkward_name import awkward_name as rule
 from tsaudit.rules.names.awkward_name import keywords
 

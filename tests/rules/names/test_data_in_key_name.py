@@ -10,8 +10,8 @@ from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.databases import Collection, Dataset, Row, Table, times
 from tests.engines.mongodb.builders import a_collection
 from tests.rules.cases import Case, dataset, run_rule
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.subject import Subject
 from tsaudit.rules.names.data_in_key_name import data_in_key_name as rule
 
 SERVERS = ("server-01", "server-02", "server-03")

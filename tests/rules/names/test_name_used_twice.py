@@ -16,8 +16,8 @@ from tests.servers import Influxd
 from tsaudit.config.settings import Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Diagnose, MakeTag, Rename
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.subject import Subject
 from tsaudit.rules.names.name_used_twice import name_used_twice as rule
 
 STATUS = [{"status": "ok"}, {"status": "failed"}]

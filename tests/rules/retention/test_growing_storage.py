@@ -14,10 +14,9 @@ from tests.engines.influxdb3.server import REAL
 from tests.rules.cases import Case, History, dataset, hosts, run_rule, table, with_steps
 from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
 from tsaudit.rules.retention.growing_storage import growing_storage as rule
 

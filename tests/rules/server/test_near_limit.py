@@ -24,6 +24,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import MergeMeasurements
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import (
     Database,
@@ -39,7 +40,6 @@ from tsaudit.model.profile import (
     TableStatus,
     TagSets,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.near_limit import near_limit as rule
 

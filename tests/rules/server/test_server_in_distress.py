@@ -16,9 +16,9 @@ from tests.collecting import collected
 from tests.rules.cases import run_rule
 from tests.servers import Postgresql, run_postgresql, wait_until
 from tsaudit.config.settings import Target
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement, Profile, ServerCounter, ServerStatus
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.server.near_limit import near_limit
 from tsaudit.rules.server.server_in_distress import server_in_distress as rule

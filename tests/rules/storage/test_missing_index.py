@@ -20,11 +20,10 @@ from tests.servers import Postgresql
 from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Harm, Target
 from tsaudit.evaluation import evaluate
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Index, Measurement, Partitioning, Profile, Storage, TableKind, TableStatus
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.missing_index import missing_index as rule
 

@@ -18,11 +18,10 @@ from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, ta
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.change import AddPartitions
-from tsaudit.model.finding import Finding, Outcome
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Partition, Partitioning, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
 

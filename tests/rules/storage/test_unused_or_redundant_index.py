@@ -20,11 +20,10 @@ from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.change import DropIndex
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Impact, Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Count, Index, Partitioning, Profile, Retention, RowBytes, Storage, TableStatus
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 

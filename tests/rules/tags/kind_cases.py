@@ -10,7 +10,7 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import IDS, LINES
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, table
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag
 
 RECORDED: Final = "influxdb2"

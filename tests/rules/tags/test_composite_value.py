@@ -5,8 +5,8 @@ from __future__ import annotations
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import Case, dataset, run_rule, table
 from tsaudit.model.change import SplitColumn, to_data
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome
-from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.composite_value import composite_value as rule
 
 SENSORS = ("loc-bath.model-A612.id-2635YB", "loc-kitchen.model-A612.id-1726ZA")

@@ -9,10 +9,9 @@ import pytest
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
-from tsaudit.model.finding import Outcome
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Outcome
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
-from tsaudit.model.subject import Subject
 from tsaudit.rules.tags.mutable_tag import mutable_tag as rule
 
 MACHINES = 6

@@ -28,8 +28,8 @@ from tests.builders import (
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
 from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     FOREVER,
     Database,
@@ -48,7 +48,6 @@ from tsaudit.model.profile import (
     ValuesKind,
     ValuesOverTime,
 )
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
 

@@ -10,8 +10,7 @@ import pytest
 from tests.builders import NOW, a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings, steps
 from tests.rules.cases import run_rule, text_of, with_steps
-from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.finding import Currency, Finding, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule

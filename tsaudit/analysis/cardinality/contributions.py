@@ -10,8 +10,8 @@ from typing import Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.model.change import MakeField
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Contribution, Measurement, TagSets
-from tsaudit.model.subject import Subject
 
 
 def main_contribution(sets: TagSets) -> Contribution | None:

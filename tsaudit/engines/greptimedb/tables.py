@@ -8,7 +8,7 @@ from typing import Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.columns.types import is_text
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Impact
 from tsaudit.model.profile import Field, How, Index, Measurement, Profile
 
 ENGINE: Final = "greptimedb"

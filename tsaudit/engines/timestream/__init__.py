@@ -11,7 +11,7 @@ from tsaudit.engines.engine import Engine, ServerLimit, Words
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
-    from tsaudit.model.impact import Impact
+    from tsaudit.model.finding import Impact
     from tsaudit.model.profile import Measurement, Tag
 
 

@@ -1,29 +1,31 @@
 """The measurements of one target on one day."""
 
-from tsaudit.model.coverage import (
-    POLICY_SEPARATOR,
-    Cost,
-    Gap,
-    Listed,
-    Reason,
-    Selection,
-    UnusedSetting,
-    Window,
-    utc_now,
-)
 from tsaudit.model.figures import (
     AT_LEAST,
+    CLASSIFIED,
     CONTRADICTED,
     FOREVER,
+    POLICY_SEPARATOR,
+    READ_BY_TIME,
     SAMPLE_SIZE,
+    SERIES_KINDS,
     TEXT_KEPT,
+    Cost,
     Count,
     Forever,
+    Gap,
     How,
+    Listed,
     Ratio,
+    Reason,
     Role,
+    Selection,
     Source,
+    TableKind,
+    UnusedSetting,
+    Window,
     how_summed,
+    utc_now,
 )
 from tsaudit.model.profile.columns import (
     Arrivals,
@@ -50,50 +52,48 @@ from tsaudit.model.profile.columns import (
     ValuesKind,
     ValuesOverTime,
 )
-from tsaudit.model.profile.database import (
+from tsaudit.model.profile.profile import (
+    SCHEMA_VERSION,
     Database,
     IdSequence,
     KeptPoints,
+    Measurement,
+    Profile,
     ServerCounter,
     ServerStatus,
     TableStatus,
 )
-from tsaudit.model.profile.measurement import Measurement
-from tsaudit.model.profile.profile import SCHEMA_VERSION, Profile
-from tsaudit.model.profile.rows import (
+from tsaudit.model.profile.storage import (
+    DEFAULT_PARTITION,
     MAX_MEASURE_NAMES,
+    MAX_PARTITIONS,
     MAX_PATTERNS,
     Activity,
     Buckets,
     Copies,
+    DatabaseStorage,
     Documents,
+    Index,
     MeasureName,
     MeasureNames,
     MisdatedRows,
     OtherTimes,
+    Partition,
+    Partitioning,
     PointSample,
     RepeatedColumns,
     Repeats,
+    Retention,
     RowBytes,
     RowPattern,
     RowPatterns,
     RowsApart,
     SampledPoint,
     SetApart,
-    StoredRows,
-)
-from tsaudit.model.profile.storage import (
-    DEFAULT_PARTITION,
-    MAX_PARTITIONS,
-    DatabaseStorage,
-    Index,
-    Partition,
-    Partitioning,
-    Retention,
     Storage,
     StoredQuery,
+    StoredRows,
 )
-from tsaudit.model.table_kind import CLASSIFIED, READ_BY_TIME, SERIES_KINDS, TableKind
 
 __all__ = [
     "AT_LEAST",

@@ -1,17 +1,330 @@
-"""The profile of a target."""
+"""The measurements of one target on one day: its databases, and their tables."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import date, datetime
+from datetime import date, datetime, timedelta
 from typing import Final
 
-from tsaudit.model.coverage import POLICY_SEPARATOR, Cost, Gap, Listed, Selection, UnusedSetting, Window
-from tsaudit.model.profile.database import Database, ServerStatus
-from tsaudit.model.profile.measurement import Measurement
-from tsaudit.model.profile.storage import Storage, StoredQuery
+from tsaudit.model.figures import (
+    POLICY_SEPARATOR,
+    Cost,
+    Count,
+    Gap,
+    Listed,
+    Selection,
+    TableKind,
+    UnusedSetting,
+    Window,
+)
+from tsaudit.model.profile.columns import Arrivals, Field, Rhythms, Tag, TagSets
+from tsaudit.model.profile.storage import (
+    Activity,
+    Buckets,
+    Copies,
+    DatabaseStorage,
+    Documents,
+    Index,
+    MeasureName,
+    MeasureNames,
+    MisdatedRows,
+    OtherTimes,
+    Partitioning,
+    PointSample,
+    Repeats,
+    Retention,
+    RowBytes,
+    RowPatterns,
+    RowsApart,
+    Storage,
+    StoredQuery,
+    StoredRows,
+)
+
+_IN_ORDER: Final = 0.5
+"""Minimum correlation at which a range index (BRIN) helps: our estimate."""
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCounter:
+    """A counter of the server that starts at 0 when the server starts."""
+
+    name: str
+    """Of a database: `points_written`, `points_dropped`, `points_failed`, or `transaction_age`. Of the server:
+    `continuous_queries_failed`, `subscriptions_failed`, `server_errors`, `compactions_failed`, `flushes_failed`,
+    `writes_rejected`, `writes_delayed`, `queries_out_of_memory`, `open_files`, `connections`; and the `points_`
+    counters if the server does not report them by database.
+    """
+    database: str
+    """The database that the counter is about; empty for the server."""
+    value: int
+
+
+@dataclass(frozen=True, slots=True)
+class ServerStatus:
+    """The server's limits and counters, as far as the user may read them."""
+
+    settings: Mapping[str, float] = field(default_factory=dict)
+    """`max_series_per_database` and `max_values_per_tag`, 0 for none; `index_in_memory`, 1 or 0; `retention_enabled`,
+    whether shards are deleted after their retention, 1 or 0; the maximum of `open_files` and `connections`; for
+    PostgreSQL, `lock_table`, the number of locks that fit, and other settings by their own names. A missing setting is
+    not known.
+    """
+    counters: tuple[ServerCounter, ...] = ()
+    failures: tuple[ServerCounter, ...] = ()
+    """What fails at present, with the number of failures, or the bytes that are kept for it."""
+    started: datetime | None = None
+    """When the counters began; None: not known."""
+
+    def counted(self, name: str, database: str) -> int | None:
+        """The value of the counter for the database; None if the server does not report it."""
+        found = [one.value for one in self.counters if (one.name, one.database) == (name, database)]
+        return sum(found) if found else None
+
+    def is_restarted(self, before: ServerStatus) -> bool | None:
+        """Whether the server restarted since `before`, so that the counters began at 0 again; None: not known. A server
+        that reports only its uptime gives a start in whole minutes, which may be off by one.
+        """
+        if self.started is None or before.started is None:
+            return None
+        is_whole = not (self.started.second or self.started.microsecond)
+        return abs(self.started - before.started) > timedelta(minutes=1 if is_whole else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptPoints:
+    """How many of the points that the server accepted for one part of a database are left."""
+
+    measurement: str
+    """The measurement that nearly all rows belong to; empty if there is none."""
+    first: datetime
+    """The beginning of the part's time range."""
+    last: datetime
+    """The end of the part's time range."""
+    accepted: int
+    """Points accepted since the server started."""
+    overwritten: int
+    """At least this many of the accepted points were replaced by others with the same tags and time."""
+
+
+@dataclass(frozen=True, slots=True)
+class IdSequence:
+    """What gives a column its IDs."""
+
+    name: str
+    """Quoted and with its schema, as statements need it."""
+    is_identity: bool
+    """Whether it belongs to an identity column, and changes its type with the column."""
+    step: int
+    """From one ID to the next."""
+    is_shared: bool
+    """Whether several columns take their IDs from it."""
+
+
+@dataclass(frozen=True, slots=True)
+class TableStatus:
+    """What the server counts for a table and all its partitions. A missing figure is not known."""
+
+    counters: Mapping[str, float] = field(default_factory=dict)
+    """Counters since `counted_since`: `rows_scanned` by scans of the whole table; `rows_inserted`, `rows_updated`,
+    `rows_deleted`.
+    """
+    figures: Mapping[str, float] = field(default_factory=dict)
+    """Current figures: `live_rows`, `dead_rows`, `heap_bytes` including free space, `columns_used` including dropped
+    columns, and `vacuumed`, in seconds since 1970.
+    """
+    order: Mapping[str, float] = field(default_factory=dict)
+    """Column to how closely the physical order of rows follows it, 0 to 1: PostgreSQL's estimate of the correlation."""
+    counted_since: datetime | None = None
+    """When the counters began; None: not known."""
+    widths: Mapping[str, float] = field(default_factory=dict)
+    """Column to its mean bytes in a row as stored, counting nulls, without values stored outside of the row."""
+    common: Mapping[str, float] = field(default_factory=dict)
+    """Column to the share of rows that have its most common value, or null if that is more common, 0 to 1."""
+    ids: Mapping[str, float] = field(default_factory=dict)
+    """Column that a sequence fills to the last ID that the sequence returned, approximately."""
+    id_limits: Mapping[str, float] = field(default_factory=dict)
+    """The same columns to the highest ID that both the sequence and the column's type allow."""
+    sequences: Mapping[str, IdSequence] = field(default_factory=dict)
+    """The same columns to their sequences."""
+
+    def is_in_order(self, column: str) -> bool:
+        """Whether neighboring pages have neighboring values of the column; True if that is not known. If not, most page
+        ranges contain nearly all values, and a range index (BRIN) has to read all of them.
+        """
+        return self.order.get(column, 1.0) >= _IN_ORDER
+
+
+@dataclass(frozen=True, slots=True)
+class Database:
+    """A database, bucket, or schema within the target."""
+
+    name: str
+    series: Count | None = None
+    """Distinct tag sets, as everywhere in a profile. If retention policies are audited separately (`policy_of`), the
+    number covers all of them: the server counts a series once, however many policies contain it.
+    """
+    retention: tuple[Retention, ...] | None = None
+    """None: not measured, or the engine has no retention (then there is no gap)."""
+    series_with_fields: Count | None = None
+    """Distinct pairs of a tag set and a field, if the product counts those (InfluxDB Cloud); never compared with
+    `series`, and stored under a separate name in the history.
+    """
+    storage: DatabaseStorage | None = None
+    own_series: Count | None = None
+    """The part of `series` in this database's own policy. None: no other policy has data, or it is not known."""
+    kept: KeptPoints | None = None
+    """How many of the accepted points are left; None: not known."""
+    policy_of: str = ""
+    """The database that this retention policy belongs to (InfluxDB 1.x: `shop` for `shop/raw`); empty for a database
+    and its default policy.
+    """
+    statements: Mapping[str, str] = field(default_factory=dict, compare=False)
+    """Fact name to the statement that was sent, for facts about the database."""
+
+    @property
+    def server_name(self) -> str:
+        """The server's name for the database."""
+        return self.policy_of or self.name
+
+    @property
+    def own_name(self) -> str:
+        """The name chosen by a user: of a database, or of the retention policy that is audited as one."""
+        return self.name.removeprefix(f"{self.policy_of}{POLICY_SEPARATOR}") if self.policy_of else self.name
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """A measurement, table, or collection."""
+
+    database: str
+    name: str
+    time_column: str | None
+    tags: tuple[Tag, ...]
+    fields: tuple[Field, ...]
+    series: Count | None = None
+    """Distinct tag sets; fields do not count (as InfluxDB OSS defines series)."""
+    rows: Count | None = None
+    """Rows (points) within the profile's window."""
+    rows_total: Count | None = None
+    """Rows of any time, according to the engine's own statistics. None: the engine has none, or they were not queried.
+    """
+    tag_sets: TagSets | None = None
+    arrivals: Arrivals | None = None
+    """Which series are new; None if the tag sets were not listed completely, or there was no history to compare them
+    with.
+    """
+    row_patterns: RowPatterns | None = None
+    """Which columns are filled together; None if no rows were read."""
+    row_bytes: RowBytes | None = None
+    """Bytes of a row by column; None if no rows were read, or if the engine stores a repeated text only once."""
+    rhythms: Rhythms | None = None
+    """How regularly points arrive; None if no rows, or no times of rows, were read."""
+    point_sample: PointSample | None = None
+    """Points to compare with other measurements; None if no rows, or no times of rows, were read."""
+    measure_names: MeasureNames | None = None
+    """Measure names (Timestream). None: not measured, or the engine has none."""
+    storage: Storage | None = None
+    options: Mapping[str, str] | None = None
+    """Storage options by the engine's own names; options not listed have their default. None: not measured."""
+    indexes: tuple[Index, ...] | None = None
+    """Indexes by name. None: not measured, or users of the engine do not create any."""
+    partitioning: Partitioning | None = None
+    """Partitions of the table. None: it has none, or the fact `partitions` was not measured."""
+    retention: Retention | None = None
+    """Retention, if the engine sets it per table. None: the engine does not, or it is not known."""
+    activity: Activity | None = None
+    status: TableStatus | None = None
+    """Counters and statistics of the server. None: the engine has none, or they were not queried."""
+    documents: Documents | None = None
+    """The documents read; None for tables with columns, and if no document was read."""
+    buckets: Buckets | None = None
+    rows_apart: RowsApart | None = None
+    """Which tags distinguish rows with the same time; None if no rows with times were read, or only those of some
+    series.
+    """
+    copies: Copies | None = None
+    """Rows that are copies of another one; None if no rows were read, or if the engine declares tags."""
+    repeats: Repeats | None = None
+    """Duplicate rows; None if no rows with times were read."""
+    stored: StoredRows | None = None
+    """Rows in the stored files. None: the engine does not report them, or no file is within the window."""
+    kind: TableKind | None = None
+    """The kind of rows. None: it was not determined, or does not apply to the engine; then all rules evaluate the
+    table.
+    """
+    kind_reason: str = ""
+    """The reason for `kind`, as a part of a sentence."""
+    time_reason: str = ""
+    """Why this column is the time column, and what speaks against other candidates; empty if the engine allows only
+    one.
+    """
+    time_type: str | None = None
+    """The engine's own name of the time column's type; None if the catalog does not contain it, as in InfluxDB, where
+    it is always the same.
+    """
+    other_times: tuple[OtherTimes, ...] = ()
+    """Values of columns with times that have another form than most, by column."""
+    misdated: MisdatedRows | None = None
+    """Rows whose times were written in a wrong unit; None: none were found, or none were looked for."""
+    first_time: datetime | None = None
+    last_time: datetime | None = None
+    """Oldest and newest row among those read; None if there were none or nothing was read."""
+    own_window: Window | None = None
+    """The period measured instead of the profile's window, because the window contains no row; None: the window was
+    measured.
+    """
+    later_rows: bool | None = None
+    """Whether there are rows at or after the end of the window. None: not measured."""
+    fingerprint: str = ""
+    """Hash of cheap metadata (keys, types, counts), by which the next audit detects changes."""
+    fingerprint_as_of: datetime | None = None
+    """The time that both the fingerprint and the figures describe: the end of their window. None if they describe
+    different times, as after an audit of a past day, since the fingerprint always describes the present.
+    """
+    statements: Mapping[str, str] = field(default_factory=dict)
+    """Fact name to the statement that was sent, so that a reader can run it manually."""
+    path: tuple[str, ...] = ()
+    """The qualifier that a statement puts before the name to reach it from anywhere: database and retention policy. On
+    InfluxDB 2.x, those of the DBRP mapping through which InfluxQL answered; empty there if InfluxQL does not reach the
+    bucket. Empty on all other engines, where `database` is enough.
+    """
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """All column names, the time column first."""
+        time = (self.time_column,) if self.time_column else ()
+        tags = dict.fromkeys(t.label_of or t.key for t in self.tags)
+        return (*time, *tags, *(f.key for f in self.fields))
+
+    @property
+    def parts(self) -> tuple[Measurement | MeasureName, ...]:
+        """The groups of rows to examine separately: the measure names if there are any, otherwise the measurement
+        itself.
+        """
+        return (self,) if self.measure_names is None else self.measure_names.names
+
+    @property
+    def rows_known(self) -> int:
+        """Rows within the window: the count if there is one, otherwise the number of rows read."""
+        read = self.row_patterns.rows if self.row_patterns else 0
+        return self.rows.value if self.rows else read
+
+    @property
+    def is_compressed(self) -> bool:
+        """Whether TimescaleDB may compress it, so that a repeated value takes hardly any room."""
+        return (self.options or {}).get("timescaledb.compress") == "true"
+
+    @property
+    def has_series(self) -> bool:
+        """Whether the rows may form series; False for a table of orders or a log in a SQL database."""
+        return self.kind is None or self.kind.has_series or self.series is not None
+
+    def tag(self, key: str) -> Tag | None:
+        return next((t for t in self.tags if t.key == key), None)
+
 
 SCHEMA_VERSION: Final = 1
 """Increased if tsaudit can no longer read stored profiles of the previous version."""

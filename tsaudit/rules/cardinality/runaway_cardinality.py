@@ -11,10 +11,9 @@ from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Diagnose
-from tsaudit.model.finding import Evidence, Finding, Forecast, Limit
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact, Limit
 from tsaudit.model.profile import SERIES_KINDS, Measurement
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.growth_cause import Cause, cause_inside, cause_of

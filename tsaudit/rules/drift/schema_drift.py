@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.model.change import Change, Diagnose, MergeMeasurements
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, Profile, Role
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences
 from tsaudit.text import listed

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed

@@ -14,8 +14,7 @@ from tsaudit.analysis.columns.types import is_integer, is_text
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, How, Measurement, RepeatedColumns, TableKind
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, many, number, percent, size

@@ -16,8 +16,7 @@ from tsaudit.analysis.shapes.redaction import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, How, Measurement, MisdatedRows, NumbersBy, OtherTimes, TableKind
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules import downsampling

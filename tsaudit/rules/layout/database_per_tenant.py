@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.rules.merged_families import Tenants, tenants
 from tsaudit.text import listed, many, number, size

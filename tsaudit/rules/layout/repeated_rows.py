@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.significance import ALIKE
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Copies, Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, number, percent, span

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.significance import A_LIST
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, PointSample
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, rule
 from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, percent

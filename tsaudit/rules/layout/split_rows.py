@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit import costs
 from tsaudit.analysis.significance import ALIKE
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under

@@ -11,9 +11,9 @@ from typing import Final
 from tsaudit.engines.language import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Database
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.merged_families import grids_of
 from tsaudit.text import listed, many, number

@@ -8,9 +8,9 @@ from typing import Final
 from tsaudit.analysis.shapes.keyed_fields import KeyedFields, keyed_fields
 from tsaudit.analysis.shapes.shapes import NameFamily
 from tsaudit.analysis.tables import grids
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
 

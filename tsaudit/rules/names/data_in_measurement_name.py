@@ -15,10 +15,9 @@ from tsaudit.analysis.shapes.shapes import NameFamily
 from tsaudit.analysis.significance import A_LIST
 from tsaudit.analysis.tables.collection_families import CollectionFamily, collection_families, total
 from tsaudit.model.change import Merged, MergeMeasurements
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.rules.merged_families import families_of_one_schema, grids_of, merged, merged_grid, with_quantity
 from tsaudit.text import day, listed, many, number, percent, size

@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import Final
 
 from tsaudit.model.change import Change, Diagnose, MakeTag, Rename
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Measurement, SplitName, Tag
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import day, many, span

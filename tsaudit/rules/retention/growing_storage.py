@@ -8,10 +8,9 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.model.change import Change, Diagnose
-from tsaudit.model.finding import Evidence, Finding, Forecast, Limit
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact, Limit
 from tsaudit.model.profile import Database
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, stored_bytes, stored_parts
 from tsaudit.rule import Case, rule
 from tsaudit.text import listed, many, number, percent, size

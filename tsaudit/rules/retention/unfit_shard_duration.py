@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import FOREVER, Database, Retention
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import day as written
 from tsaudit.text import duration, many, number, retention, rounded_down, size

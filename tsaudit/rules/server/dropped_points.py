@@ -10,10 +10,9 @@ from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import made_fields
 from tsaudit.model.change import Change, Diagnose
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.series_estimate import main_tag, series_limit, stopgap, values_limit
 from tsaudit.text import day as written

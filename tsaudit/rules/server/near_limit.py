@@ -12,10 +12,9 @@ from tsaudit import costs
 from tsaudit.engines.quoting import Qualified
 from tsaudit.harm import severity_of
 from tsaudit.model.change import Change, MakeField
-from tsaudit.model.finding import SERVER, Evidence, Finding, Limit
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Impact, Limit
 from tsaudit.model.profile import Database, Measurement, MeasureNames, Partitioning, ServerCounter
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged, tenants
 from tsaudit.rules.series_estimate import on_sample

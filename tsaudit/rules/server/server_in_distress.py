@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.engines.engine import Failure
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import ServerCounter, ServerStatus
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule
 from tsaudit.rules import downsampling
 from tsaudit.text import day as written

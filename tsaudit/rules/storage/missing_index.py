@@ -8,8 +8,7 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.model.change import AddIndex, DropIndex
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import READ_BY_TIME, Index, Measurement, TableKind
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number, rounded, size

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import percent, size
 

@@ -12,8 +12,7 @@ from typing import Final
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.analysis.tables.partition_ranges import next_ranges, range_of
 from tsaudit.model.change import AddPartitions, DropPartitions
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import listed, many, number, percent, rounded, size

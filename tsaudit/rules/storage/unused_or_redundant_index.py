@@ -9,8 +9,7 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.engines.engine import Engine
 from tsaudit.model.change import DropIndex
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import How, Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number, percent, rows_of, size

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency
+from tsaudit.model.finding import Currency, Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number

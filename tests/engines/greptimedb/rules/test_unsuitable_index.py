@@ -12,10 +12,9 @@ from tests.engines.greptimedb.cases import IDS, METHODS, a_table, a_text, findin
 from tests.engines.greptimedb.test_full_text_indexes import CASES as FULL_TEXT
 from tests.rules.cases import Case, dataset
 from tsaudit.engines.greptimedb.rules.unsuitable_index import unsuitable_index as rule
-from tsaudit.model.finding import Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Severity
 from tsaudit.model.profile import Measurement, RowPatterns, Storage
-from tsaudit.model.subject import Subject
 
 MB = 1_000_000
 

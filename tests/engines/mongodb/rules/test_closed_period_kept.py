@@ -14,10 +14,9 @@ from tests.engines.mongodb.builders import a_collection, days
 from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept as rule
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Basis, Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Basis, Currency, Finding, Outcome, Severity
 from tsaudit.model.profile import Activity, Field, Measurement, Selection, Storage
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point, Timeline
 
 MB = 1_000_000

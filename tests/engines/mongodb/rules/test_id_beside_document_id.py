@@ -16,10 +16,9 @@ from tests.engines.mongodb.builders import a_collection, days
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.collections import UseAsId
 from tsaudit.engines.mongodb.rules.id_beside_document_id import id_beside_document_id as rule
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement, Storage
-from tsaudit.model.subject import Subject
 
 CASES = (
     Case(

@@ -14,9 +14,9 @@ from tests.engines.mongodb.builders import a_collection
 from tests.rules.cases import Case, run_rule
 from tsaudit.engines.mongodb.rules.ineffective_expiry import ineffective_expiry as rule
 from tsaudit.model.change import ChangeType
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Index
-from tsaudit.model.subject import Subject
 
 _WEEK = 604_800
 

@@ -16,10 +16,9 @@ from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.scattered_buckets import bucket_bytes
 from tsaudit.engines.mongodb.rules.scattered_buckets import scattered_buckets as rule
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.profile import Buckets, Storage
-from tsaudit.model.subject import Subject
 
 SERIES = {"timeseries": {"timeField": "at", "metaField": "meta"}}
 

@@ -13,10 +13,9 @@ from tests.engines.mongodb.builders import a_collection
 from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.mongodb.rules.unbounded_array import unbounded_array as rule
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.profile import Items, Profile
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Timeline
 
 CASES = (

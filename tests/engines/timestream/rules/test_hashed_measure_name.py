@@ -6,9 +6,9 @@ from tests.builders import a_count, a_measurement, a_profile, a_tag
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.hashed_measure_name import hashed_measure_name as rule
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
-from tsaudit.model.subject import Subject
 
 CASES = (
     Case(breaks=devops("hashed"), keeps=devops("multi"), subject=Subject("", "devops")),

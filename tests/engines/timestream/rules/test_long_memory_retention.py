@@ -12,10 +12,9 @@ from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ta
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, planned, run_rule
 from tsaudit.engines.timestream.rules.long_memory_retention import long_memory_retention as rule
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
-from tsaudit.model.subject import Subject
 
 
 def _matches(hours: int) -> Dataset:

@@ -9,9 +9,8 @@ from tests.engines.timestream.devops import devops
 from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.mixed_encryption import mixed_encryption as rule
-from tsaudit.model.finding import Severity
-from tsaudit.model.impact import Currency
-from tsaudit.model.subject import Subject
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Severity
 
 
 def _rejecting(**settings: str) -> dict[str, object]:

@@ -13,10 +13,9 @@ from tests.databases import Row, Table, times
 from tests.engines.timestream.devops import devops
 from tests.rules.cases import Case, dataset, run_rule, with_steps
 from tsaudit.engines.timestream.rules.unmerged_measures import unmerged_measures as rule
-from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile, SharedInstants
-from tsaudit.model.subject import Subject
 
 SOIL = tuple(
     Row(

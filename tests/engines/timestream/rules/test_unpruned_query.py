@@ -10,10 +10,9 @@ from tests.builders import a_count, a_measurement, a_profile
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.rules.cases import Case, run_rule
 from tsaudit.engines.timestream.rules.unpruned_query import unpruned_query as rule
-from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, StoredQuery
-from tsaudit.model.subject import Subject
 
 GB = 1_000_000_000
 IN_TIME = "time BETWEEN @scheduled_runtime - 1h AND @scheduled_runtime"

@@ -21,10 +21,9 @@ from tests.engines.timestream.proposals import arguments, commands
 from tests.rules.cases import Case, run_rule, with_steps
 from tsaudit.engines.timestream.rules.weak_partition_key import weak_partition_key as rule
 from tsaudit.engines.timestream.tables import best_key
-from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.impact import Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.profile import MeasureName, MeasureNames, Profile
-from tsaudit.model.subject import Subject
 
 FEW = {"weak-partition-key.min_values": 10}
 

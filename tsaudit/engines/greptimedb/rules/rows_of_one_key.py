@@ -21,8 +21,7 @@ from tsaudit.engines.greptimedb.tables import (
     sources_outside_key,
 )
 from tsaudit.model.change import Change, DropRepeats, MakeTag, SetOption
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Measurement, Repeats, Tag
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent

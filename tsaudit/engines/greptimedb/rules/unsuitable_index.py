@@ -13,8 +13,7 @@ from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.engines.greptimedb.tables import DESIGN, LOW_CARDINALITY, has_given_columns, indexes_on, primary_key
 from tsaudit.model.change import AddIndex, Change, DropIndex
-from tsaudit.model.finding import Evidence, Finding, Limit
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Limit
 from tsaudit.model.profile import Count, Field, Measurement, Tag
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number

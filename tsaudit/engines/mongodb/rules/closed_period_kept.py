@@ -16,10 +16,9 @@ from tsaudit.analysis.tables.collection_families import (
 )
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import KeepCounts
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding
 from tsaudit.model.profile import Field
-from tsaudit.model.subject import Subject
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Threshold, rule
 from tsaudit.text import day, many, number, size

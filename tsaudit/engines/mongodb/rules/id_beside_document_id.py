@@ -12,10 +12,9 @@ from tsaudit.analysis.columns.name_words import words_of
 from tsaudit.analysis.tables.collection_families import CollectionFamily, families_by_member
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import UseAsId, is_more_than_room
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Index, Measurement
-from tsaudit.model.subject import Subject
 from tsaudit.rule import Case, rule
 from tsaudit.text import day, listed, many, number, percent, size
 

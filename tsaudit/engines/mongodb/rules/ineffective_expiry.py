@@ -7,8 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.model.change import Change, ChangeType
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Index, Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number

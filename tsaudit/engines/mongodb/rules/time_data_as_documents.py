@@ -12,8 +12,7 @@ from tsaudit.analysis.columns.types import distinct_types
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import MakeTimeSeries, is_more_than_room, is_series, left_by_compression
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, number, size

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from tsaudit import costs
 from tsaudit.engines.mongodb.collections import ItemsToDocuments
 from tsaudit.model.change import Diagnose
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Documents, Field, ItemGrowth, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number, size

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit.engines.timestream import prices
 from tsaudit.engines.timestream.tables import KeepInMemory, magnetic_days, memory_hours, takes_late_records
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Basis, Currency
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import many, number

@@ -8,8 +8,7 @@ from dataclasses import dataclass, replace
 from tsaudit import costs
 from tsaudit.engines.timestream import predicates, prices
 from tsaudit.engines.timestream.tables import KEY
-from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.impact import Currency, Impact
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, StoredQuery
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, percent, size

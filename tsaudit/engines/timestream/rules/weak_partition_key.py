@@ -8,8 +8,7 @@ from typing import Final
 
 from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, EnforceKey, best_key, values
 from tsaudit.model.change import Change
-from tsaudit.model.finding import Evidence, Finding, Limit
-from tsaudit.model.impact import Basis, Currency, Impact
+from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact, Limit
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
 from tsaudit.text import count, many, number, percent, rows_of
