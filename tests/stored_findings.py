@@ -26,13 +26,13 @@ from tests.planning.opposites import opposites
 from tests.planning.runner import printed
 from tests.rules.cases import Case
 from tests.rules.test_on_engines import CASES, Database, database
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history.store import Store
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Plan
 from tsaudit.model.timeline import Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Rule
 from tsaudit.run import audit_target
 

@@ -9,10 +9,10 @@ import pytest
 
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
 from tsaudit import costs
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Index, Measurement, Profile, Storage, TableStatus, Window
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Case
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 

@@ -16,7 +16,6 @@ import pytest
 from pydantic import SecretStr
 
 from tsaudit import alerts
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Owner, Settings, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.history import deliveries, incidents
@@ -26,6 +25,7 @@ from tsaudit.model.finding import AuditResult
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.policy import LimitPolicy
 
 GOLDEN = Path(__file__).parent / "golden"
 HTTP = Subject("main", "http_requests")

@@ -9,14 +9,13 @@ import pytest
 from pydantic import SecretStr
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import MeasurementOverride, Settings, Target
 from tsaudit.costs import is_enforced
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Limit, Severity
 from tsaudit.model.profile import ServerStatus
 from tsaudit.model.timeline import Timeline
-from tsaudit.policy import limit_plans, limit_policy
+from tsaudit.policy import LimitPolicy, limit_plans, limit_policy
 from tsaudit.rule import Case
 from tsaudit.rules import all_rules
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality

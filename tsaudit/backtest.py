@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import Final
 
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RuleResult
 from tsaudit.model.profile import Profile
+from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Rule
 
 _NO_PROFILE: Final = "no profile is stored for the day, or none that this version can read"

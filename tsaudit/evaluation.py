@@ -12,7 +12,6 @@ from typing import Final
 
 from tsaudit import not_audited, plugins
 from tsaudit.analysis.shapes.name_families import NameFamily
-from tsaudit.config.rule_settings import LimitPolicy, RulePolicy
 from tsaudit.config.settings import Harm
 from tsaudit.harm import decided
 from tsaudit.model.facts import sources_of
@@ -23,6 +22,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.planning.plans import plans_of, with_advice, without_contradictions
+from tsaudit.policy import LimitPolicy, RulePolicy
 from tsaudit.rule import Case, Family, Rule
 from tsaudit.rules import plugin_rules, rules_for
 from tsaudit.rules import unusable as rules_unusable

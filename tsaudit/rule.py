@@ -14,7 +14,6 @@ from math import inf
 from tsaudit.analysis.shapes import name_families
 from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.analysis.tables.collection_families import families_by_member
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Harm
 from tsaudit.engines.engine import Engine, ServerLimit
 from tsaudit.engines.queries import query_files
@@ -26,6 +25,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Limit
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.text.findings import SET_IN_FILE
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")

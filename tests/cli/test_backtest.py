@@ -13,8 +13,8 @@ from tests.cli.conftest import CONFIG, Tsaudit
 from tsaudit.backtest import backtest
 from tsaudit.cli.errors import Exit
 from tsaudit.config import file as config_file
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.history.store import Store
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules import rule_named
 
 RULE = "CAR004"

@@ -15,12 +15,12 @@ from tests.histories import clock_at
 from tsaudit import run
 from tsaudit.backtest import backtest
 from tsaudit.collect import of_its_day
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
 from tsaudit.library import measure
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Measurement, Profile, Reason
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules import rule_named
 
 FIRST = date(2026, 3, 1)

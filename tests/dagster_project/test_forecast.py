@@ -12,7 +12,6 @@ import pytest
 from dagster_project import tables
 from dagster_project.world import World
 from tsaudit.collect import collect
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
@@ -20,6 +19,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality
 from tsaudit.run import as_of
 

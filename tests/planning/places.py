@@ -12,7 +12,6 @@ from typing import Any, Final, Protocol
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import writing_of
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.engines.quoting import Qualified, quote_name
 from tsaudit.evaluation import evaluate
@@ -20,6 +19,7 @@ from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Step
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Rule
 
 Held = Mapping[str, Counter[str]]

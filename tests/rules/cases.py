@@ -9,7 +9,6 @@ from typing import Any
 
 from tests.builders import DAY
 from tests.databases import Dataset, Row, Table, Value, times
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
@@ -18,6 +17,7 @@ from tsaudit.model.plan import Plan, StepKind
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.planning.plans import plans_of
+from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Rule
 
 History = Callable[[Profile], Timeline]

@@ -9,7 +9,6 @@ import pytest
 
 from tests.builders import NOW, a_count, a_finding, a_measurement, a_profile, a_tag
 from tsaudit.collect.cross_checks import ComparedFigure, CrossCheck, Relation, marked
-from tsaudit.config.rule_settings import LimitPolicy, RulePolicy
 from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate, required_facts
@@ -17,6 +16,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Impact, Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.model.timeline import Timeline
+from tsaudit.policy import LimitPolicy, RulePolicy
 from tsaudit.rule import Case, Family, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules, rules_for
 

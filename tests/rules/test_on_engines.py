@@ -21,7 +21,6 @@ from tests.planning.places import server_of
 from tests.rules.cases import Case, History, as_warning
 from tests.servers import without_unsupported
 from tsaudit.collect import collect
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
@@ -30,6 +29,7 @@ from tsaudit.model.finding import AuditResult, Finding, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning.plans import plans_of
+from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Rule
 from tsaudit.rules import all_rules
 

@@ -13,10 +13,10 @@ from tsaudit.cli.errors import Exit
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
-    from tsaudit.config.rule_settings import RulePolicy
     from tsaudit.config.settings import Settings, Slack, Target
     from tsaudit.model.finding import RuleResult
     from tsaudit.model.profile import Gap, Measurement, Profile, Reason
+    from tsaudit.policy import RulePolicy
 
 _TABLES = (
     "How the audit reads each table. To change it, edit its last line and paste it below `columns:` of the target:"

@@ -10,11 +10,10 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, Final
 
 from tsaudit import plugins
-from tsaudit.config.rule_settings import plain, takes_in
 from tsaudit.config.settings import Path
 from tsaudit.config.types import USE
 from tsaudit.model.finding import RULELESS_CODES
-from tsaudit.policy import limit_plans
+from tsaudit.policy import limit_plans, plain, takes_in
 from tsaudit.rules import all_rules, rule_named, unusable
 from tsaudit.text import near_rule, nearest
 

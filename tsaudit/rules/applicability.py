@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tsaudit.config.rule_settings import RulePolicy
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.harm import worst_of
 from tsaudit.model.facts import offered
+from tsaudit.policy import RulePolicy
 from tsaudit.rule import Rule
 
 

@@ -14,10 +14,10 @@ from tests.builders import DAY, NOW
 from tests.databases import Dataset, Greptime, Row, Table, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tsaudit.collect import collect
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.policy import LimitPolicy
 
 ROWS: Final = 3000
 SERVICES: Final = ("shop", "search", "billing", "login")

@@ -19,7 +19,6 @@ from tests.engines.greptimedb.seed_tables import MISUSED, TABLES
 from tests.planning.places import server_of
 from tests.rules.cases import as_warning
 from tsaudit.collect import collect
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
@@ -27,6 +26,7 @@ from tsaudit.model.finding import Finding, Outcome, RuleResult, Severity
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import Profile
 from tsaudit.planning.plans import plans_of
+from tsaudit.policy import LimitPolicy
 
 pytestmark = pytest.mark.full
 

@@ -18,7 +18,6 @@ from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
 from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring
@@ -32,6 +31,7 @@ from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import FOREVER, Database, How, Measurement, Profile, Reason, utc_now
 from tsaudit.model.timeline import stored_bytes
+from tsaudit.policy import LimitPolicy
 
 _NEWEST = round(NOW.timestamp()) - 600
 _numbers = itertools.count()

@@ -16,7 +16,6 @@ from tests.builders import DAY, NOW
 from tests.collecting import collected
 from tests.planning.places import split
 from tests.servers import Postgresql
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Target
 from tsaudit.evaluation import evaluate
 from tsaudit.guidelines import GUIDELINES
@@ -24,6 +23,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, Timeline, stored_bytes
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules import all_rules
 
 AT = "'2026-03-31 05:00+00'::TIMESTAMPTZ - {} * '1 min'::INTERVAL"

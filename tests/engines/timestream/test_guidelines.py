@@ -18,12 +18,12 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.timestream.devops import devops, partitioned_by
 from tests.engines.timestream.double import Timestream
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.evaluation import evaluate
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.finding import AuditResult, Outcome, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules import all_rules
 
 pytestmark = pytest.mark.full

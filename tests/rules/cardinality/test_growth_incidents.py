@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from tests.builders import a_measurement, a_profile
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Incidents
 from tsaudit.evaluation import evaluate
 from tsaudit.history.lifecycle import DaySeen, IncidentState, Track
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import fingerprint
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 
 pytestmark = pytest.mark.full

@@ -10,7 +10,6 @@ import pytest
 from tests.builders import RECURRING, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, Severity
@@ -28,6 +27,7 @@ from tsaudit.model.profile import (
     Tag,
     TagSets,
 )
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.high_series_cardinality import high_series_cardinality as rule
 
 CASES = (

@@ -11,7 +11,6 @@ import pytest
 from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, RuleResult, Severity
@@ -27,6 +26,7 @@ from tsaudit.model.profile import (
     ValuesOverTime,
 )
 from tsaudit.model.timeline import Episode, Point, Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
 from tsaudit.text.findings import PROVISIONAL
 

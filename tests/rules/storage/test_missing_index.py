@@ -17,7 +17,6 @@ from tests.planning.places import split
 from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table, text_of
 from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.config.settings import Harm, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
@@ -25,6 +24,7 @@ from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Index, Measurement, Partitioning, Profile, Storage, TableKind, TableStatus
 from tsaudit.model.timeline import Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules.storage.missing_index import missing_index as rule
 
 ANY_SIZE = {"missing-index.min_rows": 1.0}

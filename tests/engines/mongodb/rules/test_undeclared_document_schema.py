@@ -9,12 +9,12 @@ from tests.builders import a_field, a_profile, a_ratio
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.builders import a_collection, days
 from tests.rules.cases import Case, run_rule, with_steps
-from tsaudit.config.rule_settings import LimitPolicy
 from tsaudit.engines.mongodb.rules.undeclared_document_schema import undeclared_document_schema as rule
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, Severity
 from tsaudit.model.profile import Field, Measurement
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules.fields.conflicting_types import conflicting_types
 
 MIXED = [{"price": "n/a" if i % 10 == 0 else i / 4, "currency": "EUR"} for i in range(120)]
