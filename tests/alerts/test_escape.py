@@ -7,7 +7,7 @@ import unicodedata
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.alerts.escape import clean, code, inert, link, plain, size
+from tsaudit.alerts.blocks import clean, code, inert, link, plain, size
 
 HOSTILE = st.lists(
     st.one_of(

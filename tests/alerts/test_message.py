@@ -18,8 +18,7 @@ from tests.alerts.test_escape import HOSTILE
 from tests.builders import DAY, a_finding
 from tests.examples import examples
 from tsaudit.alerts import message
-from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, texts
-from tsaudit.alerts.escape import size
+from tsaudit.alerts.blocks import MAX_BLOCKS, MAX_TOTAL, Message, characters, size, texts
 from tsaudit.alerts.message import Closed
 from tsaudit.config.settings import Reactions
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident

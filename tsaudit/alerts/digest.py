@@ -20,13 +20,15 @@ from tsaudit.alerts.blocks import (
     MAX_TOTAL,
     Block,
     Message,
+    code,
     fitting,
     header,
+    link,
     markup,
+    plain,
     prose,
     small,
 )
-from tsaudit.alerts.escape import code, link, plain
 from tsaudit.alerts.message import SIGNS, by_badness, is_active, notification
 from tsaudit.alerts.routing import channel_of, notifiers_of
 from tsaudit.config import cron

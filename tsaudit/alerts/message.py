@@ -17,13 +17,19 @@ from tsaudit.alerts.blocks import (
     Message,
     Run,
     characters,
+    clean,
+    code,
+    cut,
     fitting,
     header,
+    inert,
+    link,
     markup,
+    plain,
     rich,
+    size,
     small,
 )
-from tsaudit.alerts.escape import clean, code, cut, inert, link, plain, size
 from tsaudit.analysis.shapes.shape_rules import describe_kinds
 from tsaudit.config.settings import Reactions
 from tsaudit.history import decisions

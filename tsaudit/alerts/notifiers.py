@@ -13,7 +13,7 @@ from uuid import uuid4
 from pydantic import SecretStr
 
 from tsaudit import plugins, secrets
-from tsaudit.alerts import escape
+from tsaudit.alerts import blocks
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.notifier import (
     CallFailedError,
@@ -213,5 +213,5 @@ def _test_notice(owners: tuple[str, ...], channel: str) -> Notice:
         incidents=(ended,),
         queued_at=now,
         place=MessagePlace(channel),
-        message=Message(escape.inert(f"{_TITLE}. {text}", _LONGEST), ()),
+        message=Message(blocks.inert(f"{_TITLE}. {text}", _LONGEST), ()),
     )

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Final
 from sqlalchemy import Connection
 
 from tsaudit.alerts import notifiers
-from tsaudit.alerts.blocks import Message, markup
-from tsaudit.alerts.escape import code, inert
+from tsaudit.alerts.blocks import Message, code, inert, markup
 from tsaudit.alerts.message import by_badness, by_reaction
 from tsaudit.alerts.notifier import (
     BusyError,
