@@ -27,7 +27,7 @@ from tests.alerts import builders
 from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit import alerts, run
-from tsaudit.alerts import sending, slack_client
+from tsaudit.alerts import sending, slack
 from tsaudit.alerts.http_post import HttpAnswer
 from tsaudit.config.settings import Harm, Settings
 from tsaudit.harm import decided
@@ -146,7 +146,7 @@ def connect(double: SlackDouble) -> None:
         status, found, content = double.handle(url.rpartition("/")[2], arguments, TOKEN)
         return HttpAnswer(status, {k.lower(): v for k, v in found.items()}, json.dumps(content).encode())
 
-    slack_client._exchanged = exchanged
+    slack._exchanged = exchanged
     pace = alerts.SendingPace(sleep=lambda _: None)
     sending.SendingPace = lambda: pace
 

@@ -26,7 +26,6 @@ from tsaudit.alerts.notifier import (
     SetupError,
 )
 from tsaudit.alerts.routing import channel_of, no_channel, notifiers_of
-from tsaudit.alerts.slack import BotToken, Webhook
 from tsaudit.config.settings import Settings
 from tsaudit.config.types import USE
 from tsaudit.history import deliveries
@@ -38,6 +37,7 @@ from tsaudit.net.watchdog import OutOfTimeError, within
 from tsaudit.text import listed
 
 if TYPE_CHECKING:
+    from tsaudit.alerts.slack import BotToken, Webhook
     from tsaudit.history.store import Store
 
 T = TypeVar("T")
@@ -57,6 +57,11 @@ def notifier(name: str, store: Store, settings: Settings) -> Notifier | None:
 def slack(store: Store, settings: Settings) -> BotToken | Webhook | None:
     """Slack with the bot token or the webhook; None if neither is set."""
     configured = settings.slack
+    if configured.token is None and configured.webhook is None:
+        return None
+    # slack_sdk takes a while to load.
+    from tsaudit.alerts.slack import BotToken, Webhook
+
     if configured.token is not None:
         ids = deliveries.known_channel_id
         token = configured.token.get_secret_value()

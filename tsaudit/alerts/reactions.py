@@ -27,7 +27,6 @@ from tsaudit.alerts.notifier import (
     SetupError,
 )
 from tsaudit.alerts.sending import SendingPace, TimeBudget
-from tsaudit.alerts.slack import BotToken
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, decision_log, decisions, deliveries, incidents, reaction_log
 from tsaudit.history.database import lock
@@ -94,6 +93,8 @@ def read_reactions(store: Store, settings: Settings, pace: SendingPace | None = 
 
 
 def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: SendingPace) -> ReactionReport:
+    from tsaudit.alerts.slack import BotToken
+
     may_take = _SHARE * TimeBudget.of(settings.slack.deadline_s, pace).seconds
     budget = TimeBudget.of(min(_LONGEST_S, may_take), pace)
     slack = notifiers.slack(store, settings)

@@ -1,29 +1,41 @@
 """Slack as a notifier, with a bot token or with an incoming webhook.
 
 A response that Slack never sends is a failed call: nothing counts as sent unless the response says where it is.
+slack_sdk builds the calls; `http_post` sends each of them once. slack_sdk would repeat a broken call without checking
+whether the message had arrived, and so duplicate it.
 """
 
 from __future__ import annotations
 
+import json as jsonlib
+import logging
+import math
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, timedelta
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
+from urllib.parse import urlencode, urljoin, urlsplit
+
+from slack_sdk import WebClient
+from slack_sdk.web import SlackResponse
+from slack_sdk.webhook import WebhookClient, WebhookResponse
 
 from tsaudit.alerts.blocks import Message
+from tsaudit.alerts.http_post import HttpAnswer, NoAnswerError, post
 from tsaudit.alerts.notifier import (
+    BusyError,
     CallFailedError,
     LookUpError,
+    MessageGoneError,
     MessagePlace,
     Notice,
     NoticeRefusedError,
     Notifier,
+    NotifyError,
     SetupError,
 )
 from tsaudit.net.watchdog import Deadline
-
-if TYPE_CHECKING:
-    from slack_sdk.web import SlackResponse
+from tsaudit.text import printable
 
 EVENT_TYPE: Final = "tsaudit_delivery"
 """Type of the metadata that contains a delivery's ID in its message."""
@@ -45,8 +57,6 @@ class BotToken(Notifier):
     shows_blocks = True
 
     def __init__(self, token: str, base_url: str, channel_ids: Callable[[str], str | None]) -> None:
-        from tsaudit.alerts.slack_client import SlackClient
-
         self._client = SlackClient(token, base_url)
         self._channel_ids = channel_ids
         """Slack's channel ID for a name, if it was found earlier: Slack posts to a name, but reads only by ID."""
@@ -81,7 +91,7 @@ class BotToken(Notifier):
             channel=notice.place.channel, ts=ts, metadata=_metadata(notice.id), **_content(notice.message)
         )
         if _time(found) != ts:
-            raise _odd(found, "about another message")
+            raise odd(found.status_code, "about another message")
 
     def find(self, notice: Notice, timeout_s: float) -> MessagePlace | None:
         self._client.deadline = Deadline(timeout_s)
@@ -105,7 +115,7 @@ class BotToken(Notifier):
         # Slack leaves the key out if the message has no reactions.
         given = message.get("reactions", []) if isinstance(message, dict) else None
         if not isinstance(given, list) or not all(map(_is_reaction, given)):
-            raise _odd(found, "with reactions in an unexpected format")
+            raise odd(found.status_code, "with reactions in an unexpected format")
         people: dict[str, tuple[str, ...]] = {}
         for one in given:
             # `thumbsup::skin-tone-2` is the same reaction.
@@ -143,16 +153,16 @@ class BotToken(Notifier):
                 ) from error
             entries, further = answer.get(key), answer.get("response_metadata")
             if not isinstance(entries, list) or not isinstance(further, dict | None):
-                raise _odd(answer, f"without {key}")
+                raise odd(answer.status_code, f"without {key}")
             if not all(isinstance(entry, dict) and (key != "messages" or "ts" in entry) for entry in entries):
-                raise _odd(answer, f"with {key} of another form")
+                raise odd(answer.status_code, f"with {key} of another form")
             yield from entries
             cursor = (further or {}).get("next_cursor")
             if not isinstance(cursor, str | None):
-                raise _odd(answer, "with an unreadable address of the next page")
+                raise odd(answer.status_code, "with an unreadable address of the next page")
             if not cursor:
                 if answer.get("has_more"):
-                    raise _odd(answer, "with more pages, but no address of the next")
+                    raise odd(answer.status_code, "with more pages, but no address of the next")
                 return
         raise LookUpError(f"more than {_MAX_PAGES * _PAGE} messages to look through")
 
@@ -163,8 +173,6 @@ class Webhook(Notifier):
     shows_blocks = True
 
     def __init__(self, url: str) -> None:
-        from tsaudit.alerts.slack_client import SlackWebhook
-
         self._client = SlackWebhook(url)
 
     def notify(self, notice: Notice, timeout_s: float) -> None:
@@ -199,7 +207,7 @@ def _is_reaction(found: object) -> bool:
 def _text(answer: SlackResponse, key: str) -> str:
     value = answer.get(key)
     if not isinstance(value, str) or not value:
-        raise _odd(answer, f"with `ok`, but without `{key}`")
+        raise odd(answer.status_code, f"with `ok`, but without `{key}`")
     return value
 
 
@@ -209,11 +217,242 @@ def _time(answer: SlackResponse) -> str:
     """
     ts = _text(answer, "ts")
     if not _TS.fullmatch(ts):
-        raise _odd(answer, "with `ok`, but an unreadable `ts`")
+        raise odd(answer.status_code, "with `ok`, but an unreadable `ts`")
     return ts
 
 
-def _odd(answer: SlackResponse, why: str) -> CallFailedError:
-    from tsaudit.alerts.slack_client import odd
+_TRANSIENT: Final = frozenset({"internal_error", "fatal_error", "service_unavailable", "request_timeout"})
+_RATE_LIMITED: Final = frozenset({"ratelimited", "rate_limited"})
+_GONE: Final = frozenset(
+    {"message_not_found", "thread_not_found", "cannot_reply_to_message", "cant_update_message", "edit_window_closed"}
+)
+_ACCOUNT: Final = {
+    "invalid_auth": "Slack does not accept the token; check `slack.token`",
+    "not_authed": "Slack got no token; check `slack.token`",
+    "account_inactive": "the app was removed from the workspace; install it again and renew `slack.token`",
+    "token_revoked": "the token was revoked; install the app again and renew `slack.token`",
+    "token_expired": "the token has expired; renew `slack.token`",
+    "not_allowed_token_type": "`slack.token` must be a bot token (xoxb-...)",
+    "missing_scope": "the app lacks the scope `chat:write`; add it and install the app again",
+    "no_permission": "the app may not post; ask an administrator of the workspace",
+    "access_denied": "the app may not post; ask an administrator of the workspace",
+    "team_access_not_granted": "the app has no access to this workspace; ask an administrator",
+    "ekm_access_denied": "an administrator has suspended posting",
+}
+_CHANNEL: Final = {
+    "channel_not_found": (
+        "Slack knows no such channel; check the owner's `channel`, or invite the app if it is private"
+    ),
+    "not_in_channel": "the app is not in the channel; type /invite @tsaudit there",
+    "is_archived": "the channel is archived; give the owner another `channel`",
+    "restricted_action": "the channel does not accept messages from the app; ask its manager",
+    "restricted_action_read_only_channel": "the channel is read-only for the app; ask its manager",
+}
+_WEBHOOK: Final = {
+    "invalid_token": "Slack does not accept the webhook; renew `slack.webhook`",
+    "no_service": "the webhook was removed or disabled; renew `slack.webhook`",
+    "no_active_hooks": "the webhook was disabled; renew `slack.webhook`",
+    "no_team": "the webhook's workspace is gone; renew `slack.webhook`",
+    "team_disabled": "the workspace is disabled",
+    "action_prohibited": "an administrator has restricted the webhook",
+    "posting_to_general_channel_denied": "the webhook may not post to the general channel",
+    "channel_not_found": "the webhook's channel is gone; renew `slack.webhook`",
+    "channel_is_archived": "the webhook's channel is archived; renew `slack.webhook`",
+    "user_not_found": "the webhook's receiver is gone; renew `slack.webhook`",
+}
+_CODE: Final = re.compile(r"[a-z][a-z0-9]*(_[a-z0-9]+)*")
+"""The form of Slack's error codes. Other text comes from a proxy in between."""
+_CONTENT_REFUSED: Final = frozenset({400, 413})
+"""Statuses with which a webhook rejects a message. Another status with an unknown code is not about the message."""
 
-    return odd(answer.status_code, why)
+
+class SlackClient(WebClient):
+    """Slack's web API. Each method raises NotifyError, or returns a response with `"ok": true`."""
+
+    def __init__(self, token: str, base_url: str) -> None:
+        super().__init__(token=token, base_url=base_url, retry_handlers=[], logger=_quiet_logger())
+        self.deadline = Deadline(0.0)
+        """By when the calls have to end, all together."""
+        self.scopes: frozenset[str] | None = None
+        """The token's permissions, according to the newest response that lists them; None until there is one."""
+
+    def api_call(
+        self,
+        api_method: str,
+        *,
+        http_verb: str = "POST",
+        files: dict[str, Any] | None = None,
+        data: dict[str, Any] | None = None,
+        params: dict[str, Any] | None = None,
+        json: dict[str, Any] | None = None,
+        headers: dict[str, str] | None = None,
+        auth: dict[str, Any] | None = None,
+    ) -> SlackResponse:
+        """Call the method with the arguments given as `params` or `json`; tsaudit uses no other methods."""
+        assert not files and not data and not auth  # noqa: PT018 -- one thing: no other way to give arguments
+        content, kind = _body(params, json)
+        sent = {**self.headers, **(headers or {}), "Authorization": f"Bearer {self.token}", "Content-Type": kind}
+        answer = _exchanged(urljoin(self.base_url, api_method), content, sent, self.deadline, self.proxy)
+        if (named := answer.headers.get("x-oauth-scopes")) is not None:
+            self.scopes = frozenset(scope.strip() for scope in named.split(","))
+        found = _checked(answer, str((params or json or {}).get("channel", "")))
+        return SlackResponse(
+            client=self,
+            http_verb=http_verb,
+            api_url=api_method,
+            req_args={},
+            data=found,
+            headers=dict(answer.headers),
+            status_code=answer.status,
+        )
+
+
+class SlackWebhook(WebhookClient):
+    """An incoming webhook. Raises NotifyError unless Slack confirms the message."""
+
+    def __init__(self, url: str) -> None:
+        super().__init__(url, retry_handlers=[], logger=_quiet_logger())
+        self.deadline = Deadline(0.0)
+        """By when the call has to end."""
+
+    def send_dict(self, body: dict[str, Any], headers: dict[str, str] | None = None) -> WebhookResponse:
+        """Post the message."""
+        content, kind = _body(None, body)
+        sent = {**self.default_headers, **(headers or {}), "Content-Type": kind}
+        answer = _exchanged(self.url, content, sent, self.deadline, self.proxy)
+        if answer.status != 200:
+            raise webhook_error(answer)
+        if answer.body.strip() != b"ok":
+            raise odd(200, "without the word `ok`")
+        return WebhookResponse(url="", status_code=200, body="ok", headers=dict(answer.headers))
+
+
+def _body(params: Mapping[str, Any] | None, content: Mapping[str, Any] | None) -> tuple[bytes, str]:
+    """The body of a request and its type: a form, in which Slack reads 1 as true, or JSON."""
+    if params is not None:
+        given = {key: int(v) if isinstance(v, bool) else v for key, v in params.items() if v is not None}
+        return urlencode(given).encode(), "application/x-www-form-urlencoded"
+    given = {key: value for key, value in (content or {}).items() if value is not None}
+    return jsonlib.dumps(given).encode(), "application/json;charset=utf-8"
+
+
+def _exchanged(url: str, body: bytes, headers: Mapping[str, str], deadline: Deadline, proxy: str | None) -> HttpAnswer:
+    if (left := deadline.left()) <= 0:
+        raise CallFailedError(f"no response from Slack within {deadline.seconds:.3g} s", stored=False, late=True)
+    try:
+        return post(url, body, headers, left, proxy)
+    except NoAnswerError as error:
+        raise no_answer(error, url) from None
+
+
+def _checked(answer: HttpAnswer, channel: str) -> dict[str, Any]:
+    """The object in Slack's response to a successful call. NotifyError for any other response."""
+    found = _decoded(answer)
+    if isinstance(found, CallFailedError):
+        # Slack's own servers send these statuses with HTML pages, too.
+        raise api_error(answer, {}, channel) if answer.status == 429 or answer.status >= 500 else found
+    if found["ok"] is not True:
+        raise api_error(answer, found, channel)
+    if answer.status != 200:
+        raise odd(answer.status, "with a response that contains `ok`")
+    return found
+
+
+def _decoded(answer: HttpAnswer) -> dict[str, Any] | CallFailedError:
+    if 300 <= answer.status < 400:
+        return odd(answer.status, redirected_to=answer.headers.get("location", ""))
+    kind = answer.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+    if kind != "application/json":
+        return odd(answer.status, "with something other than JSON")
+    try:
+        found = jsonlib.loads(answer.body)
+    except (ValueError, RecursionError):
+        return odd(answer.status, "with broken JSON")
+    if not isinstance(found, dict) or not isinstance(found.get("ok"), bool):
+        return odd(answer.status, "with JSON that lacks `ok`")
+    return found
+
+
+def _quiet_logger() -> logging.Logger:
+    """A logger that drops everything: slack_sdk logs addresses, including webhooks, at DEBUG, and each failure as an
+    error, which tsaudit reports itself.
+    """
+    logger = logging.getLogger("tsaudit.slack")
+    logger.setLevel(logging.CRITICAL)
+    return logger
+
+
+def api_error(answer: HttpAnswer, data: Mapping[str, Any], channel: str) -> NotifyError:
+    """The meaning of a response with `"ok": false`. Codes that Slack adds later count as rejected content."""
+    given = data.get("error")
+    code = given if isinstance(given, str) else ""
+    if answer.status == 429 or code in _RATE_LIMITED:
+        return _busy(answer)
+    if answer.status >= 500 or code in _TRANSIENT:
+        shown = f" ({code})" if code in _TRANSIENT else ""
+        return CallFailedError(f"Slack answered {answer.status}{shown}", stored=True)
+    if code in _GONE:
+        return MessageGoneError(f"the message is gone or can no longer be changed ({code})")
+    if code in _ACCOUNT:
+        needed = f", needed: {printable(str(data['needed']), 100)}" if data.get("needed") else ""
+        return SetupError(_ACCOUNT[code], code=f"{code}{needed}", everywhere=True)
+    if code in _CHANNEL:
+        return SetupError(f"{channel}: {_CHANNEL[code]}", code=code, everywhere=False)
+    if answer.status != 200 or not _CODE.fullmatch(code):
+        return odd(answer.status, "with an error that does not come from Slack")
+    return NoticeRefusedError(f"Slack rejected the message ({code})")
+
+
+def webhook_error(answer: HttpAnswer) -> NotifyError:
+    """The meaning of a webhook response other than 200."""
+    code = answer.body[:100].decode("utf-8", "replace").strip()
+    if answer.status == 429:
+        return _busy(answer)
+    if answer.status >= 500:
+        return CallFailedError(f"Slack answered {answer.status}", stored=True)
+    if code in _WEBHOOK:
+        return SetupError(_WEBHOOK[code], code=code, everywhere=True)
+    if answer.status in _CONTENT_REFUSED and _CODE.fullmatch(code):
+        return NoticeRefusedError(f"Slack rejected the message ({answer.status} {code})")
+    return odd(answer.status, "with text that is not a Slack error", redirected_to=answer.headers.get("location", ""))
+
+
+def _busy(answer: HttpAnswer) -> BusyError:
+    wait_s = retry_after(answer.headers)
+    return BusyError(f"Slack asks to wait {wait_s:.0f} s (rate limit)", wait_s)
+
+
+def odd(status: int, why: str = "", *, redirected_to: str = "") -> CallFailedError:
+    """For a response that Slack never sends: it proves nothing, so the call has to be repeated."""
+    if 300 <= status < 400:
+        why = f"with a redirect{_host_of(redirected_to)}, which tsaudit does not follow"
+    line = f"something other than Slack answered: HTTP {status} {why}".rstrip()
+    return CallFailedError(f"{line}; check the proxy and `slack.base_url`", stored=True)
+
+
+def no_answer(error: NoAnswerError, url: str) -> CallFailedError:
+    """For a call without a response. Only if no connection was made is it certain that nothing arrived."""
+    place = printable(urlsplit(url).netloc.rpartition("@")[2], 80)
+    return CallFailedError(
+        f"no response from Slack at {place}: {error}; check the network, the proxy, and `slack.base_url`",
+        stored=error.sent,
+        everywhere=not error.sent,
+        late=error.late,
+    )
+
+
+def _host_of(address: str) -> str:
+    try:
+        host = urlsplit(address).hostname
+    except ValueError:
+        return ""
+    return f" to {printable(host, 80)}" if host else ""
+
+
+def retry_after(headers: Mapping[str, str]) -> float:
+    """Seconds that Slack asks to wait; 1 if there is no readable number."""
+    try:
+        asked = float(headers["retry-after"])
+    except (KeyError, ValueError):
+        return 1.0
+    return max(0.0, asked) if math.isfinite(asked) else 1.0
