@@ -9,7 +9,7 @@ from typing import Final
 
 from tests.alerts.builders import a_context, an_incident
 from tests.builders import DAY, a_finding
-from tsaudit.alerts import digest, message, reactions
+from tsaudit.alerts import message, reactions
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext
 from tsaudit.alerts.reactions import ReactionOutcome
@@ -150,7 +150,7 @@ KINDS: Final[dict[str, Callable[[], Message]]] = {
     "reply_over": lambda: message.over(_context(verdict=Verdict.OK), _ENDED),
     "all_clear": lambda: message.alert(_context(verdict=Verdict.OK), [], _ENDED[:1]),
     "moved": lambda: message.moved(_context(), "#platform"),
-    "digest": lambda: digest.digest(
+    "digest": lambda: message.digest(
         DAY,
         [
             replace(growing(), target="plant"),
@@ -161,7 +161,7 @@ KINDS: Final[dict[str, Callable[[], Message]]] = {
         _REPORTS,
         reported=2,
     ),
-    "digest_hostile": lambda: digest.digest(DAY, [replace(hostile(), target="plant")], {}),
+    "digest_hostile": lambda: message.digest(DAY, [replace(hostile(), target="plant")], {}),
     "confirmed_ack": lambda: _confirmed("ack", "eyes", ReactionOutcome(decided=[growing()]), 0),
     "confirmed_mute": lambda: _confirmed("mute", "zzz", ReactionOutcome(decided=[growing(), *_many(7)]), 7),
     "confirmed_partly": lambda: _confirmed(

@@ -16,7 +16,7 @@ from tests.builders import DAY, a_finding
 from tests.examples import examples
 from tsaudit.alerts import queue_digest
 from tsaudit.alerts.blocks import MAX_TOTAL, characters, size
-from tsaudit.alerts.digest import digest
+from tsaudit.alerts.message import digest
 from tsaudit.history import deliveries
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store

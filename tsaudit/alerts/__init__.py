@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from tsaudit.alerts.digest import queue_digest, queue_due_digest
 from tsaudit.alerts.message import RunContext
-from tsaudit.alerts.outbox import queue, record_printed
+from tsaudit.alerts.outbox import queue, queue_digest, queue_due_digest, record_printed
 from tsaudit.alerts.reactions import ReactionReport, read_reactions
 from tsaudit.alerts.routing import Share, owner_of
 from tsaudit.alerts.sending import SendingPace, SendReport, at_most, send

@@ -1,4 +1,7 @@
-"""The messages for owners: the alert, its replies, and the all-clear. Pure functions: incidents in, messages out."""
+"""The messages for owners: the alert, its replies, the all-clear, and the digest.
+
+Pure functions: incidents in, messages out.
+"""
 
 from __future__ import annotations
 
@@ -26,6 +29,7 @@ from tsaudit.alerts.blocks import (
     link,
     markup,
     plain,
+    prose,
     rich,
     size,
     small,
@@ -335,3 +339,44 @@ def _listed(names: Sequence[str]) -> str:
 def is_active(incident: Incident) -> bool:
     """Whether it is open and not muted."""
     return incident.state == IncidentState.OPEN and not incident.is_muted
+
+
+_SHOWN_PER_TARGET: Final = 5
+"""Open incidents named per target."""
+
+
+def digest(day: date, found: Sequence[Incident], reports: dict[str, str], reported: int = 0) -> Message:
+    """The digest for one owner. `reports`: target to the address of its newest report. `reported`: number of incidents
+    that are left out because other messages of the day report them.
+    """
+    still = [i for i in found if is_active(i)]
+    targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
+    title = f"tsaudit {day}: {many(len(still), 'open incident')} on {many(len(targets), 'target')}"
+    groups = (_target_blocks(t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
+    shown = fitting(groups, MAX_BLOCKS - 3, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 200)
+    blocks = [header(plain(title, MAX_HEADER)), *(block for group in shown for block in group)]
+    if len(shown) < len(targets):
+        blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
+    if reported:
+        blocks.append(small(f"Not counted: {many(reported, 'incident')} in today's other messages."))
+    lines = (f"{i.severity} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
+    return Message(notification(title, lines, len(still)), tuple(blocks))
+
+
+def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, str]:
+    own = [i for i in still if i.target == target]
+    return (-max((i.severity.rank for i in own), default=-1), -len(own), target)
+
+
+def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
+    still = sorted((i for i in found if is_active(i)), key=by_badness)
+    parts = list(filter(None, [tally(i.severity for i in still)]))
+    parts += [f"{number(n)} resolved" for n in [sum(i.resolved is not None for i in found)] if n]
+    if report:
+        parts.append(link(report, "report"))
+    sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
+    blocks = [markup(f"{sign} {code(target, 120)} {' · '.join(parts)}")]
+    lines = [plain(f"{SIGNS[i.severity]} {headline(i.finding)}", 320) for i in still[:_SHOWN_PER_TARGET]]
+    if len(still) > _SHOWN_PER_TARGET:
+        lines.append(f"and {number(len(still) - _SHOWN_PER_TARGET)} more")
+    return [*blocks, prose(lines)] if lines else blocks
