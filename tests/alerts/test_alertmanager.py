@@ -15,7 +15,7 @@ from tests.alerts.builders import REPORT, History, found
 from tests.builders import DAY, a_finding
 from tests.command import CliRunner
 from tsaudit import alerts, secrets
-from tsaudit.alerts import alertmanager, notifiers
+from tsaudit.alerts import alertmanager, routing
 from tsaudit.alerts.notifier import SetupError
 from tsaudit.cli import main
 from tsaudit.history import decisions, deliveries, incidents
@@ -214,7 +214,7 @@ def test_alert_when_not_taken_waits_for_the_next_run(
 def test_alertmanager_when_it_hangs_is_asked_only_twice(
     history: History, double: AlertmanagerDouble, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(notifiers, "_LONGEST_S", 0.5)
+    monkeypatch.setattr(routing, "_LONGEST_S", 0.5)
     asked, freed = [], threading.Event()
 
     def hangs() -> None:
@@ -295,7 +295,7 @@ def test_alert_when_its_end_was_not_taken_ends_with_the_next_audit(
 def test_settings_when_wrong_are_one_line(about: dict[str, str], said: str) -> None:
     settings = builders.settings(notifiers={"team": {"use": "alertmanager", **about}})
     with pytest.raises(SetupError) as caught:
-        notifiers.plug_in("team", settings.notifiers["team"])
+        routing.plug_in("team", settings.notifiers["team"])
     assert said in str(caught.value)
     assert "the notifier `team` of tsaudit" in str(caught.value)
     assert str(caught.value).endswith("check `notifiers.team`")

@@ -17,7 +17,7 @@ from tests.alerts import builders
 from tests.alerts.builders import REPORT, History, found
 from tests.builders import a_finding
 from tsaudit import secrets
-from tsaudit.alerts import notifiers
+from tsaudit.alerts import routing
 from tsaudit.alerts.notifier import SetupError
 from tsaudit.config import file as config_file
 from tsaudit.history.store import Store
@@ -137,7 +137,7 @@ def test_owner_when_its_service_is_down_keeps_nobody_else_waiting(
         return False
 
     monkeypatch.setattr(apprise.Apprise, "notify", notify)
-    monkeypatch.setattr(notifiers, "_LONGEST_S", 0.2 if how == "hangs" else 9)
+    monkeypatch.setattr(routing, "_LONGEST_S", 0.2 if how == "hangs" else 9)
     # The message to `web` is first in the queue.
     about = {"default": receiver.address("all"), "web": receiver.address("web")}
     routes = [{"owner": "web", "measurements": ["table_1"]}]
@@ -184,11 +184,11 @@ def test_names_when_hostile_notify_nobody_and_are_no_links(store: Store, receive
 
 def test_message_when_too_long_is_cut_unless_the_address_says_otherwise(store: Store, receiver: Receiver) -> None:
     history = history_of(store, default=f"discord://{'1' * 18}/{TOKEN}")
-    made = notifiers.plug_in("apprise", history.settings.notifiers["apprise"])
+    made = routing.plug_in("apprise", history.settings.notifiers["apprise"])
     (service,) = made._inner._services.values()  # type: ignore[attr-defined]
     assert service.overflow_mode.value == "truncate"
     split = builders.settings(notifiers={"apprise": {"default": f"discord://{'1' * 18}/{TOKEN}?overflow=split"}})
-    made = notifiers.plug_in("apprise", split.notifiers["apprise"])
+    made = routing.plug_in("apprise", split.notifiers["apprise"])
     (service,) = made._inner._services.values()  # type: ignore[attr-defined]
     assert service.overflow_mode.value == "split"
 
@@ -207,7 +207,7 @@ def test_settings_when_wrong_are_one_line_without_secrets(
 ) -> None:
     settings = builders.settings(notifiers={"apprise": about})
     with pytest.raises(SetupError) as caught:
-        notifiers.plug_in("apprise", settings.notifiers["apprise"])
+        routing.plug_in("apprise", settings.notifiers["apprise"])
     assert said in str(caught.value)
     assert TOKEN not in str(caught.value) + caplog.text + "".join(capfd.readouterr())
 
@@ -215,7 +215,7 @@ def test_settings_when_wrong_are_one_line_without_secrets(
 def test_library_when_missing_is_one_line(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(__import__("sys").modules, "apprise", None)
     with pytest.raises(SetupError, match=r"pip install 'tsaudit\[apprise\]'"):
-        notifiers.plug_in(
+        routing.plug_in(
             "apprise", builders.settings(notifiers={"apprise": {"default": "json://x"}}).notifiers["apprise"]
         )
 

@@ -17,7 +17,7 @@ from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding
 from tests.plugins.conftest import Install
 from tsaudit import Notice, NoticeRefusedError, Notifier, NotifyError, alerts
-from tsaudit.alerts import notifiers
+from tsaudit.alerts import routing
 from tsaudit.cli import main
 from tsaudit.config import file as config_file
 from tsaudit.history import deliveries
@@ -173,7 +173,7 @@ def test_notifier_that_hangs_takes_no_time_of_slack(
     history: History, slack: SlackDouble, pager: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One call of the notifier takes longer than all that the run has: Slack comes first."""
-    monkeypatch.setattr(notifiers, "_LONGEST_S", 2.5)
+    monkeypatch.setattr(routing, "_LONGEST_S", 2.5)
     pager.FAULTS += [lambda *_: time.sleep(9)] * 9
     short = history.settings.slack.model_copy(update={"deadline_s": 2.0})
     history.settings = history.settings.model_copy(update={"slack": short})
@@ -244,7 +244,7 @@ def test_configuration_of_a_notifier_is_secret(pager: Any, tmp_path: Path) -> No
     settings = config_file.load(tmp_path / "tsaudit.yaml")
     assert settings.notifiers["pager"]["key"].get_secret_value() == "k3y-of-the-pager"
     assert "k3y-of-the-pager" not in repr(settings)
-    assert isinstance(notifiers.plug_in("pager", settings.notifiers["pager"]), Notifier)
+    assert isinstance(routing.plug_in("pager", settings.notifiers["pager"]), Notifier)
 
 
 def test_notifier_that_needs_nothing_has_nothing_behind_it(pager: Any, tmp_path: Path) -> None:

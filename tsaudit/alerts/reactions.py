@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 
-from tsaudit.alerts import notifiers
+from tsaudit.alerts import routing
 from tsaudit.alerts.blocks import Message, code, inert, markup
 from tsaudit.alerts.message import by_badness, by_reaction
 from tsaudit.alerts.notifier import (
@@ -97,7 +97,7 @@ def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: Send
 
     may_take = _SHARE * TimeBudget.of(settings.slack.deadline_s, pace).seconds
     budget = TimeBudget.of(min(_LONGEST_S, may_take), pace)
-    slack = notifiers.slack(store, settings)
+    slack = routing.slack(store, settings)
     assert isinstance(slack, BotToken)
     asked, decided, undone, problems = 0, 0, 0, []
     for one in found:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.alerts import notifiers
+from tsaudit.alerts import routing
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.notifier import (
     BusyError,
@@ -246,7 +246,7 @@ class _Sender:
     def _notifier(self, name: str) -> Notifier | SetupError | None:
         if name not in self.notifiers:
             try:
-                self.notifiers[name] = notifiers.notifier(name, self.store, self.settings)
+                self.notifiers[name] = routing.notifier(name, self.store, self.settings)
             except SetupError as error:
                 self.notifiers[name] = error
         return self.notifiers[name]

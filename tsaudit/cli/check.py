@@ -185,13 +185,13 @@ def _slack(slack: Slack) -> bool:
 
 def _notifiers(settings: Settings) -> bool:
     """Whether the entries under `notifiers:` can be set up."""
-    from tsaudit.alerts import notifiers
+    from tsaudit.alerts import routing
     from tsaudit.alerts.notifier import SetupError
 
     well = True
     for name, about in sorted(settings.notifiers.items()):
         try:
-            notifiers.plug_in(name, about)
+            routing.plug_in(name, about)
         except SetupError as error:
             _line(name, "failed", str(error))
             well = False
@@ -201,7 +201,7 @@ def _notifiers(settings: Settings) -> bool:
 
 
 def _test_messages(settings: Settings) -> int:
-    from tsaudit.alerts.notifiers import send_test_messages
+    from tsaudit.alerts.routing import send_test_messages
 
     if not settings.notifies:
         show.line("neither `slack` nor `notifiers` is set: messages are printed in the terminal")
