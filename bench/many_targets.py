@@ -27,7 +27,7 @@ from tsaudit.history.store import Store
 from tsaudit.model.finding import Verdict
 from tsaudit.model.jsonfile import to_json
 from tsaudit.report import index
-from tsaudit.report.publish import Folder
+from tsaudit.report.storage import Folder
 
 ENTRIES, STEP, MOST_MS = 10_000, 100, 5.0
 FEW, MANY, MOST_RATIO = 100, 1_000, 1.2

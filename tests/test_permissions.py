@@ -11,7 +11,7 @@ import pytest
 from tests.cli.conftest import Tsaudit, folder, tsaudit
 from tsaudit.history import deliveries
 from tsaudit.history.store import Store
-from tsaudit.report.publish import Folder
+from tsaudit.report.storage import Folder
 
 __all__ = ["folder", "tsaudit"]
 

@@ -18,7 +18,7 @@ from tsaudit import secrets
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.history.database import HistoryError
 from tsaudit.model.profile import Gap, Reason
-from tsaudit.report.publish import ReportError
+from tsaudit.report.storage import ReportError
 from tsaudit.secrets import mask
 from tsaudit.text import printable
 

@@ -14,7 +14,7 @@ from fastapi.exception_handlers import http_exception_handler
 from fastapi.responses import RedirectResponse
 
 if TYPE_CHECKING:
-    from tsaudit.report.publish import Folder
+    from tsaudit.report.storage import Folder
 
 _HEADERS: Final = {
     # A report contains names from the audited database. Whatever they contain, a page cannot act as the user of
@@ -47,7 +47,7 @@ async def refused(request: Request, error: HTTPException) -> Response:
 @reports.get("/reports/{path:path}")
 def report(path: Annotated[str, Path()]) -> Response:
     """A file in the folder `[tsaudit] report_folder`: a report, a page about a rule, or the index."""
-    from tsaudit.report.publish import Folder, ReportError
+    from tsaudit.report.storage import Folder, ReportError
 
     address = conf.get("tsaudit", "report_folder", fallback="")
     if not address:

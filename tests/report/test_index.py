@@ -23,7 +23,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Forecast, Verdict
 from tsaudit.model.jsonfile import to_json
 from tsaudit.report import index
-from tsaudit.report.publish import Folder, ReportError
+from tsaudit.report.storage import Folder, ReportError
 
 
 def an_entry(target: str = "demo", **changes: Any) -> index.IndexEntry:

@@ -13,7 +13,7 @@ from tsaudit import report, run
 from tsaudit.config import settings as config
 from tsaudit.config.settings import Settings
 from tsaudit.history.store import Store
-from tsaudit.report.publish import Folder, ReportError
+from tsaudit.report.storage import Folder, ReportError
 
 OTHERS = ("latest.html", "notes.html", "2026-01-01.txt", "2026-13-01.html", "2026-01-01.html.bak", "x2026-01-01.html")
 

@@ -22,7 +22,7 @@ from tsaudit.config import settings as config
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.report import rule_pages, templates
-from tsaudit.report.publish import Folder
+from tsaudit.report.storage import Folder
 from tsaudit.report.untrusted import markdown, markdown_line
 from tsaudit.rules import all_rules
 from tsaudit.rules.rule_texts import texts_of

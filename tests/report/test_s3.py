@@ -22,7 +22,7 @@ from tsaudit.cli import main
 from tsaudit.config import settings as config
 from tsaudit.history.store import Store
 from tsaudit.report import index, storage
-from tsaudit.report.publish import Folder, ReportError
+from tsaudit.report.storage import Folder, ReportError
 
 FOLDER = "s3://reports/daily"
 

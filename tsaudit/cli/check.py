@@ -136,7 +136,7 @@ def _report(settings: Settings) -> bool:
     """Whether files can be written to the report folder, read, listed, and removed again, as audits do."""
     from tsaudit.net import addresses
     from tsaudit.report.index import ENTRIES
-    from tsaudit.report.publish import Folder, ReportError
+    from tsaudit.report.storage import Folder, ReportError
 
     shown, name = addresses.without_credentials(settings.report.folder), f".tsaudit-check-{uuid4().hex}"
     try:

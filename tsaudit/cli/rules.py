@@ -122,7 +122,7 @@ def _open(code: str) -> None:
     from pathlib import Path
 
     from tsaudit.report import rule_pages
-    from tsaudit.report.publish import Folder, ReportError
+    from tsaudit.report.storage import Folder, ReportError
     from tsaudit.report.templates import RULES
 
     root = Path(click.get_app_dir("tsaudit"))

@@ -10,7 +10,8 @@ from tsaudit.config import settings as config
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
-from tsaudit.report.publish import Folder, ReportError, ReportLocation
+from tsaudit.report import storage
+from tsaudit.report.storage import Folder, ReportError, ReportLocation
 
 if TYPE_CHECKING:
     from tsaudit.history.lifecycle import Incident
@@ -115,11 +116,9 @@ def remove_old(target: str, settings: config.Report, newest: date) -> None:
     """Delete the target's reports of days more than `report.keep_days` before `newest`, if that is set. Raises
     ReportError.
     """
-    from tsaudit.report import publish
-
     if settings.keep_days is not None:
         before = newest - timedelta(days=settings.keep_days)
-        publish.remove_old(Folder(settings.folder, settings.permissions), target, before)
+        storage.remove_old(Folder(settings.folder, settings.permissions), target, before)
 
 
 def write_index(settings: config.Report, store: Store) -> list[IndexEntry]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Final
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.report import html, templates, trends, untrusted
-from tsaudit.report.publish import Folder, ReportError
+from tsaudit.report.storage import Folder, ReportError
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store

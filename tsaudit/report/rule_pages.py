@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.model.version import VERSION
 from tsaudit.report import templates
-from tsaudit.report.publish import Folder
+from tsaudit.report.storage import Folder
 from tsaudit.report.templates import RULES
 from tsaudit.rules.rule_texts import RuleText, rule_texts
 

@@ -9,7 +9,7 @@ import pytest
 from tests.report import sample
 from tsaudit import report
 from tsaudit.config import settings as config
-from tsaudit.report.publish import Folder, ReportError
+from tsaudit.report.storage import Folder, ReportError
 
 
 def files_below(folder: Path) -> set[str]:
