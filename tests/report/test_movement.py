@@ -17,7 +17,7 @@ from tsaudit.model.finding import AuditResult, Severity
 from tsaudit.model.profile import Count, Gap, How, Measurement, Profile, Reason, Selection, Window
 from tsaudit.model.timeline import Timeline
 from tsaudit.report import html
-from tsaudit.report.movement import MOST, Moved, movement
+from tsaudit.report.changes import MOST, Moved, movement
 
 
 def snapshot(*measurements: Measurement, **changes: Any) -> Profile:

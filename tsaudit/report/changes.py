@@ -1,17 +1,20 @@
-"""Differences from the previous run: findings, verdict, and the schema itself."""
+"""Differences from the previous run: findings, verdict, the schema itself, and the figures that moved most."""
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
+from typing import Final
 
 from tsaudit.history.lifecycle import is_good
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
-from tsaudit.model.profile import Measurement, Profile, Retention
-from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences
+from tsaudit.model.profile import How, Measurement, Profile, Retention
+from tsaudit.model.timeline import Figure, figures_of_its_day
+from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.text import many, retention
 
 
@@ -164,3 +167,192 @@ def _policies(profile: Profile) -> Mapping[tuple[str, str], Retention]:
 
 def _keeps(policy: Retention) -> str:
     return retention(policy.duration_s) + (", default" if policy.default else "")
+
+
+MOST: Final = 5
+"""Most movers listed for each figure."""
+_SIGMAS: Final = 2
+"""Number of standard errors by which an estimate has to change to count as moved."""
+_OF_WINDOW: Final = frozenset({"rows"})
+"""Figures that depend on the length of the window."""
+_PARTS: Final = ("series", "rows", "tag_values")
+"""Figures that add up, in the order of the page."""
+_OF_TAGS: Final = frozenset({"tag_values"})
+_WHOLES: Final = ("measurements", "stored_bytes")
+"""Figures of the whole target, whose parts are not listed."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mover:
+    """One figure of one measurement, one tag, or the target, on both days."""
+
+    subject: Subject
+    before: float
+    """0 if it is new."""
+    now: float
+    """0 if it is gone."""
+    error: float = 0.0
+    """Standard error of the change; 0 if both figures are exact, or if it is not known."""
+    is_estimate: bool = False
+
+    @property
+    def change(self) -> float:
+        return self.now - self.before
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether the change is larger than the random error of the estimates."""
+        return abs(self.change) > _SIGMAS * self.error
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """One figure of the target, and where it changed most."""
+
+    figure: str
+    """As in `Figure.name`."""
+    total: Mover
+    not_compared: int
+    """Number of measurements or tags that only one of the days measured, or that the days measured differently; 0 if
+    the total is the target's own figure.
+    """
+    is_part: bool
+    """Whether the total covers only what was compared: the target has more, or its own figure was not measured."""
+    movers: tuple[Mover, ...]
+    """The measurements or tags that changed most, at most MOST."""
+    more: int
+    """Number of further measurements or tags that changed."""
+
+    @property
+    def ratio(self) -> float | None:
+        """The change divided by the figure before; None if that was zero."""
+        return self.total.change / self.total.before if self.total.before else None
+
+    @property
+    def has_moved(self) -> bool:
+        """Whether anything changed, even if gains and losses cancel each other out."""
+        return self.total.has_moved or bool(self.movers)
+
+
+@dataclass(frozen=True, slots=True)
+class Movement:
+    """The figures of two snapshots, compared."""
+
+    day_before: date
+    figures: tuple[Moved, ...]
+    """Figures that could be compared, whether or not they changed."""
+    not_compared: tuple[str, ...]
+    """Names of figures that could not be compared at all, although one of the days measured them."""
+
+    @property
+    def moved(self) -> tuple[Moved, ...]:
+        return tuple(one for one in self.figures if one.has_moved)
+
+    @property
+    def still(self) -> tuple[Moved, ...]:
+        return tuple(one for one in self.figures if not one.has_moved)
+
+
+def movement(before: Profile, now: Profile) -> Movement:
+    """Compare the figures of two snapshots of one target."""
+    pair = _Pair(before, now)
+    found = {name: _parts(pair, name) for name in _PARTS} | {name: _whole(pair, name) for name in _WHOLES}
+    kept = tuple(one for one in found.values() if one is not None)
+    missing = tuple(name for name, one in found.items() if one is None and pair.has(name))
+    return Movement(before.day, kept, missing)
+
+
+class _Pair:
+    """Two snapshots, and what can be compared between them."""
+
+    def __init__(self, before: Profile, now: Profile) -> None:
+        self._before, self._now = _Side(before), _Side(now)
+        lengths = {round((p.window.end - p.window.start).total_seconds()) for p in (before, now)}
+        self._same_window = len(lengths) == 1
+
+    def has(self, name: str) -> bool:
+        return bool(self._before.figures[name] or self._now.figures[name])
+
+    def subjects(self, name: str) -> list[Subject]:
+        """The measurements or tags of both days, whether or not they have the figure."""
+        return list(dict.fromkeys((*self._before.subjects(name), *self._now.subjects(name))))
+
+    def all_listed(self) -> bool:
+        """Whether both days list every measurement."""
+        return self._before.all_listed and self._now.all_listed
+
+    def mover(self, name: str, subject: Subject) -> Mover | None:
+        """The figure on both days; None if it cannot be compared."""
+        if name in _OF_WINDOW and not self._same_window:
+            return None
+        old, new = self._before.figures[name].get(subject), self._now.figures[name].get(subject)
+        if old is not None and new is not None:
+            return _compared(old, new)
+        if new is not None and self._before.lacks(subject):
+            return _compared(replace(new, value=0.0, standard_error=None), new)
+        if old is not None and self._now.lacks(subject):
+            return _compared(old, replace(old, value=0.0, standard_error=None))
+        return None
+
+
+class _Side:
+    """One of the two snapshots."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.figures: dict[str, dict[Subject, Figure]] = {name: {} for name in (*_PARTS, *_WHOLES)}
+        for one in figures_of_its_day(profile):
+            if one.name in self.figures:
+                self.figures[one.name][one.subject] = one
+        self._profile = profile
+        self._measurements = {(m.database, m.name): m for m in profile.measurements}
+        self.all_listed = profile.all_listed()
+
+    def subjects(self, name: str) -> Iterator[Subject]:
+        """The measurements or, for a figure of tags, the tags."""
+        for m in self._measurements.values():
+            if name in _OF_TAGS:
+                yield from (Subject(m.database, m.name, tag.key) for tag in m.tags)
+            elif name != "series" or m.has_series:
+                yield Subject(m.database, m.name)
+
+    def lacks(self, subject: Subject) -> bool:
+        """Whether the measurement or tag did not exist: the snapshot would otherwise contain it."""
+        if not subject.measurement or not shows(self._profile, subject.database, subject.measurement):
+            return False
+        found = self._measurements.get((subject.database, subject.measurement))
+        return found is None or bool(subject.column and all(tag.key != subject.column for tag in found.tags))
+
+
+def _compared(old: Figure, new: Figure) -> Mover | None:
+    """Both figures as a mover; None for samples, whose figures change by chance, and for an exact figure with an
+    estimate of unknown error.
+    """
+    if How.SAMPLED in (old.how, new.how):
+        return None
+    errors = [one.standard_error for one in (old, new) if one.how is How.ESTIMATE]
+    if old.how is not new.how and None in errors:
+        return None
+    return Mover(new.subject, old.value, new.value, math.hypot(*(error or 0.0 for error in errors)), bool(errors))
+
+
+def _parts(pair: _Pair, name: str) -> Moved | None:
+    """The sum over all measurements or tags; the target's own figure if both days have it."""
+    subjects = pair.subjects(name)
+    found = [one for one in (pair.mover(name, subject) for subject in subjects) if one is not None]
+    moved = sorted((one for one in found if one.has_moved), key=lambda one: (-abs(one.change), one.subject))
+    total = pair.mover(name, Subject())
+    not_compared = 0 if total else len(subjects) - len(found)
+    # The sum of the series is not the target's number even if all are compared: retention policies may share series.
+    is_part = total is None and (name == "series" or not_compared > 0 or not pair.all_listed())
+    if total is None and found:
+        before, now = math.fsum(one.before for one in found), math.fsum(one.now for one in found)
+        estimated = any(one.is_estimate for one in found)
+        total = Mover(Subject(), before, now, math.hypot(*(one.error for one in found)), estimated)
+    if total is None:
+        return None
+    return Moved(name, total, not_compared, is_part, tuple(moved[:MOST]), max(0, len(moved) - MOST))
+
+
+def _whole(pair: _Pair, name: str) -> Moved | None:
+    total = pair.mover(name, Subject())
+    return Moved(name, total, 0, False, (), 0) if total else None

@@ -14,7 +14,7 @@ from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning import describe
-from tsaudit.report import changes, coverage, findings, movement, tables, templates, trends
+from tsaudit.report import changes, coverage, findings, tables, templates, trends
 from tsaudit.text import plural
 from tsaudit.text.findings import baseline_offer
 
@@ -33,7 +33,7 @@ class ReportContents:
     incidents: Sequence[Incident]
     run_changes: changes.RunChanges | None
     schema_changes: Sequence[changes.SchemaChange]
-    movement: movement.Movement | None
+    movement: changes.Movement | None
     """What changed since the previous snapshot; None without one, or if nothing was measured today."""
     run_url: str | None
     verdict: Verdict
@@ -104,7 +104,7 @@ def contents_of(
     moved = None
     if profile is not None and timeline.previous is not None:
         schema = tuple(changes.schema_changes(timeline.previous, profile))
-        moved = movement.movement(timeline.previous, profile)
+        moved = changes.movement(timeline.previous, profile)
     items = findings.items_of(result, profile, incidents)
     muted = {item.fingerprint for item in items if item.muted}
     return ReportContents(

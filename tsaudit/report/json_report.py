@@ -56,10 +56,9 @@ from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Figure, figures
 from tsaudit.planning import describe
 from tsaudit.report import untrusted
-from tsaudit.report.changes import RunChanges
+from tsaudit.report.changes import Movement, RunChanges
 from tsaudit.report.findings import Item
 from tsaudit.report.html import ReportContents
-from tsaudit.report.movement import Movement
 from tsaudit.summary import Summary
 from tsaudit.text.findings import headline
 from tsaudit.text.table_roles import table_roles
