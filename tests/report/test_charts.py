@@ -18,7 +18,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Forecast
 from tsaudit.model.timeline import Point
 from tsaudit.report import charts
-from tsaudit.report.trends import Trend
+from tsaudit.report.charts import Trend
 
 FORECAST = Forecast(100_000, 9.0, 7.0, 13.0, 0.08, DAY - timedelta(days=18), "exponential", False, "series")
 GROWING = (*sample.growing(21_000, 76_000), Point(DAY, 81_000.0))

@@ -11,7 +11,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Forecast, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Point, Timeline
-from tsaudit.report import findings, trends
+from tsaudit.report import charts, findings
 
 CPU = Subject("main", "cpu")
 HOST = Subject("main", "cpu", "host")
@@ -21,12 +21,12 @@ def before(value: float, days: int = 3) -> tuple[Point, ...]:
     return tuple(Point(DAY - timedelta(days=back), value) for back in range(days, 0, -1))
 
 
-def drawn(*found: Finding, profile: Profile | None = None, **points: tuple[Point, ...]) -> list[trends.Trend]:
+def drawn(*found: Finding, profile: Profile | None = None, **points: tuple[Point, ...]) -> list[charts.Trend]:
     subjects = {"series": CPU, "tag_values": HOST, "whole": Subject(), "rows": CPU}
     timeline = Timeline(points={("series" if n == "whole" else n, subjects[n]): p for n, p in points.items()})
     today = profile or a_profile(a_measurement(series=10, tags=(a_tag(values=8),)))
     items = findings.items_of(a_result(a_rule_result(*found)), today, ())
-    return trends.trends(today, timeline, items)
+    return charts.trends(today, timeline, items)
 
 
 def test_nothing_is_drawn_without_history() -> None:
@@ -71,27 +71,27 @@ def test_no_more_than_a_few_are_drawn() -> None:
     timeline = Timeline(points={("series", Subject("main", name)): before(2) for name in names})
     many = (a_finding(Subject("main", name), observed=3.0) for name in names)
     items = findings.items_of(a_result(a_rule_result(*many)), profile, ())
-    assert len(trends.trends(profile, timeline, items)) == trends.MOST
+    assert len(charts.trends(profile, timeline, items)) == charts.MOST
 
 
 def test_target_not_audited_today_still_shows_its_past() -> None:
     timeline = Timeline(points={("series", Subject()): before(7)})
-    found = trends.trends(None, timeline, ())
+    found = charts.trends(None, timeline, ())
     assert [len(t.points) for t in found] == [3]
-    assert trends.whole(None, timeline) == before(7)
+    assert charts.whole(None, timeline) == before(7)
 
 
 def test_number_of_measurements_is_drawn_where_there_are_no_series() -> None:
     collections = [replace(a_measurement(name), series=None) for name in "ab"]
     timeline = Timeline(points={("measurements", Subject()): before(1)})
-    (found,) = trends.trends(a_profile(*collections, engine="mongodb"), timeline, [])
+    (found,) = charts.trends(a_profile(*collections, engine="mongodb"), timeline, [])
     assert (found.figure, found.points[-1].value) == ("measurements", 2)
 
 
 def small(finding: Finding, profile: Profile | None, *points: Point) -> list[tuple[str, Subject, float]]:
     items = findings.items_of(a_result(a_rule_result(finding)), profile, ())
     timeline = Timeline(points={("series", CPU): points})
-    return [(t.figure, t.subject, t.points[-1].value) for t in trends.of_findings(profile, timeline, items).values()]
+    return [(t.figure, t.subject, t.points[-1].value) for t in charts.of_findings(profile, timeline, items).values()]
 
 
 def test_small_trend_is_of_the_very_figure_of_the_finding() -> None:

@@ -1,4 +1,8 @@
-"""Differences from the previous run: findings, verdict, the schema itself, and the figures that moved most."""
+"""Differences from the previous run: findings, verdict, the schema itself, and the figures that moved most.
+
+Only figures that both snapshots measured in the same way are compared. Something new counts as growing from zero,
+something gone as falling to zero, and what only one of them could measure as not compared.
+"""
 
 from __future__ import annotations
 

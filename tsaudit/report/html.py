@@ -14,7 +14,7 @@ from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
 from tsaudit.planning import describe
-from tsaudit.report import changes, coverage, findings, tables, templates, trends
+from tsaudit.report import changes, charts, coverage, findings, tables, templates
 from tsaudit.text import plural
 from tsaudit.text.findings import baseline_offer
 
@@ -146,8 +146,8 @@ def page(contents: ReportContents) -> str:
         "findings": arranged,
         "plans": findings.arrange_plans(arranged.full, contents.plan_of),
         "new": {change.fingerprint for change in changed.new} if changed else set(),
-        "trends": trends.trends(profile, contents.timeline, [i for i in items if not i.muted]),
-        "sparks": trends.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
+        "trends": charts.trends(profile, contents.timeline, [i for i in items if not i.muted]),
+        "sparks": charts.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
         "coverage": coverage.coverage(contents.result, profile),
         "rules": [r for r in contents.result.results if r.findings and templates.rule_address(r.code).startswith("#")],
     }

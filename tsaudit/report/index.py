@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.report import html, templates, trends, untrusted
+from tsaudit.report import charts, html, templates, untrusted
 from tsaudit.report.storage import Folder, ReportError
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
     owners = dict.fromkeys(item.incident.owner for item in actionable if item.incident)
     left = [finding.days_left for finding in deciding if finding.days_left is not None]
-    points = trends.whole(profile, contents.timeline)
+    points = charts.whole(profile, contents.timeline)
     return IndexEntry(
         target=result.target,
         engine=result.engine,

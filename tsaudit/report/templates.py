@@ -17,7 +17,7 @@ from markupsafe import Markup
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.model.finding import RULELESS_CODES, Finding, Severity, Verdict
 from tsaudit.planning import describe
-from tsaudit.report import changes, charts, definitions, findings, tables, trends, untrusted
+from tsaudit.report import changes, charts, definitions, findings, tables, untrusted
 from tsaudit.rules.rule_texts import rule_texts
 from tsaudit.text import (
     NOT_KNOWN,
@@ -167,7 +167,7 @@ def _limit_text(finding: Finding) -> str:
     return quantity(finding.limit.value, finding.limit.unit) if finding.limit else ""
 
 
-def _trend_note(trend: trends.Trend) -> str:
+def _trend_note(trend: charts.Trend) -> str:
     """What a chart shows, in one line."""
     write = percent if trend.is_ratio else number
     first, now = trend.points[0], trend.points[-1]
