@@ -21,7 +21,7 @@ from tsaudit import report
 from tsaudit.config import settings as config
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import RULELESS_CODES
-from tsaudit.report import rule_pages, templates
+from tsaudit.report import html
 from tsaudit.report.storage import Folder
 from tsaudit.report.untrusted import markdown, markdown_line
 from tsaudit.rules import all_rules
@@ -36,7 +36,7 @@ def words(html: str) -> list[str]:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("pages")
-    rule_pages.write(Folder(str(path)))
+    html.write_rule_pages(Folder(str(path)))
     return path / "rules"
 
 
@@ -84,13 +84,13 @@ def count_writes(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_pages_are_written_once_per_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written = count_writes(monkeypatch)
-    rule_pages.write(Folder(str(tmp_path)))
+    html.write_rule_pages(Folder(str(tmp_path)))
     first = len(written)
     assert first == len(all_rules()) + len(RULELESS_CODES) + 2
-    rule_pages.write(Folder(str(tmp_path)))
+    html.write_rule_pages(Folder(str(tmp_path)))
     assert len(written) == first
-    monkeypatch.setattr(rule_pages, "VERSION", "99.0.0")
-    rule_pages.write(Folder(str(tmp_path)))
+    monkeypatch.setattr(html, "VERSION", "99.0.0")
+    html.write_rule_pages(Folder(str(tmp_path)))
     assert len(written) == 2 * first
     assert "tsaudit 99.0.0" in (tmp_path / "rules" / "CAR001.html").read_text()
 
@@ -105,9 +105,9 @@ def test_run_that_was_cut_off_is_made_up_for(tmp_path: Path, monkeypatch: pytest
 
     monkeypatch.setattr(Folder, "write", write)
     with pytest.raises(KeyboardInterrupt):
-        rule_pages.write(Folder(str(tmp_path)))
+        html.write_rule_pages(Folder(str(tmp_path)))
     monkeypatch.setattr(Folder, "write", original)
-    rule_pages.write(Folder(str(tmp_path)))
+    html.write_rule_pages(Folder(str(tmp_path)))
     assert (tmp_path / "rules" / "TAG002.html").is_file()
 
 
@@ -117,7 +117,7 @@ def test_audits_at_the_same_time_write_the_same_files(tmp_path: Path, folder: Pa
     def write() -> None:
         try:
             start.wait()
-            rule_pages.write(Folder(str(tmp_path)))
+            html.write_rule_pages(Folder(str(tmp_path)))
         except BaseException as error:
             failures.append(error)
 
@@ -199,13 +199,12 @@ def test_rules_of_other_packages_have_a_page(tmp_path: Path, monkeypatch: pytest
     from dataclasses import replace
 
     other: Any = replace(own, code="ACME001", name="theirs", title="<b>Theirs</b>", package="acme 1.0", guidelines=())
-    for module in (rule_pages, templates):
-        monkeypatch.setattr(module, "rule_texts", lambda: texts_of((own, other)))
-    rule_pages.write(Folder(str(tmp_path)))
+    monkeypatch.setattr(html, "rule_texts", lambda: texts_of((own, other)))
+    html.write_rule_pages(Folder(str(tmp_path)))
     page = (tmp_path / "rules" / "ACME001.html").read_text()
     assert "<b>Theirs" not in page
     assert "from acme 1.0" in page
-    assert templates.rule_address("ACME001") == "../rules/ACME001.html"
+    assert html.rule_address("ACME001") == "../rules/ACME001.html"
 
 
 def test_report_loads_the_rules_of_no_other_engine(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tsaudit.report import templates
+from tsaudit.report import html
 
 Render = Callable[[], str]
 
@@ -21,9 +21,9 @@ def render(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Render:
     (tmp_path / "hello.html.j2").write_text("hello")
     for asset in ("style.css", "script.js"):
         (tmp_path / asset).write_text("")
-    monkeypatch.setattr(templates, "_HERE", tmp_path)
+    monkeypatch.setattr(html, "_HERE", tmp_path)
     monkeypatch.setattr(sys, "dont_write_bytecode", False)
-    return lambda: templates._environment.__wrapped__().get_template("hello.html.j2").render()
+    return lambda: html._environment.__wrapped__().get_template("hello.html.j2").render()
 
 
 def test_templates_are_compiled_once(render: Render, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

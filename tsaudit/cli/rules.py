@@ -121,13 +121,13 @@ def _open(code: str) -> None:
     import webbrowser
     from pathlib import Path
 
-    from tsaudit.report import rule_pages
+    from tsaudit.report import html
+    from tsaudit.report.html import RULES
     from tsaudit.report.storage import Folder, ReportError
-    from tsaudit.report.templates import RULES
 
     root = Path(click.get_app_dir("tsaudit"))
     try:
-        rule_pages.write(Folder(str(root)))
+        html.write_rule_pages(Folder(str(root)))
     except ReportError as error:
         raise click.ClickException(str(error)) from error
     page = root / RULES / f"{code}.html"

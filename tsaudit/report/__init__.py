@@ -44,7 +44,7 @@ def write(
     `is_newest`: whether the history has no later day; otherwise `latest.html` and the index entry are not changed.
     Raises ReportError.
     """
-    from tsaudit.report import html, index, rule_pages
+    from tsaudit.report import html, index
     from tsaudit.report.json_report import json_report
 
     if result.target == index.PAGE:
@@ -68,7 +68,7 @@ def write(
     if is_newest:
         folder.write(f"{result.target}/latest.html", page)
         index.write_entry(folder, index.entry_of(contents, owner))
-    rule_pages.write(folder)
+    html.write_rule_pages(folder)
     return folder.location(f"{base}.html", settings.base_url)
 
 

@@ -1,24 +1,60 @@
-"""Renders the page: a result and its context become one self-contained HTML document."""
+"""Renders HTML: a result and its context become one self-contained page, and each rule one beside the reports.
+
+Whatever templates can use is here, and how everything they show is made safe. The pages of rules have the texts that
+`tsaudit explain` prints, and are written once per version.
+"""
 
 from __future__ import annotations
 
+import base64
+import functools
+import hashlib
+import os
+import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from markupsafe import Markup
 
 from tsaudit import summary as brief
+from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import AuditResult, Severity, Verdict
+from tsaudit.model.facts import FACTS
+from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Severity, Verdict
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import How, Profile
 from tsaudit.model.timeline import Timeline
+from tsaudit.model.version import VERSION
 from tsaudit.planning import describe
-from tsaudit.report import changes, charts, coverage, findings, tables, templates
-from tsaudit.text import plural
-from tsaudit.text.findings import baseline_offer
+from tsaudit.report import changes, charts, coverage, findings, tables, untrusted
+from tsaudit.report.storage import Folder
+from tsaudit.rules.rule_texts import RuleText, rule_texts
+from tsaudit.text import (
+    NOT_KNOWN,
+    change,
+    day,
+    duration,
+    figure,
+    in_full,
+    instant,
+    listed,
+    many,
+    number,
+    percent,
+    plural,
+    quantity,
+    short_fingerprint,
+    size,
+)
+from tsaudit.text.findings import baseline_offer, limit_reached, of_severity, origin, pace, reason
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
+
     from tsaudit.history.lifecycle import Incident
 
 
@@ -149,7 +185,7 @@ def page(contents: ReportContents) -> str:
         "trends": charts.trends(profile, contents.timeline, [i for i in items if not i.muted]),
         "sparks": charts.of_findings(profile, contents.timeline, (*arranged.full, *arranged.muted)),
         "coverage": coverage.coverage(contents.result, profile),
-        "rules": [r for r in contents.result.results if r.findings and templates.rule_address(r.code).startswith("#")],
+        "rules": [r for r in contents.result.results if r.findings and rule_address(r.code).startswith("#")],
     }
     if profile is not None:
         roles, roles_left_out = tables.roles(profile)
@@ -162,7 +198,7 @@ def page(contents: ReportContents) -> str:
             "query_cost": coverage.query_cost(profile),
             "costs": sorted(profile.costs, key=lambda c: (-c.seconds, c.fact)),
         }
-    return templates.render("report.html.j2", view)
+    return render("report.html.j2", view)
 
 
 def _usual_scope(profile: Profile) -> str:
@@ -178,3 +214,222 @@ def _weakest(profile: Profile) -> str:
     counts += [m.series for m in profile.measurements if m.database not in with_own and m.series is not None]
     hows = {c.source.how for c in counts}
     return next((str(how) for how in (How.SAMPLED, How.ESTIMATE) if how in hows), str(How.EXACT))
+
+
+def write_rule_pages(folder: Folder) -> None:
+    """Write all rule pages and their list, unless a run of this version with the same rules has already done so. Raises
+    ReportError.
+
+    Every run of a version writes the same bytes, so concurrent runs do no harm. The marker is written last, so the next
+    run makes up for one that was interrupted.
+    """
+    pages = [*rule_texts(), *_without_rule()]
+    made = repr((VERSION, sources(), [page.as_dict() for page in pages]))
+    marker = f"{RULES}/_{hashlib.sha256(made.encode('utf-8', 'surrogatepass')).hexdigest()[:16]}.json"
+    if folder.read(marker) is not None:
+        return
+    for page in pages:
+        text = render("rule.html.j2", {"version": VERSION, "page": page})
+        folder.write(f"{RULES}/{page.code}.html", text.encode(errors="replace"))
+    text = render("rules.html.j2", {"version": VERSION, "pages": pages})
+    folder.write(f"{RULES}/index.html", text.encode(errors="replace"))
+    folder.write(marker, b"{}")
+
+
+def _without_rule() -> Iterator[RuleText]:
+    from tsaudit.not_audited import TEXTS
+
+    for code, name in RULELESS_CODES.items():
+        about = TEXTS[code]
+        text = f"## Why it matters\n\n{about.why}\n\n## Fix\n\n{about.fix}"
+        yield RuleText(code, name, about.title, summary=about.why, doc=text)
+
+
+_HERE: Final = Path(__file__).parent
+WORDS: Final = {"ok": "OK", "unknown": "Unknown", "note": "Note", "warning": "Warning", "critical": "Critical"}
+"""The words for verdicts and severities."""
+RULES: Final = "rules"
+"""Name of the folder with the pages of rules."""
+
+
+def render(template: str, view: Mapping[str, Any]) -> str:
+    """The filled-in template of this package. Everything in `view` is escaped and made safe."""
+    return _environment().get_template(template).render(view)
+
+
+def sources() -> tuple[str, ...]:
+    """The style sheet, the script, and the templates that determine how every page looks."""
+    return tuple(_asset(name) for name in ("style.css", "script.js", "base.html.j2", "rule.html.j2", "rules.html.j2"))
+
+
+def rule_address(code: str) -> str:
+    """The address that a report links to for a code: its page or, if there is none, the text on the report itself."""
+    has_page = code in RULELESS_CODES or any(text.code == code for text in rule_texts())
+    return f"../{RULES}/{code}.html" if has_page else f"#r-{code}"
+
+
+@functools.cache
+def _environment() -> Environment:
+    from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+
+    # Compiling the templates takes a third as long as the audit of a small database. The compiled templates are stored
+    # like bytecode, where only users can write who could also change the code.
+    beside = _HERE / "__pycache__"
+    is_kept = not sys.dont_write_bytecode and os.access(beside, os.W_OK)
+    environment = Environment(
+        loader=FileSystemLoader(_HERE),
+        bytecode_cache=FileSystemBytecodeCache(str(beside), "%s.jinja") if is_kept else None,
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=_harmless,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(
+        number=number,
+        percent=percent,
+        short_fingerprint=short_fingerprint,
+        change=change,
+        day=lambda moment: untrusted.unbroken(day(moment)),
+        instant=instant,
+        duration=duration,
+        size=lambda count: NOT_KNOWN if count is None else size(count),
+        many=many,
+        plural=plural,
+        listed=listed,
+        limit_reached=lambda forecast: _capitalized(limit_reached(forecast)),
+        pace=pace,
+        cut=untrusted.cut,
+        code=untrusted.with_code,
+        preformatted=lambda text: Markup.escape(untrusted.cut(untrusted.block(text), findings.LONGEST_TEXT)),
+        statement=lambda text: Markup.escape(untrusted.block(text)),
+        markdown=untrusted.markdown,
+        inline=untrusted.markdown_line,
+        in_full=in_full,
+        prose=lambda text: untrusted.prose(untrusted.cut(text, findings.LONGEST_TEXT)),
+        is_exact=lambda text: untrusted.block(text) == text,
+        verdict_word=WORDS.__getitem__,
+        heat_level=_heat_level,
+        reason=reason,
+        origin=lambda limit: untrusted.cut(origin(limit), 60),
+        last_day=lambda window: untrusted.unbroken(day(window.end - timedelta(microseconds=1))),
+        trend_note=_trend_note,
+        spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
+        identity=id,
+        tally=_tally,
+        tallies=_tallies,
+        web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
+    )
+    style, script = _asset("style.css"), _asset("script.js")
+    environment.globals.update(
+        style=style,
+        script=script,
+        style_hash=_hash(style),
+        script_hash=_hash(script),
+        figure=figure,
+        bar=charts.bar,
+        sparkline=charts.sparkline,
+        trend_chart=charts.trend,
+        dependency_graph=charts.dependency_graph,
+        share_of=share_of,
+        most_names=tables.MOST_NAMES,
+        statements=findings.statements,
+        samples=untrusted.shown,
+        limit_text=_limit_text,
+        verdict_definitions=_VERDICTS,
+        figure_definitions=_FIGURES,
+        meaning_of=_meaning_of,
+        describe=describe,
+        rule_address=rule_address,
+        describe_schema_changes=changes.describe,
+        Severity=Severity,
+    )
+    return environment
+
+
+def _harmless(value: object) -> object:
+    """Makes a value safe. Applied to every value in a template, so that no template can forget it."""
+    if isinstance(value, Markup) or not isinstance(value, str):
+        return value
+    return untrusted.line(value)
+
+
+def _asset(name: str) -> Markup:
+    # Our own file: escaping would break it.
+    return Markup(_HERE.joinpath(name).read_text(encoding="utf-8"))  # noqa: S704
+
+
+def _hash(text: str) -> str:
+    """Hash for a Content-Security-Policy, which allows only exactly this script or style."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+
+
+def _heat_level(ratio: float) -> int:
+    """The color level: 0 for no nulls, 1 to 5 for up to all."""
+    return 0 if ratio <= 0 else min(5, 1 + int(ratio * 4.999))
+
+
+def _limit_text(finding: Finding) -> str:
+    return quantity(finding.limit.value, finding.limit.unit) if finding.limit else ""
+
+
+def _trend_note(trend: charts.Trend) -> str:
+    """What a chart shows, in one line."""
+    write = percent if trend.is_ratio else number
+    first, now = trend.points[0], trend.points[-1]
+    parts = [f"{write(now.value)} on {day(now.day)}, {write(first.value)} on {day(first.day)}"]
+    if trend.limit is not None:
+        parts.append(f"limit {write(trend.limit)}")
+    if trend.forecast is not None and (ahead := limit_reached(trend.forecast)):
+        parts.append(ahead)
+    return "; ".join(parts) + "."
+
+
+def _capitalized(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _tally(count: int, kind: Severity | Verdict) -> str:
+    """A count with its word: `1 critical`, `2 warnings`, `3 notes`, `4 unknown`, `5 OK`."""
+    if kind in ("ok", "unknown"):
+        return f"{number(count)} {'OK' if kind == 'ok' else 'unknown'}"
+    return of_severity(count, kind)
+
+
+def _tallies(counts: Mapping[Verdict, int]) -> str:
+    """All counts except zeros, worst first: `1 critical, 2 warnings, 3 OK`."""
+    return ", ".join(_tally(counts[verdict], verdict) for verdict in reversed(Verdict) if counts.get(verdict))
+
+
+class _Definition(NamedTuple):
+    """A term and its meaning."""
+
+    word: str
+    meaning: str
+
+
+_VERDICTS: Final = (
+    _Definition("Critical", "At least one finding harms the database or the data, or is about to."),
+    _Definition("Warning", "At least one finding will cost storage, speed, or correct answers if it is ignored."),
+    _Definition(
+        "Unknown",
+        "Nothing wrong was found, but something could not be measured. Never shown as OK, and never hides a finding.",
+    ),
+    _Definition("OK", "Every rule that applies was evaluated on complete figures and found nothing."),
+)
+
+_FIGURES: Final = (
+    _Definition("Exact", "Counted. Figures without a mark are exact and from the audited day."),
+    _Definition(
+        "Estimate ≈",
+        "Computed from statistics, by the engine or by tsaudit; ± is one standard error, if known.",
+    ),
+    _Definition("Sampled", "Exact for the named part of the data only."),
+    _Definition("As of", "Reused from an earlier day, because the measurement had not changed since."),
+    _Definition(NOT_KNOWN, "Not measured. For the reason, see “Not audited”."),
+)
+
+
+def _meaning_of(name: str) -> str:
+    """The meaning of the fact, without the format of its rows; empty for an unknown one."""
+    return FACTS[name].meaning.partition(";")[0] if name in FACTS else ""

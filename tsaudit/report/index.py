@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
-from tsaudit.report import charts, html, templates, untrusted
+from tsaudit.report import charts, html, untrusted
 from tsaudit.report.storage import Folder, ReportError
 
 if TYPE_CHECKING:
@@ -184,7 +184,7 @@ def page(entries: Sequence[IndexEntry], broken: Sequence[str]) -> str:
         "newest": max((e.day for e in entries), default=None),
         "longest": LONGEST,
     }
-    return templates.render("index.html.j2", view)
+    return html.render("index.html.j2", view)
 
 
 @dataclass(frozen=True, slots=True)
