@@ -18,7 +18,7 @@ from tsaudit.model.version import VERSION
 _COMMANDS: Final = {
     "init": ("init", "Write a commented tsaudit.yaml."),
     "check": ("check", "Test the setup, and show what is missing."),
-    "collect": ("collect", "Measure targets and write their profiles as JSON."),
+    "collect": ("audit", "Measure targets and write their profiles as JSON."),
     "audit": ("audit", "Measure, run the rules, save the result, report, and notify the owners."),
     "show": ("finding", "Print a finding in full, or list all findings of a target."),
     "plan": ("plan", "Print what to do about the findings of an audit."),
