@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from tests.planning.places import ROWS, Held, Server
-from tsaudit.cli.plan import print_plan
+from tsaudit.cli.finding import print_plan
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import Change, LeaveOut, MakeField, Rename, SplitColumn, SplitMeasurement
 from tsaudit.model.figures import Subject

@@ -21,7 +21,7 @@ _COMMANDS: Final = {
     "collect": ("audit", "Measure targets and write their profiles as JSON."),
     "audit": ("audit", "Measure, run the rules, save the result, report, and notify the owners."),
     "show": ("finding", "Print a finding in full, or list all findings of a target."),
-    "plan": ("plan", "Print what to do about the findings of an audit."),
+    "plan": ("finding", "Print what to do about the findings of an audit."),
     "report": ("history", "Rewrite a report from the history."),
     "incidents": ("incidents", "List incidents: open ones first, then those being watched."),
     "ack": ("incidents", "Record that somebody is working on incidents."),

@@ -1,23 +1,23 @@
-"""`tsaudit show`: one finding in full, or all findings of a target."""
+"""`tsaudit show` and `plan`: one finding in full, or all findings of a target, and what to do about them."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tsaudit.cli import block, options, plan, results
+from tsaudit.cli import block, options, results
 from tsaudit.cli import show as screen
-from tsaudit.text import short_fingerprint
+from tsaudit.text import listed, short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
-    from tsaudit.model.finding import AuditResult
-    from tsaudit.model.plan import Plan
+    from tsaudit.model.finding import AuditResult, Finding, RuleResult
+    from tsaudit.model.plan import Plan, Step
     from tsaudit.model.profile import Profile
     from tsaudit.report.findings import Item
 
@@ -68,7 +68,7 @@ def show(what: str, rule: str | None, config: str | None, day: date | None, form
     for number, one in enumerate(found):
         if number:
             screen.line()
-        _print(one, full_values=full_values, queries=queries)
+        _print_finding(one, full_values=full_values, queries=queries)
 
 
 def _print_target(store: Store, result: AuditResult, form: str) -> None:
@@ -181,7 +181,7 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
     }
 
 
-def _print(one: Shown, *, full_values: bool, queries: bool) -> None:
+def _print_finding(one: Shown, *, full_values: bool, queries: bool) -> None:
     from tsaudit.summary import of_finding
 
     item, result = one.item, one.result
@@ -199,7 +199,7 @@ def _print(one: Shown, *, full_values: bool, queries: bool) -> None:
     steps = _plan_of(one)
     if steps is not None:
         screen.line("plan")
-        plan.print_plan(steps)
+        print_plan(steps)
     elif finding.fix:
         screen.line("what to do")
         for line in finding.fix.split("\n"):
@@ -275,3 +275,166 @@ def _commands(one: Shown, *, queries: bool) -> Iterator[str]:
         yield f"tsaudit show {short_fingerprint(item.fingerprint)} --queries"
     yield f"tsaudit explain {item.rule.code}"
     yield f"tsaudit backtest {item.rule.code} {target}"
+
+
+_COLUMNS: Final = 100
+_MOST_CODES: Final = 6
+
+
+@click.command()
+@click.argument("target")
+@click.argument("measurement", required=False)
+@options.config_option
+@options.day_option("The audited day; default: the newest in the history.")
+@options.format_option("text", "json")
+def plan(target: str, measurement: str | None, config: str | None, day: date | None, form: str) -> None:
+    """Print what to do about the findings of an audit.
+
+    There is one plan for each measurement that warnings and critical findings ask to change, and one for all that need
+    the same changes. It fits on a screen: what is wrong, what the changes achieve, and at most five steps. The plan of
+    the worst finding comes first. Findings without a plan come after the plans, with what to do about them, and muted
+    findings come last.
+    """
+    settings = options.load_settings(config, "history")
+    with options.open_store(settings) as store:
+        result = options.result_of(store, target, day)
+        result, muted = _apart(store, result)
+    chosen, muted_plans = (
+        [p for p in r.plans if measurement is None or measurement in _names(p)] for r in (result, muted)
+    )
+    others, muted_others = (
+        [pair for pair in _without_plan(one) if measurement in (None, pair[1].subject.measurement)]
+        for one in (result, muted)
+    )
+    is_found = chosen or others or muted_plans or muted_others
+    if measurement is not None and not is_found:
+        from tsaudit.text import nearest
+
+        both = (result, muted)
+        names = {name for one in both for plan in one.plans for name in _names(plan)}
+        names |= {finding.subject.measurement for one in both for _, finding in _without_plan(one)} - {""}
+        raise click.BadParameter(
+            f"no finding asks to change `{measurement}`{nearest(measurement, names)}", param_hint="MEASUREMENT"
+        )
+    if form == "json":
+        from tsaudit.model.jsonfile import to_json
+
+        each = [(one, False) for one in chosen] + [(one, True) for one in muted_plans]
+        screen.as_json([{**json.loads(to_json(one)), "muted": is_muted} for one, is_muted in each])
+        return
+    _print_plans(chosen, others, result)
+    if muted_plans or muted_others:
+        screen.line("Muted, so no action is requested:")
+        screen.line()
+        _print_plans(muted_plans, muted_others, muted)
+    if not is_found:
+        screen.line("Nothing to do: there is no warning or critical finding.")
+
+
+def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]:
+    """Two results: one without muted findings, and one with only those, each with its own plans. Steps for muted
+    findings must not be part of the other plans.
+    """
+    from tsaudit.history import incidents
+
+    muted = incidents.muted(store, result.target, result.day)
+    profile = store.profile(result.target, result.day) if muted else None
+    if profile is None:
+        return result, replace(result, results=(), plans=())
+
+    from tsaudit.model.finding import fingerprint
+    from tsaudit.planning.plans import plans_of
+
+    all_others = {fingerprint(result.target, rule.code, f.subject) for rule, f in result.findings()} - muted
+    parts = (result.without(muted), result.without(all_others))
+    asked, silent = (replace(part, plans=plans_of(profile, part.results)) for part in parts)
+    return asked, silent
+
+
+def _print_plans(plans: Sequence[Plan], others: Sequence[tuple[RuleResult, Finding]], result: AuditResult) -> None:
+    for one in plans:
+        print_plan(one, result)
+        screen.line()
+    for rule, finding in others:
+        screen.paragraph(str(finding.subject), "", most=_COLUMNS)
+        _print_summary(rule, finding, result)
+        screen.paragraph(finding.fix, "  ", most=_COLUMNS)
+        screen.line()
+
+
+def _without_plan(result: AuditResult) -> list[tuple[RuleResult, Finding]]:
+    """Warnings and critical findings that have no plan: what to do about them is one sentence."""
+    from tsaudit.model.finding import Severity
+    from tsaudit.planning import describe
+
+    return [
+        (rule, finding)
+        for rule, finding in result.findings()
+        if finding.severity is not Severity.NOTE and describe.of_finding(finding, result.plans) is None
+    ]
+
+
+def _names(found: Plan) -> set[str]:
+    """The names of measurements that the plan is about, including those that it merges."""
+    from tsaudit.model.change import MergeMeasurements
+
+    merged = (one.change.members for one in found.changes if isinstance(one.change, MergeMeasurements))
+    return {at.measurement for at in found.subjects} | {member.measurement for members in merged for member in members}
+
+
+def _print_problem(found: Plan, result: AuditResult) -> None:
+    """Print the summary of the worst finding behind the plan: what is wrong, how severe it is, and the time left."""
+    from tsaudit.planning import describe
+    from tsaudit.text import many
+
+    behind = describe.behind(found, result)
+    if not behind:
+        return
+    _print_summary(*behind[0], result)
+    if others := behind[1:]:
+        codes = listed(list(dict.fromkeys(rule.code for rule, _ in others)), _MOST_CODES)
+        screen.line(f"  and {many(len(others), 'other finding')} ({codes})")
+
+
+def _print_summary(rule: RuleResult, finding: Finding, result: AuditResult) -> None:
+    from tsaudit.summary import of_finding
+
+    summary = of_finding(finding, rule.code, (), result.target, result.day)
+    click.echo(f"  {screen.word(finding.severity)}  {rule.code}  {short_fingerprint(summary.fingerprint)}")
+    screen.paragraph(summary.headline, "  ", most=_COLUMNS)
+    # A plan has to fit on a screen: the headline already contains some of the figures, and the plan what it achieves.
+    figures = ((figure.label, figure.text) for figure in summary.figures if figure.text not in summary.headline)
+    for line in screen.figures(figures, "    ", _COLUMNS):
+        click.echo(line)
+
+
+def print_plan(found: Plan, why: AuditResult | None = None) -> None:
+    """Print all steps of the plan, what they achieve, and what was left out.
+
+    `why`: the audit whose worst finding is printed above the steps; None if that finding has been printed already.
+    """
+    from tsaudit.planning import describe
+
+    screen.paragraph(f"{found.subject}  {describe.summary(found)}", "", most=_COLUMNS)
+    if why is not None:
+        _print_problem(found, why)
+    if found.also:
+        screen.paragraph(f"The same in {describe.others(found)}.", "  ", most=_COLUMNS)
+    if said := describe.effect(found.effect):
+        screen.paragraph(said, "  ", most=_COLUMNS)
+    for number, step in enumerate(found.steps, start=1):
+        _print_step(number, step)
+    for line in describe.left_out(found):
+        screen.paragraph(line, "  ", most=_COLUMNS)
+
+
+def _print_step(number: int, step: Step) -> None:
+    from tsaudit.planning import describe
+
+    screen.paragraph(f"{number}. {step.words}", "  ", "   ", _COLUMNS)
+    if labels := describe.labels(step):
+        screen.paragraph(f"({'; '.join(labels)})", "     ", most=_COLUMNS)
+    if step.loses:
+        screen.paragraph(f"Loses {step.loses}.", "     ", most=_COLUMNS)
+    if step.text:
+        screen.statement(step.text, "     ")
