@@ -82,7 +82,7 @@ def text(result: AuditResult, *, everything: bool = False, muted: frozenset[str]
 @pytest.fixture
 def terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     """80 columns."""
-    monkeypatch.setattr("tsaudit.cli.show.sys.stdout.isatty", lambda: True)
+    monkeypatch.setattr("tsaudit.cli.screen.sys.stdout.isatty", lambda: True)
     monkeypatch.setenv("COLUMNS", "80")
 
 

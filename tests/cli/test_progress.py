@@ -12,15 +12,15 @@ import time
 
 import pytest
 
-from tsaudit.cli import progress
+from tsaudit.cli import screen
 
 HIDDEN_CURSOR, SHOWN_CURSOR = b"\x1b[?25l", b"\x1b[?25h"
 
 PROGRAM = """
 import sys, time
-from tsaudit.cli import progress
-progress.AFTER_S = float(sys.argv[1])
-with progress.shown(total=2, quiet="quiet" in sys.argv) as watched:
+from tsaudit.cli import screen
+screen.AFTER_S = float(sys.argv[1])
+with screen.progress(total=2, quiet="quiet" in sys.argv) as watched:
     watched.say("shop[red]", "connecting to \\x1b[2Jx")
     time.sleep(0.6)
     with watched.aside():
@@ -84,9 +84,9 @@ def test_many_threads_may_say_and_end_while_it_begins(monkeypatch: pytest.Monkey
     from rich.console import Console
     from rich.progress import Progress as Bars
 
-    monkeypatch.setattr(progress, "AFTER_S", 0.01)
+    monkeypatch.setattr(screen, "AFTER_S", 0.01)
     bars = Bars(console=Console(file=open(os.devnull, "w", encoding="utf-8"), force_terminal=True), transient=True)  # noqa: SIM115, PTH123
-    watched = progress._Shown(bars, 40)
+    watched = screen._Shown(bars, 40)
 
     def work(name: str) -> None:
         for step in range(10):

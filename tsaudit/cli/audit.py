@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import block, options, progress, results, show
+from tsaudit.cli import block, options, results, screen
 from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
 from tsaudit.text import many
 from tsaudit.text.findings import of_severity
@@ -80,7 +80,7 @@ def audit(
         if fail_on == "new":
             raise click.UsageError("a profile file has no history, which says what is new; pass another `--fail-on`")
         replayed, result = _replayed(profile, config)
-        printer = _Printer(form, config, progress.Progress(), everything=everything, stored=False)
+        printer = _Printer(form, config, screen.Progress(), everything=everything, stored=False)
         code = Exit.NOT_AUDITED if result.not_audited else _exit_code(result.verdict, fail_on, has_new=False)
         if code or not quiet:
             printer.add(results.of_result(result, replayed))
@@ -96,7 +96,7 @@ def audit(
     from tsaudit.library import AuditSession
 
     with at_once_on_interrupt(), AuditSession.open(settings) as session:
-        with progress.shown(total=len(chosen), quiet=quiet) as watched:
+        with screen.progress(total=len(chosen), quiet=quiet) as watched:
             printer, code = _Printer(form, config, watched, everything=everything), int(Exit.OK)
             for one in session.run(
                 chosen, day=day or options.today(), workers=workers, run_url=run_url, progress=watched.say
@@ -113,7 +113,7 @@ def audit(
             return code
         with session.patience():
             alerts.record_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})
-        with progress.shown(quiet=quiet) as watched:
+        with screen.progress(quiet=quiet) as watched:
             watched.say("messages", "sending")
             session.notify(_terminal(form, watched))
         return max(code, _said(session.not_delivered, Exit.NOT_DELIVERED))
@@ -126,7 +126,7 @@ class _Printer:
         self,
         form: str,
         config: str | None,
-        watched: progress.Progress,
+        watched: screen.Progress,
         *,
         everything: bool,
         stored: bool = True,
@@ -140,7 +140,7 @@ class _Printer:
         if self._form == "text":
             with self._watched.aside():
                 if len(self._found) > 1:
-                    show.line()
+                    screen.line()
                 block.print_block(found, everything=self._everything, stored=self._stored)
 
     def end(self, names: Sequence[str], *, summary: bool) -> None:
@@ -150,7 +150,7 @@ class _Printer:
         """
         self._found.sort(key=lambda one: names.index(one["target"]))
         if self._form == "json":
-            show.as_json(self._found)
+            screen.as_json(self._found)
         elif self._form == "markdown":
             pages = [block.markdown(one, everything=self._everything, stored=self._stored) for one in self._found]
             click.echo("\n\n".join("\n".join(page) for page in pages), nl=bool(pages))
@@ -161,10 +161,10 @@ class _Printer:
         elif self._form == "sarif":
             from tsaudit.cli import ci_formats
 
-            show.as_json(ci_formats.sarif(self._found, *_configured(self._config)))
+            screen.as_json(ci_formats.sarif(self._found, *_configured(self._config)))
         elif summary:
-            show.line()
-            show.line(_summary(one["verdict"] for one in self._found))
+            screen.line()
+            screen.line(_summary(one["verdict"] for one in self._found))
 
 
 def _configured(config: str | None) -> tuple[Path | None, dict[str, int]]:
@@ -211,7 +211,7 @@ def _first_problem(error: ValueError) -> str:
     return f"{place}: {first['msg']}" if place else first["msg"]
 
 
-def _terminal(form: str, watched: progress.Progress) -> Callable[[str], None]:
+def _terminal(form: str, watched: screen.Progress) -> Callable[[str], None]:
     """Prints messages about earlier audits if there is no Slack: to stderr for formats other than text, because stdout
     then contains only the output.
     """
@@ -308,7 +308,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
 def _measured(target: Target, day: date) -> Profile:
     from tsaudit.library import measure
 
-    with progress.shown() as watched:
+    with screen.progress() as watched:
         watched.say(target.name, f"measuring {target.engine}")
         return measure(target, day=day)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import options, progress, show
+from tsaudit.cli import options, screen
 from tsaudit.cli.errors import Exit
 from tsaudit.text import in_full, many, number
 
@@ -41,7 +41,7 @@ def backtest(rule: str, targets: tuple[str, ...], config: str | None, form: str,
         evaluated = _evaluated(chosen, settings, store, targets, days)
     found = [_as_dict(one) for one in evaluated]
     if form == "json":
-        show.as_json(found)
+        screen.as_json(found)
     else:
         _print(chosen, found)
     return _exit_code(evaluated)
@@ -67,7 +67,7 @@ def _evaluated(rule: Rule, settings: Settings, store: Store, names: Sequence[str
 
     found: list[EvaluatedDay] = []
     chosen = options.chosen(settings, names)
-    with progress.shown(total=len(chosen)) as watched:
+    with screen.progress(total=len(chosen)) as watched:
         for target in chosen:
             of_target = []
             limits, harm = limit_policy(settings, target), harm_policy(settings, target)
@@ -101,7 +101,7 @@ def _as_dict(evaluated: EvaluatedDay) -> dict[str, Any]:
 
 def _print(rule: Rule, found: list[dict[str, Any]]) -> None:
     if not found:
-        show.line("there are no audits yet; run `tsaudit audit`")
+        screen.line("there are no audits yet; run `tsaudit audit`")
         return
     for target in dict.fromkeys(one["target"] for one in found):
         _print_target(rule, target, [one for one in found if one["target"] == target])
@@ -111,18 +111,18 @@ def _print_target(rule: Rule, target: str, days: list[dict[str, Any]]) -> None:
     fired = sum(bool(one["findings"]) for one in days)
     unknown = sum(one["outcome"] == "open" for one in days)
     not_known = f", unknown on {number(unknown)}" if unknown else ""
-    show.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {many(len(days), 'audited day')}{not_known}")
+    screen.line(f"{target}  {rule.code} {rule.name}: fires on {fired} of {many(len(days), 'audited day')}{not_known}")
     # Limits may depend on the engine, and a target can change its engine; the limits of the newest day are today's.
     for limit in next((one["limits"] for one in reversed(days) if one["limits"]), ()):
-        show.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
+        screen.line(f"  limit {limit['name']} = {in_full(limit['value'])} {limit['unit']} ({limit['origin']})")
     for one in days:
         for finding in one["findings"]:
-            click.echo(f"  {one['day']}  {show.word(finding['severity'], 8)}  ", nl=False)
-            show.line(finding["subject"])
-            show.paragraph(finding["message"], "    ")
+            click.echo(f"  {one['day']}  {screen.word(finding['severity'], 8)}  ", nl=False)
+            screen.line(finding["subject"])
+            screen.paragraph(finding["message"], "    ")
         if one["reason"]:
             what = "not evaluated" if one["outcome"] in (None, "error", "notApplicable") else "partly evaluated"
-            show.line(f"  {one['day']}  {what}: {one['reason']}")
+            screen.line(f"  {one['day']}  {what}: {one['reason']}")
 
 
 def _exit_code(evaluated: Sequence[EvaluatedDay]) -> int:

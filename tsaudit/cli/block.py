@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tsaudit.cli import results, show
+from tsaudit.cli import results, screen
 from tsaudit.text import listed, many, number, plural, short_fingerprint, size
 from tsaudit.text.findings import tally
 from tsaudit.text.markdown import code, escape
@@ -39,9 +39,9 @@ def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True)
 def lines(found: dict[str, Any], *, everything: bool, stored: bool = True) -> list[str]:
     """The lines of the block. A terminal may still wrap the line with the statement."""
     above, below = [*_heading(found), *_summary(found["summary"])], list(_below(found, everything, stored=stored))
-    room = MOST_LINES - sum(map(show.rows, (*above, *below))) - 1
+    room = MOST_LINES - sum(map(screen.rows, (*above, *below))) - 1
     rest, left_out = rest_of(found, max(room, _FEWEST_OTHERS), everything=everything)
-    others = [show.fitted(_other(one), "  ", severity=one["severity"]) for one in rest]
+    others = [screen.fitted(_other(one), "  ", severity=one["severity"]) for one in rest]
     if left_out:
         others.append(f"  {joined_by(found)}{left_out}: {lists_all(found, stored=stored)}")
     return [*above, *others, *below]
@@ -115,8 +115,8 @@ def heading(found: dict[str, Any]) -> list[str]:
 
 
 def _heading(found: dict[str, Any]) -> Iterator[str]:
-    after = "  ".join(map(show.clean, heading(found)))
-    yield f"{click.style(found['target'], bold=True)}  {show.word(found['verdict'])}  {after}"
+    after = "  ".join(map(screen.clean, heading(found)))
+    yield f"{click.style(found['target'], bold=True)}  {screen.word(found['verdict'])}  {after}"
 
 
 def _summary(summary: dict[str, Any]) -> Iterator[str]:
@@ -126,15 +126,15 @@ def _summary(summary: dict[str, Any]) -> Iterator[str]:
 
     yield from brief(Summary.from_dict(summary))
     if summary["first_step"]:
-        yield from show.wrapped(summary["first_step"], "  ")
+        yield from screen.wrapped(summary["first_step"], "  ")
     if summary["statement"]:
-        yield show.whole(summary["statement"], "    ")
+        yield screen.whole(summary["statement"], "    ")
 
 
 def brief(summary: Summary) -> Iterator[str]:
     """What is wrong: the headline of a finding, followed by its figures."""
-    yield from show.wrapped(summary.headline, "  ")
-    yield from show.figures(((figure.label, figure.text) for figure in summary.figures), "    ")
+    yield from screen.wrapped(summary.headline, "  ")
+    yield from screen.figures(((figure.label, figure.text) for figure in summary.figures), "    ")
 
 
 def _other(one: dict[str, Any]) -> str:
@@ -144,27 +144,27 @@ def _other(one: dict[str, Any]) -> str:
 
 def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
     if said := changed(found):
-        yield show.fitted(f"changed {said}", "  ")
+        yield screen.fitted(f"changed {said}", "  ")
     yield from _unknown(found, everything)
     if everything:
         for one in found["left_out"]:
-            yield show.fitted(f"{'left out':8}  {one['code']}: {one['left_out']}", "  ")
+            yield screen.fitted(f"{'left out':8}  {one['code']}: {one['left_out']}", "  ")
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         yield f"  cost    {_charged(cost)}"
     if found["first"] and any(one["severity"] != "note" for one in found["findings"]):
         offer = f"`tsaudit baseline --target {found['target']} --dry-run` shows what a baseline would cover"
-        yield from show.wrapped(f"first audit: {offer}", "  ")
+        yield from screen.wrapped(f"first audit: {offer}", "  ")
     if worst := summarized(found):
         what = f"({worst['code']} {worst['name']}, {worst['severity']})"
         short = short_fingerprint(worst["fingerprint"])
-        yield show.fitted(f"more    tsaudit show {short}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
+        yield screen.fitted(f"more    tsaudit show {short}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
     if found["plans"]:
         whole = found["summary"]["rest"] or f"tsaudit plan {found['target']}"
         others = len(found["plans"]) - bool(found["summary"]["rest"])
         more = f"  ({many(others, 'other plan')}: tsaudit plan {found['target']})" if others else ""
-        yield show.whole(f"plan    {whole}{more if found['summary']['rest'] else ''}", "  ")
+        yield screen.whole(f"plan    {whole}{more if found['summary']['rest'] else ''}", "  ")
     if found["report"]:
-        yield show.whole(f"report  {found['report']}", "  ")
+        yield screen.whole(f"report  {found['report']}", "  ")
 
 
 def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
@@ -173,7 +173,7 @@ def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
     causes = not_evaluated(found)
     for reason, codes in list(causes.items())[: None if everything else _CAUSES]:
         text = f"{'unknown':8}  {', '.join(codes)}: {reason}"
-        yield from show.wrapped(text, "  ") if everything else [show.fitted(text, "  ", severity="unknown")]
+        yield from screen.wrapped(text, "  ") if everything else [screen.fitted(text, "  ", severity="unknown")]
     if not everything and len(causes) > _CAUSES:
         codes = [code for some in list(causes.values())[_CAUSES:] for code in some]
         rules, reasons = plural(len(codes), "rule"), many(len(causes) - _CAUSES, "other reason")
@@ -200,7 +200,7 @@ def markdown(found: dict[str, Any], *, everything: bool, stored: bool = True) ->
     if found["summary"]["headline"]:
         yield ""
         # A statement is not shortened, but its control characters must not reach a terminal.
-        yield from (show.whole(line, "") for line in Summary.from_dict(found["summary"]).in_markdown().splitlines())
+        yield from (screen.whole(line, "") for line in Summary.from_dict(found["summary"]).in_markdown().splitlines())
     yield from _markdown_list(found, everything, stored=stored)
 
 
@@ -208,7 +208,7 @@ def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> 
     rest, left_out = rest_of(found, MOST_FINDINGS, everything=everything)
     items = [_markdown_finding(one) for one in rest]
     if left_out:
-        items.append(f"{joined_by(found)}{left_out}: {show.clean(lists_all(found, stored=stored))}")
+        items.append(f"{joined_by(found)}{left_out}: {screen.clean(lists_all(found, stored=stored))}")
     if said := changed(found):
         items.append(f"changed: {escape(said)}")
     items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in not_evaluated(found).items()]

@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import click
 
-from tsaudit.cli import options, progress, roles, show
+from tsaudit.cli import options, roles, screen
 from tsaudit.cli.errors import Exit
 from tsaudit.text import listed, many, number
 
@@ -86,8 +86,8 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
 
 
 def _line(what: str, word: str, text: str) -> None:
-    click.echo(f"{what.ljust(_first_column())} {show.word(word, 7)}  ", nl=False)
-    show.line(text)
+    click.echo(f"{what.ljust(_first_column())} {screen.word(word, 7)}  ", nl=False)
+    screen.line(text)
 
 
 def _first_column() -> int:
@@ -167,7 +167,7 @@ def _slack(slack: Slack) -> bool:
     from tsaudit.alerts.slack import READS_REACTIONS, BotToken
 
     try:
-        with progress.shown() as watched:
+        with screen.progress() as watched:
             watched.say("slack", "asking who the token belongs to")
             bot = BotToken(slack.token.get_secret_value(), slack.base_url, lambda _: None)
             who = bot.who(_CALL_S)
@@ -204,7 +204,7 @@ def _test_messages(settings: Settings) -> int:
     from tsaudit.alerts.routing import send_test_messages
 
     if not settings.notifies:
-        show.line("neither `slack` nor `notifiers` is set: messages are printed in the terminal")
+        screen.line("neither `slack` nor `notifiers` is set: messages are printed in the terminal")
     code = Exit.OK
     with options.open_store(settings) as store:
         for one in send_test_messages(store, settings):
@@ -286,17 +286,17 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
     code = Exit.OK
     for target in chosen:
         if not ENGINES[target.engine].infers_roles:
-            show.line(f"# {target.name}: {target.engine} declares which columns are tags")
+            screen.line(f"# {target.name}: {target.engine} declares which columns are tags")
             continue
         try:
             found = roles.guessed(roles.probed(target, _before(settings, target)))
         except ConnectorError as error:
-            show.line(f"# {target.name}: its roles were not read: {error}")
+            screen.line(f"# {target.name}: its roles were not read: {error}")
             code = Exit.NOT_AUDITED
             continue
-        show.line(f"# {target.name}: {found}")
+        screen.line(f"# {target.name}: {found}")
         if found.entries:
-            show.line("columns:")
+            screen.line("columns:")
         for entry in found.entries:
             # YAML must not be cut off, and its writer escapes unprintable characters.
             click.echo(f"  {entry}")
@@ -323,16 +323,16 @@ def _tables(tables: Sequence[Measurement], others: int) -> None:
     if not tables:
         return
     indent = " " * (_first_column() + 1)
-    show.paragraph(_TABLES, indent)
+    screen.paragraph(_TABLES, indent)
     for measurement in tables:
         table = table_roles(measurement)
-        show.paragraph(f"{table.name}: {table}", indent)
-        show.paragraph(f"rows: {table.kind_reason}", indent + "  ")
+        screen.paragraph(f"{table.name}: {table}", indent)
+        screen.paragraph(f"rows: {table.kind_reason}", indent + "  ")
         if table.time_reason:
-            show.paragraph(f"time: {table.time_reason}", indent + "  ")
-        show.paragraph(override(measurement), indent + "  ")
+            screen.paragraph(f"time: {table.time_reason}", indent + "  ")
+        screen.paragraph(override(measurement), indent + "  ")
     if others:
-        show.paragraph(f"and {many(others, 'other table')}: `tsaudit collect` prints all of them", indent)
+        screen.paragraph(f"and {many(others, 'other table')}: `tsaudit collect` prints all of them", indent)
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from tsaudit.cli import show
+from tsaudit.cli import screen
 from tsaudit.cli.errors import CommandGroup
 
 
@@ -18,4 +18,4 @@ def schema() -> None:
     """Print the JSON schema of the file, for editors."""
     from tsaudit.config.file import json_schema
 
-    show.as_json(json_schema())
+    screen.as_json(json_schema())

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tsaudit.cli import block, options, results
-from tsaudit.cli import show as screen
+from tsaudit.cli import block, options, results, screen
 from tsaudit.text import listed, short_fingerprint
 
 if TYPE_CHECKING:

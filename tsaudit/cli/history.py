@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from tsaudit.cli import options, show
+from tsaudit.cli import options, screen
 from tsaudit.cli.errors import CommandGroup
 from tsaudit.text import many, number, short_fingerprint
 
@@ -48,12 +48,12 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
             for day in sorted(store.days(target), reverse=True)[:days]
         ]
     if form == "json":
-        show.as_json(rows)
+        screen.as_json(rows)
     elif rows:
         heads = list(dict.fromkeys(head for row in rows for head in row))
-        show.table([[str(_cell(row, head)) for head in heads] for row in rows], heads)
+        screen.table([[str(_cell(row, head)) for head in heads] for row in rows], heads)
     else:
-        show.line("there are no audits yet; run `tsaudit audit`")
+        screen.line("there are no audits yet; run `tsaudit audit`")
 
 
 @history.command()
@@ -87,12 +87,12 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
         for one in made
     ]
     if form == "json":
-        show.as_json(rows)
+        screen.as_json(rows)
     elif rows:
         shown = [row | {"fingerprint": short_fingerprint(str(row["fingerprint"]))} for row in rows]
-        show.table([[cell or "-" for cell in row.values()] for row in shown], list(rows[0]))
+        screen.table([[cell or "-" for cell in row.values()] for row in shown], list(rows[0]))
     else:
-        show.line("nobody has decided anything yet")
+        screen.line("nobody has decided anything yet")
 
 
 @history.command()
@@ -104,7 +104,7 @@ def compact(targets: tuple[str, ...], config: str | None) -> None:
         from tsaudit.history.removal import compact as prune
 
         for target in options.audited(store, targets):
-            show.line(f"{target}: {many(prune(store, target, options.today()), 'day')} dropped")
+            screen.line(f"{target}: {many(prune(store, target, options.today()), 'day')} dropped")
 
 
 @history.command()
@@ -138,7 +138,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
         what = _outcome(store.result(target, day))
         if not yes and not _agreed(f"Drop {day} of {target} (verdict {what['verdict'] or 'unreadable'})?"):
             raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
-        show.line(
+        screen.line(
             _removal_line(target, day, remove_day(store, target, day, settings.incidents, _owners(settings, target)))
         )
         report.remove_day(store, settings, target, day)
@@ -206,7 +206,7 @@ def report(target: str, config: str | None, day: date | None) -> None:
     with options.open_store(settings) as store:
         written = reports.rewrite(store, settings, options.result_of(store, target, day))
         reports.write_index(settings.report, store)
-    show.line(written.url)
+    screen.line(written.url)
 
 
 @click.command()

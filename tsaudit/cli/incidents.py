@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from tsaudit.cli import options, show
+from tsaudit.cli import options, screen
 from tsaudit.text import many, number, short_fingerprint
 
 if TYPE_CHECKING:
@@ -57,12 +57,12 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     # The incidents of one target stay in the order of all outputs.
     rows.sort(key=lambda i: (i.state is not IncidentState.OPEN, -i.severity.rank, i.target))
     if form == "json":
-        show.as_json([as_dict(i) for i in rows])
+        screen.as_json([as_dict(i) for i in rows])
     elif rows:
-        show.table([_row(i) for i in rows], _HEADS, below=[_below(i) for i in rows])
-        show.line(f"`tsaudit show {short_fingerprint(rows[0].fingerprint)}` prints everything about the first one")
+        screen.table([_row(i) for i in rows], _HEADS, below=[_below(i) for i in rows])
+        screen.line(f"`tsaudit show {short_fingerprint(rows[0].fingerprint)}` prints everything about the first one")
     else:
-        show.line("no incidents")
+        screen.line("no incidents")
 
 
 def as_dict(incident: Incident) -> dict[str, Any]:
@@ -289,12 +289,12 @@ def reopen(
             raise click.UsageError(str(error)) from error
     _print_groups(found)
     if not found:
-        show.line("nothing to reopen: no decision applies")
+        screen.line("nothing to reopen: no decision applies")
         return
-    show.line(f"{'would reopen' if dry_run else 'reopened'} {many(len(found), 'incident')}")
+    screen.line(f"{'would reopen' if dry_run else 'reopened'} {many(len(found), 'incident')}")
     ended = Counter(decisions.describe(made) for i in found if (made := i.decision or i.exceeded))
     for what, count in sorted(ended.items()):
-        show.line(f"{'is' if dry_run else 'was'} {what}: {many(count, 'incident')}")
+        screen.line(f"{'is' if dry_run else 'was'} {what}: {many(count, 'incident')}")
 
 
 def _last_day(period: date | None, until: date | None) -> date | None:
@@ -333,7 +333,7 @@ def _decide(
     end = f" until {until}" if until else ""
     for one in decided:
         mark = short_fingerprint(one.fingerprint)
-        show.line(f"{decisions.DONE[kind]} {mark}{end}: {one.target} {one.code} {one.subject}")
+        screen.line(f"{decisions.DONE[kind]} {mark}{end}: {one.target} {one.code} {one.subject}")
 
 
 def _selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> IncidentSelection:
@@ -411,7 +411,7 @@ def _print_groups(found: Iterable[Incident]) -> None:
         places = ", ".join(str(i.subject) for i in listed[:_EXAMPLES])
         more = f", and {number(len(listed) - _EXAMPLES)} more" if len(listed) > _EXAMPLES else ""
         rows.append((target, listed[0].severity, code, rule, number(len(listed)), places + more))
-    show.table(rows, ("target", "severity", "rule", "name", "findings", "where"))
+    screen.table(rows, ("target", "severity", "rule", "name", "findings", "where"))
 
 
 def _print(found: Baseline, wanted: Mute, *, dry_run: bool) -> None:
@@ -422,17 +422,17 @@ def _print(found: Baseline, wanted: Mute, *, dry_run: bool) -> None:
     if found.muted:
         done = "would mute" if dry_run else "muted"
         where = many(len({i.target for i in found.muted}), "target")
-        show.line(f"{done} {many(len(found.muted), 'finding')} of {where} until {wanted.until}: {wanted.reason}")
+        screen.line(f"{done} {many(len(found.muted), 'finding')} of {where} until {wanted.until}: {wanted.reason}")
         replaced = Counter(describe(i.decision) for i in found.muted if i.decision)
         for what, count in sorted(replaced.items()):
-            show.line(f"{'would replace' if dry_run else 'replaced'} {many(count, 'decision')}: {what}")
+            screen.line(f"{'would replace' if dry_run else 'replaced'} {many(count, 'decision')}: {what}")
     else:
-        show.line("nothing to mute")
+        screen.line("nothing to mute")
     if found.too_severe:
-        show.line(f"left {len(found.too_severe)} critical; pass --up-to critical to mute what is critical, too")
+        screen.line(f"left {len(found.too_severe)} critical; pass --up-to critical to mute what is critical, too")
     left = Counter(describe(i.decision) for i in found.decided if i.decision)
     for what, count in sorted(left.items()):
-        show.line(f"left {count} {what}" + ("" if wanted.replace else "; pass --replace to replace that"))
+        screen.line(f"left {count} {what}" + ("" if wanted.replace else "; pass --replace to replace that"))
     if found.about_audit:
         codes = ", ".join(sorted({i.code for i in found.about_audit}))
-        show.line(f"left {len(found.about_audit)} about the audit itself ({codes}); mute these by their fingerprints")
+        screen.line(f"left {len(found.about_audit)} about the audit itself ({codes}); mute these by their fingerprints")

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 import click
 import yaml
 
-from tsaudit.cli import discovery, progress, roles, show
+from tsaudit.cli import discovery, roles, screen
 from tsaudit.cli.discovery import FoundTarget, as_name, host_name, variable_of
 from tsaudit.net import addresses
 from tsaudit.text import listed, many, printable
@@ -67,7 +67,7 @@ def init(
             f"{printable(str(file))} already exists; pass `--add` to add targets to it, or `--force` to overwrite it"
         )
     before = read(file) if add else None
-    with progress.shown() as watched:
+    with screen.progress() as watched:
         watched.say("this machine", "looking for databases")
         if urls:
             found = discovery.unique(_given(engine, url, name, file.parent) for url in urls)
@@ -158,21 +158,21 @@ def _described(one: FoundTarget) -> str:
 
 def _say(file: Path, found: list[FoundTarget], *, config: str | None, added: bool) -> None:
     if found:
-        show.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
+        screen.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
     else:
-        show.line(f"{file} already has every database that was found; nothing was added")
+        screen.line(f"{file} already has every database that was found; nothing was added")
     for one in found:
-        show.line(f"  {one.name}: {_described(one)}")
+        screen.line(f"  {one.name}: {_described(one)}")
         if one.variable:
             what = "a token that can read the databases" if one.has_token else "the password"
-            show.line(f"  export {one.variable}=...   # {what}; it is not in the file")
+            screen.line(f"  export {one.variable}=...   # {what}; it is not in the file")
         if one.problem:
-            show.warning(f"{one.name} was added, but connecting to it failed: {one.problem}")
+            screen.warning(f"{one.name} was added, but connecting to it failed: {one.problem}")
     if tables := sum(len(one.columns) for one in found):
-        show.line(
+        screen.line(
             f"the roles of columns in {many(tables, 'table')} are a guess: confirm them below `columns` in {file}"
         )
-    show.line(f"next: `tsaudit check{f' -c {shlex.quote(config)}' if config else ''}`")
+    screen.line(f"next: `tsaudit check{f' -c {shlex.quote(config)}' if config else ''}`")
 
 
 def _given(engine: str | None, url: str, name: str | None, folder: Path) -> FoundTarget:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import starmap
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.cli import progress
+from tsaudit.cli import screen
 from tsaudit.text import listed, many, printable
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def probed(target: Target, before: Profile | None = None) -> Probed:
     def look(connection: Connection, end: Deadline) -> Probed:
         return probe(target, connection, deadline=end, most_tables=MOST_TABLES, previous=before)
 
-    with progress.shown() as watched:
+    with screen.progress() as watched:
         watched.say(target.name, f"looking at what can be measured on {target.engine}")
         return with_connection(target, look)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
-from tsaudit.cli import options, show
+from tsaudit.cli import options, screen
 from tsaudit.text import in_full
 
 if TYPE_CHECKING:
@@ -35,9 +35,9 @@ def rules(form: str, plans: bool, target: str | None, config: str | None) -> Non
     from tsaudit.rules.rule_texts import rule_texts
 
     if form == "json":
-        show.as_json([text.as_dict() for text in rule_texts()])
+        screen.as_json([text.as_dict() for text in rule_texts()])
         return
-    show.table(
+    screen.table(
         [(t.code, t.name, t.severity, t.title) for t in rule_texts()],
         ("code", "name", "at most", "finds"),
     )
@@ -56,9 +56,9 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     switches = rule_policy(settings, target)
     rows = [(rule.code, rule.name, *severity_on(rule, target.engine, switches)) for rule in all_rules()]
     if form == "json":
-        show.as_json([dict(zip(("code", "name", "severity", "why"), row, strict=True)) for row in rows])
+        screen.as_json([dict(zip(("code", "name", "severity", "why"), row, strict=True)) for row in rows])
         return
-    show.table(rows, ("code", "name", "at most", "why"))
+    screen.table(rows, ("code", "name", "at most", "why"))
     click.echo(f"\n{_AT_MOST}")
     _warn()
 
@@ -71,7 +71,7 @@ def _warn() -> None:
         from tsaudit.rules import unusable
 
         for problem in unusable():
-            show.warning(str(problem))
+            screen.warning(str(problem))
 
 
 def _plans(form: str) -> None:
@@ -80,9 +80,9 @@ def _plans(form: str) -> None:
     heads = ("plan", "limit", "value", "source")
     rows = [(plan, name, *found) for plan, limits in limit_plans().items() for name, found in limits.items()]
     if form == "json":
-        show.as_json([dict(zip(heads, row, strict=True)) for row in rows])
+        screen.as_json([dict(zip(heads, row, strict=True)) for row in rows])
         return
-    show.table([(plan, name, in_full(value), source) for plan, name, value, source in rows], heads)
+    screen.table([(plan, name, in_full(value), source) for plan, name, value, source in rows], heads)
 
 
 @click.command()
@@ -134,7 +134,7 @@ def _open(code: str) -> None:
     click.echo(str(page))
     # Not click.launch: without a display, it lets xdg-open print an error for each browser that is not installed.
     if not webbrowser.open(page.as_uri()):
-        show.line("found no browser to open it in")
+        screen.line("found no browser to open it in")
 
 
 def _without_rule(code: str) -> tuple[str, ...]:
@@ -176,4 +176,4 @@ def guidelines() -> None:
         (one.id, one.title, ", ".join(rule.code for rule in texts.rules_of(one, rules)) or "-")
         for one in texts.GUIDELINES
     ]
-    show.table(rows, ("id", "guideline", "rules"))
+    screen.table(rows, ("id", "guideline", "rules"))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import block, options, progress, results, show
+from tsaudit.cli import block, options, results, screen
 from tsaudit.cli.errors import CommandGroup, Exit, say
 from tsaudit.text import many
 
@@ -53,7 +53,7 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
     declared, refused = exportable(profile)
     where = folder or Path("schema", target)
     written = columns_file.write(where, declared, replace=replace)
-    show.line(f"{many(len(written), 'columns file')} in {where}")
+    screen.line(f"{many(len(written), 'columns file')} in {where}")
     for line in refused:
         say(f"skipped {line}")
     if refused:
@@ -79,7 +79,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
     result = compare(declared, profile)
     found: dict[str, Any] = results.of_result(result, profile)
     if form == "json":
-        show.as_json(found)
+        screen.as_json(found)
     else:
         block.print_block(found, everything=True, stored=False)
     ctx.exit({"ok": Exit.OK, "unknown": Exit.NOT_AUDITED}.get(result.verdict, Exit.FINDINGS))
@@ -97,7 +97,7 @@ def _live(name: str, config: str | None) -> Profile:
     inferred = {"row_sample"} if ENGINES[chosen.engine].infers_roles else set()
     wanted = STRUCTURE | inferred
     day = options.today()
-    with progress.shown() as watched:
+    with screen.progress() as watched:
         watched.say(chosen.name, "reading the schema")
         return with_connection(
             chosen, lambda connection, end: collect(chosen, connection, day=day, wanted=wanted, deadline=end)

@@ -7,7 +7,7 @@ import re
 
 import click
 
-from tsaudit.cli import show
+from tsaudit.cli import screen
 from tsaudit.model.version import VERSION
 from tsaudit.plugins import Problem
 
@@ -26,7 +26,7 @@ def version() -> None:
         rows.append(
             (engine, f"pip install 'tsaudit[{about.extra}]'  (missing: {', '.join(missing)})" if missing else "ready")
         )
-    show.table(rows)
+    screen.table(rows)
     found = [
         (kind, point.name, package)
         for kind, group in (("engine", plugins.ENGINES), ("rules", plugins.RULES), ("notifier", plugins.NOTIFIERS))
@@ -35,9 +35,9 @@ def version() -> None:
     ]
     if found:
         click.echo()
-        show.table(found, ("plug-in", "name", "package"))
+        screen.table(found, ("plug-in", "name", "package"))
     for problem in unusable_plugins():
-        show.warning(str(problem))
+        screen.warning(str(problem))
 
 
 def unusable_plugins() -> tuple[Problem, ...]:

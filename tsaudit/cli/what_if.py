@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from tsaudit.cli import options, progress, show
+from tsaudit.cli import options, screen
 from tsaudit.cli.errors import Exit
 from tsaudit.engines.registry import ENGINES
 from tsaudit.text import duration, listed, many, number, plural
@@ -78,13 +78,13 @@ def what_if(
     change = TagReduction(frozenset({*drop, *to_field}), dict(bucket))
     last = _last_profile(settings, target)
     try:
-        with progress.shown() as watched:
+        with screen.progress() as watched:
             watched.say(target, "counting what would remain")
             found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)
     except UnknownNameError as error:
         raise click.UsageError(str(error)) from error
     if form == "json":
-        show.as_json(dataclasses.asdict(found))
+        screen.as_json(dataclasses.asdict(found))
     else:
         _print(found, to_field, chosen.engine)
     if found.left is None or (collisions and found.collisions is None):
@@ -98,12 +98,12 @@ def _last_profile(settings: Settings, target: str) -> Profile | None:
 
 
 def _print(found: Answer, to_field: tuple[str, ...], engine: str) -> None:
-    show.line(f"{found.database}/{found.measurement}")
-    show.table([*_series(found), *_points(found), ("read", _read(found))], indent="  ")
+    screen.line(f"{found.database}/{found.measurement}")
+    screen.table([*_series(found), *_points(found), ("read", _read(found))], indent="  ")
     if to_field:
-        show.line()
+        screen.line()
         for line in ENGINES[engine].words.as_field.splitlines():
-            show.line(line)
+            screen.line(line)
 
 
 def _series(found: Answer) -> list[tuple[str, str]]:
