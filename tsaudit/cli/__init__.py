@@ -36,7 +36,7 @@ _COMMANDS: Final = {
     "rules": ("rules", "List the rules: code, name, highest severity, and the problem each finds."),
     "explain": ("rules", "Print the page of a rule, or open it in the browser."),
     "guidelines": ("rules", "Print the guidelines, with the rules that check them."),
-    "config": ("config", "Work with tsaudit.yaml itself."),
+    "config": ("init", "Work with tsaudit.yaml itself."),
     "version": ("version", "Print versions, and the engines that can be audited."),
 }
 """Command to the module that defines it under the same name, and its first line, in the order of typical use.

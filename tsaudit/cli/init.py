@@ -1,4 +1,4 @@
-"""`tsaudit init`: a first tsaudit.yaml, filled in as far as possible."""
+"""`tsaudit init`, which writes a first tsaudit.yaml, filled in as far as possible, and `config`, its JSON schema."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import yaml
 
 from tsaudit.cli import discovery, roles, screen
 from tsaudit.cli.discovery import FoundTarget, as_name, host_name, variable_of
+from tsaudit.cli.errors import CommandGroup
 from tsaudit.net import addresses
 from tsaudit.text import listed, many, printable
 
@@ -333,3 +334,16 @@ def read(file: Path) -> Existing:
         at -= 1
     known = {t.name: (t.engine, t.url.get_secret_value()) for t in settings.targets}
     return Existing(file, tuple(lines), known, at, found[0].start_mark.column)
+
+
+@click.group(cls=CommandGroup)
+def config() -> None:
+    """Work with tsaudit.yaml itself."""
+
+
+@config.command()
+def schema() -> None:
+    """Print the JSON schema of the file, for editors."""
+    from tsaudit.config.file import json_schema
+
+    screen.as_json(json_schema())
