@@ -20,8 +20,8 @@ from tests.alerts import alertmanager_double, slack_double
 from tests.builders import a_measurement, a_profile
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
+from tsaudit.cli.discovery import guessed
 from tsaudit.cli.errors import Exit
-from tsaudit.cli.roles import guessed
 from tsaudit.collect import Probed
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS

@@ -17,7 +17,7 @@ from click.testing import Result
 
 from tests.builders import a_profile
 from tests.command import CliRunner
-from tsaudit.cli import discovery, main, roles
+from tsaudit.cli import discovery, main
 from tsaudit.cli import init as module
 from tsaudit.cli.errors import Exit
 from tsaudit.collect import Probed
@@ -544,7 +544,7 @@ def test_roles_are_read_with_the_password_of_the_address(monkeypatch: pytest.Mon
         asked.append(target)
         raise ConnectorError("there is no server")
 
-    monkeypatch.setattr(roles, "probed", probed)
+    monkeypatch.setattr(discovery, "probed", probed)
     monkeypatch.setattr(module, "_tried", TRIED)
     assert init("--url", "postgresql://me:p%40ss-word@db7/plant").exit_code == Exit.OK
     assert init("--force", "--url", "influxdb1://db7").exit_code == Exit.USAGE
@@ -577,7 +577,7 @@ def test_init_asks_for_a_password_where_none_is_given_and_one_is_needed(
             raise ConnectorError("db7: no password supplied")
         return Probed(a_profile())
 
-    monkeypatch.setattr(roles, "probed", probed)
+    monkeypatch.setattr(discovery, "probed", probed)
     monkeypatch.setattr(module, "_tried", TRIED)
     done = init("--url", "postgresql://auditor@db7/plant")
     assert done.exit_code == Exit.OK
@@ -595,7 +595,7 @@ def test_init_signs_in_with_a_password_that_is_exported_already(monkeypatch: pyt
         passwords.append(target.password.get_secret_value())
         return Probed(a_profile())
 
-    monkeypatch.setattr(roles, "probed", probed)
+    monkeypatch.setattr(discovery, "probed", probed)
     monkeypatch.setattr(module, "_tried", TRIED)
     monkeypatch.setenv("TSAUDIT_PLANT_PASSWORD", "s3cret-word")
     assert init("--url", "postgresql://auditor@db7/plant").exit_code == Exit.OK

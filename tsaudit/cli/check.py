@@ -8,7 +8,7 @@ from uuid import uuid4
 
 import click
 
-from tsaudit.cli import options, roles, screen
+from tsaudit.cli import discovery, options, screen
 from tsaudit.cli.errors import Exit
 from tsaudit.text import listed, many, number
 
@@ -238,7 +238,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     from tsaudit.summary import confirm
 
     try:
-        probed = roles.probed(target, before)
+        probed = discovery.probed(target, before)
     except ConnectorError as error:
         _line(target.name, "failed", str(error))
         return False
@@ -273,7 +273,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     for unused in profile.unused_settings:
         _line("", "warning", str(unused))
     _tables(probed.tables, probed.others)
-    if (guessed := roles.guessed(probed)).roles:
+    if (guessed := discovery.guessed(probed)).roles:
         _line("", "note", confirm(target.name, guessed.roles, guessed.tables))
     return not missed
 
@@ -289,7 +289,7 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
             screen.line(f"# {target.name}: {target.engine} declares which columns are tags")
             continue
         try:
-            found = roles.guessed(roles.probed(target, _before(settings, target)))
+            found = discovery.guessed(discovery.probed(target, _before(settings, target)))
         except ConnectorError as error:
             screen.line(f"# {target.name}: its roles were not read: {error}")
             code = Exit.NOT_AUDITED
@@ -310,9 +310,9 @@ def _cannot_read(profile: Profile) -> None:
     named: dict[str, list[str]] = {}
     for (database, name), gap in sorted(not_audited.unread(profile).items()):
         named.setdefault(gap.detail, []).append(f"{database}/{name}")
-    for detail, names in list(named.items())[: roles.MOST_TABLES]:
+    for detail, names in list(named.items())[: discovery.MOST_TABLES]:
         _line("", "unknown", f"cannot read {listed(names, _MOST_PLACES)}: {detail}")
-    if more := sum(map(len, list(named.values())[roles.MOST_TABLES :])):
+    if more := sum(map(len, list(named.values())[discovery.MOST_TABLES :])):
         _line("", "unknown", f"and {many(more, 'more table')} cannot be read")
 
 

@@ -15,7 +15,7 @@ from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 import click
 import yaml
 
-from tsaudit.cli import discovery, roles, screen
+from tsaudit.cli import discovery, screen
 from tsaudit.cli.discovery import FoundTarget, as_name, host_name, variable_of
 from tsaudit.cli.errors import CommandGroup
 from tsaudit.net import addresses
@@ -109,7 +109,7 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
         if not engine.infers_roles:
             with_connection(settings.targets[0], lambda *_: None)
             return one
-        found = roles.guessed(roles.probed(settings.targets[0]))
+        found = discovery.guessed(discovery.probed(settings.targets[0]))
     except ConfigError:
         return one
     except ConnectorError as error:
