@@ -24,7 +24,7 @@ from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.planning.plans import plans_of, with_advice, without_contradictions
 from tsaudit.policy import LimitPolicy, RulePolicy
 from tsaudit.rule import Case, Family, Rule
-from tsaudit.rules import plugin_rules, rules_for
+from tsaudit.rules import rules_for
 from tsaudit.rules import unusable as rules_unusable
 from tsaudit.rules.causes import one_per_cause
 from tsaudit.text import listed, many
@@ -64,7 +64,7 @@ def evaluate(
     results = one_per_cause(profile, chosen, results)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
-    if rules is None and (unusable := plugin_rules.result_of(rules_unusable())):
+    if rules is None and (unusable := not_audited.unusable_rules(rules_unusable())):
         results.append(unusable)
     plans = plans_of(profile, results)
     return AuditResult(

@@ -31,6 +31,7 @@ from tsaudit.model.finding import (
 )
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.timeline import SAME_DAY
+from tsaudit.plugins import Problem
 from tsaudit.text import many
 
 
@@ -185,6 +186,17 @@ def without_rule(code: str, outcome: Outcome, findings: Iterable[Finding], reaso
         reason=reason,
         why=TEXTS[code].why,
     )
+
+
+def unusable_rules(problems: Iterable[Problem]) -> RuleResult | None:
+    """The result that reports plug-ins whose rules were not evaluated; None if there are none."""
+    lines = [str(problem) for problem in problems]
+    if not lines:
+        return None
+    more = f"; and {len(lines) - 1} more, which `tsaudit version` lists" if len(lines) > 1 else ""
+    said = f"Not all rules could be evaluated: {lines[0]}{more}"
+    finding = Finding(Subject(), said, severity=Severity.WARNING, fix=TEXTS[PLUGIN_CODE].fix)
+    return without_rule(PLUGIN_CODE, Outcome.ERROR, [finding], "; ".join(lines))
 
 
 def _databases(profile: Profile) -> Iterator[Missed]:

@@ -1,4 +1,4 @@
-"""Loads and checks the rules of other packages, and reports rules that cannot be used."""
+"""Loads and checks the rules of other packages. Imported only if there are any."""
 
 from __future__ import annotations
 
@@ -13,9 +13,7 @@ from typing import Final
 from tsaudit import plugins
 from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.figures import Subject
-from tsaudit.model.finding import PLUGIN_CODE, Currency, Finding, Outcome, RuleResult, Severity
-from tsaudit.not_audited import TEXTS, without_rule
+from tsaudit.model.finding import PLUGIN_CODE, Currency
 from tsaudit.plugins import Loaded, Problem
 from tsaudit.rule import LETTERS, Rule, Threshold
 
@@ -54,17 +52,6 @@ def plugin_rules(own: Sequence[Rule]) -> tuple[tuple[Rule, ...], tuple[Problem, 
         else:
             usable.append(rule)
     return tuple(usable), tuple(sorted(broken))
-
-
-def result_of(problems: Iterable[Problem]) -> RuleResult | None:
-    """The result that reports plug-ins whose rules were not evaluated; None if there are none."""
-    lines = [str(problem) for problem in problems]
-    if not lines:
-        return None
-    more = f"; and {len(lines) - 1} more, which `tsaudit version` lists" if len(lines) > 1 else ""
-    said = f"Not all rules could be evaluated: {lines[0]}{more}"
-    finding = Finding(Subject(), said, severity=Severity.WARNING, fix=TEXTS[PLUGIN_CODE].fix)
-    return without_rule(PLUGIN_CODE, Outcome.ERROR, [finding], "; ".join(lines))
 
 
 def _rules_in(value: object) -> Iterator[Rule]:
