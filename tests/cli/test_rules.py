@@ -14,12 +14,12 @@ from tests.command import CliRunner
 from tsaudit import __version__, guidelines
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
+from tsaudit.cli.rules import why_not
 from tsaudit.config.file import json_schema
 from tsaudit.engines.registry import ENGINES
 from tsaudit.harm import worst_of
 from tsaudit.policy import limit_plans
 from tsaudit.rules import all_rules
-from tsaudit.rules.applicability import why_not
 from tsaudit.rules.rule_texts import rule_texts
 
 

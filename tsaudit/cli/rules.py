@@ -11,6 +11,8 @@ from tsaudit.cli import options, screen
 from tsaudit.text import in_full
 
 if TYPE_CHECKING:
+    from tsaudit.policy import RulePolicy
+    from tsaudit.rule import Rule
     from tsaudit.rules.rule_texts import RuleText
 
 _AT_MOST: Final = "at most: the highest severity of a rule's findings. The severity depends on what a finding costs."
@@ -49,7 +51,6 @@ def _of_target(form: str, name: str, config: str | None) -> None:
     from tsaudit.config import file as config_file
     from tsaudit.policy import rule_policy
     from tsaudit.rules import all_rules
-    from tsaudit.rules.applicability import severity_on
 
     settings = config_file.load(config_file.find(config), resolve_env=False)
     (target,) = options.chosen(settings, [name])
@@ -177,3 +178,51 @@ def guidelines() -> None:
         for one in texts.GUIDELINES
     ]
     screen.table(rows, ("id", "guideline", "rules"))
+
+
+def severity_on(rule: Rule, engine: str, switches: RulePolicy) -> tuple[str, str]:
+    """(The highest severity of the rule's findings on the engine, empty if it is not evaluated; the reason, empty if
+    there is none.)
+
+    The products of an engine may differ further; only an audit finds out which product a server is.
+    """
+    from tsaudit.harm import worst_of
+
+    if reason := why_not(rule, engine):
+        return "", reason
+    if switches.is_off(rule.code, rule.name):
+        return "", "switched off by `rules` in tsaudit.yaml"
+    setting = switches.setting(rule.code, rule.name)
+    special = [pattern for pattern in switches.measurements if _differs(rule, switches, pattern)]
+    reasons = [f"differs for {', '.join(special)}"] if special else []
+    if setting in (None, "on"):
+        return str(worst_of(rule.costs)), "; ".join(reasons)
+    return ("" if setting == "off" else str(setting)), "; ".join(["set by `rules` in tsaudit.yaml", *reasons])
+
+
+def why_not(rule: Rule, engine: str) -> str:
+    """Why the rule does not apply to the engine; empty if it does."""
+    if rule.applies_to(engine):
+        return ""
+    if engine in rule.not_applicable:
+        return f"does not apply to {engine}: {rule.not_applicable[engine]}"
+    from tsaudit.engines.queries import query_files
+    from tsaudit.engines.registry import ENGINES
+    from tsaudit.guidelines import GUIDELINES
+    from tsaudit.model.facts import offered
+
+    missing = rule.requires - offered(frozenset(query_files(engine)))
+    why = [g.not_applicable[engine] for g in GUIDELINES if g.id in rule.guidelines and engine in g.not_applicable]
+    if rule.only is not None and not rule.only(ENGINES[engine]):
+        about = sorted(name for name in ENGINES if rule.only(ENGINES[name]))
+        return f"does not apply to {engine}: it is about {', '.join(about) or 'no engine'}"
+    if why and len(why) == len(rule.guidelines):
+        return f"does not apply to {engine}: {why[0]}"
+    return f"{engine} does not offer {', '.join(sorted(missing))}"
+
+
+def _differs(rule: Rule, switches: RulePolicy, pattern: str) -> bool:
+    from tsaudit.policy import RulePolicy
+
+    only = RulePolicy(target=switches.measurements[pattern])
+    return only.setting(rule.code, rule.name) not in (None, switches.setting(rule.code, rule.name))
