@@ -13,7 +13,7 @@ from tsaudit import alerts, report, run, secrets
 from tsaudit.collect import collect as collect_profile
 from tsaudit.collect import of_its_day
 from tsaudit.config import file as config_file
-from tsaudit.config import problem_messages
+from tsaudit.config import mistakes
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.opening import with_connection
 from tsaudit.errors import internal
@@ -239,6 +239,6 @@ def _named(settings: Settings, names: Iterable[str] | None) -> list[Target]:
     known = [target.name for target in settings.targets]
     # A single name is an iterable, too: of its characters.
     chosen = known if names is None else [names] if isinstance(names, str) else list(names)
-    if problems := [problem_messages.no_target(name, known) for name in chosen if name not in known]:
+    if problems := [mistakes.no_target(name, known) for name in chosen if name not in known]:
         raise config_file.ConfigError(*problems)
     return [target for target in settings.targets if target.name in chosen]

@@ -129,12 +129,12 @@ def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
     """The named targets in the order of the file; without names, all targets. Raises a usage error for an
     unknown name.
     """
-    from tsaudit.config import problem_messages
+    from tsaudit.config import mistakes
 
     known = dict.fromkeys(t.name for t in settings.targets)
     for name in names:
         if name not in known:
-            raise click.BadParameter(problem_messages.no_target(name, known), param_hint="TARGET")
+            raise click.BadParameter(mistakes.no_target(name, known), param_hint="TARGET")
     wanted = frozenset(names)
     return [t for t in settings.targets if not wanted or t.name in wanted]
 

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 from pydantic import SecretStr, ValidationError
 
 from tsaudit import secrets
-from tsaudit.config import problem_messages
-from tsaudit.config.checks import contradictions, unused
+from tsaudit.config import mistakes
+from tsaudit.config.mistakes import contradictions, unused
 from tsaudit.config.settings import Path as Place
 from tsaudit.config.settings import Settings
 from tsaudit.config.yaml_document import Document, DocumentError, Node, of, parse
@@ -132,11 +132,11 @@ def advice(path: str | Path) -> tuple[str, ...]:
     file = Path(path)
     document = _read(file)
     idle = unused(_Reader(str(file), document, False).data())
-    found = [(document.line(place), f"{problem_messages.place(place)}: {text}") for place, text in idle]
+    found = [(document.line(place), f"{mistakes.place(place)}: {text}") for place, text in idle]
     found += [
         (
             document.line(place),
-            f"{problem_messages.place(place)}: a secret in plain text; write ${{NAME}} and export NAME",
+            f"{mistakes.place(place)}: a secret in plain text; write ${{NAME}} and export NAME",
         )
         for place, text in _texts(document)
         if _is_secret(place) and "${" not in text and _reveals(place, text)
@@ -199,7 +199,7 @@ class _Reader:
         self._resolve_env = resolve_env
         self._needs = needs
         self._variables = os.environ if variables is None else variables
-        self._missing = problem_messages.unset if variables is None else problem_messages.not_passed
+        self._missing = mistakes.unset if variables is None else mistakes.not_passed
         self._unset: dict[Place, str] = {}
         """Place to variable, for references that are kept because their variable is not set."""
         self._reported: set[Place] = set()
@@ -234,7 +234,7 @@ class _Reader:
 
     def _add(self, place: Place, problem: str, named: Place | None = None) -> None:
         """Add a problem. `named`: the place to name in the message, if not `place` itself."""
-        name = problem_messages.place(place if named is None else named)
+        name = mistakes.place(place if named is None else named)
         self._reported.add(place)
         self.problems.add((self._document.line(place), f"{name}: {problem}" if name else problem))
 
@@ -243,7 +243,7 @@ class _Reader:
         built once.
         """
         if node.value is None:
-            if node.is_comment and (problem := problem_messages.comment(place)):
+            if node.is_comment and (problem := mistakes.comment(place)):
                 self._add(place, problem)
             return None
         if isinstance(node.value, str):
@@ -313,8 +313,8 @@ class _Reader:
         for item in items:
             if item["type"] == "extra_forbidden":
                 place, value = item["loc"], item["input"]
-                named = place[:-1] if problem_messages.lacks_blank(place, value) else place
-                self._add(place, problem_messages.unknown_key(place, value), named=named)
+                named = place[:-1] if mistakes.lacks_blank(place, value) else place
+                self._add(place, mistakes.unknown_key(place, value), named=named)
         unreadable = {line for line, _ in self._document.problems if line}
         for item in items:
             place = tuple(part for part in item["loc"] if part != "[key]")
@@ -331,7 +331,7 @@ class _Reader:
             return  # Its entries are invalid, and pydantic counts only valid ones.
         else:
             written = None if _is_secret(place) or _is_of_notifier(place) else self._document.text(place)
-            self._add(place, problem_messages.problem(item, place, written))
+            self._add(place, mistakes.problem(item, place, written))
 
 
 def _is_secret(place: Place) -> bool:

@@ -49,7 +49,7 @@ _LONGEST: Final = timedelta(days=36_500)
 
 
 def misfit(problem: str) -> PydanticCustomError:
-    """The error for a value in the wrong format: `problem_messages` adds the text in the file."""
+    """The error for a value in the wrong format: `mistakes` adds the text in the file."""
     return PydanticCustomError("format", "{problem}", {"problem": problem})
 
 
