@@ -16,13 +16,13 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact,
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.growth_cause import Cause, cause_inside, cause_of
 from tsaudit.rules.series_estimate import series_limit, series_of
 from tsaudit.text import many, number, percent, quantity
 from tsaudit.text.findings import PROVISIONAL, limit_reached
 
 if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
+    from tsaudit.rules.growth_cause import Cause
 
 _CHANGING = {"speeding up": " and speeding up", "slowing": " and slowing down"}
 _STEP_DAYS: Final = 2
@@ -150,14 +150,14 @@ def _evaluate(
     case: Case, subject: Subject, series: int | None, measurement: Measurement | None = None
 ) -> Finding | None:
     """The finding for one count; None if it is not growing without bound, or not known."""
-    from tsaudit.analysis.growth import detection as growth
-
     if series is None or series < case.limit("min_series", measurement).value:
         return None
     limit = series_limit(case, measurement) if case.engine.indexes_tag_values else None
     points = (*case.usual("series", subject), Point(case.profile.day, series))
     if len(points) < 2:
         return None
+    from tsaudit.analysis.growth import detection as growth
+
     days, values = [p.day for p in points], [p.value for p in points]
     inside = [measurement] if measurement else _inside(case, subject.database)
     filling = costs.filling_days(case, inside)
@@ -276,6 +276,9 @@ def _finding(
     course: _Course,
     measurement: Measurement | None,
 ) -> Finding:
+    # Only a count that grows needs what says where its series came from.
+    from tsaudit.rules.growth_cause import cause_inside, cause_of
+
     if measurement:
         cause = cause_of(case, measurement, course.before, course.since)
         course = _leveled(case, course, measurement, cause)

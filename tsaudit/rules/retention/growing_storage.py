@@ -108,10 +108,12 @@ def _growth_of(case: Case, database: Database) -> float:
 
 
 def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
-    from tsaudit.analysis.growth import detection as growth
-
     held, limit = space.held, space.limit
     points = (*case.usual(space.figure, space.subject), Point(case.profile.day, float(held)))
+    if limit is None and len(points) < 2:
+        return
+    from tsaudit.analysis.growth import detection as growth
+
     days, values = [p.day for p in points], [p.value for p in points]
     evaluated = growth.detect(days, values)
     forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit else None

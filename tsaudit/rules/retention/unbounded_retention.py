@@ -195,10 +195,12 @@ def _growth(case: Case, database: Database) -> _Grown | None:
 
 def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | None:
     """The figure's growth; None if it does not grow."""
-    from tsaudit.analysis.growth import detection as growth
-
     now = Point(case.profile.day, value)
     points = (*case.usual(figure, subject), now)
+    if len(points) < 2:
+        return None
+    from tsaudit.analysis.growth import detection as growth
+
     evaluated = growth.detect([p.day for p in points], [p.value for p in points])
     if evaluated.doubling_days is None:
         return None
