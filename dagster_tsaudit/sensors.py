@@ -109,12 +109,12 @@ def send_queued(plan: AssetPlan, say: Callable[[str], None]) -> str:
         settings = plan.load()
         if not settings.notifies:
             return "messages are printed by the steps: there is neither Slack nor another notifier"
-        with history(settings) as store, alerts.at_most(_SENDING_S):
+        with history(settings) as store:
             if not deliveries.waiting_ids(store.engine):
                 return "nothing is queued"
             # The step that queued the alerts may have been killed before it could queue the digest.
             alerts.queue_due_digest(store, settings)
-            report = alerts.send(store, settings, say)
+            report = alerts.send(store, settings, say, alerts.SendingPace(longest_s=_SENDING_S))
     except Exception as error:
         raise NotDeliveredError(secrets.mask(f"alerts could not be sent: {error}")) from None
     if problems := [line for line in report.errors if line not in report.out_of_time]:
@@ -131,11 +131,12 @@ def read_reactions(plan: AssetPlan) -> str:
     try:
         settings = plan.load()
         # Half of the time is for reading, half for the replies.
-        with history(settings) as store, alerts.at_most(_READING_S / 2):
-            found = alerts.read_reactions(store, settings)
+        pace = alerts.SendingPace(longest_s=_READING_S / 2)
+        with history(settings) as store:
+            found = alerts.read_reactions(store, settings, pace)
             problems = list(found.problems)
             if found.decided or found.undone:
-                problems += alerts.send(store, settings, lambda _line: None).errors
+                problems += alerts.send(store, settings, lambda _line: None, pace).errors
     except Exception as error:
         return secrets.mask(f"reactions could not be read: {error}")
     done = f"{many(found.decided, 'incident')} decided, {many(found.undone, 'decision')} undone"

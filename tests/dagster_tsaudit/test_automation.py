@@ -196,7 +196,7 @@ def test_reactions_are_read_and_answered(
     calls: list[object] = []
     report = SimpleNamespace(decided=0, undone=0, problems=())
 
-    def read(store: Store, settings: Settings) -> object:
+    def read(store: Store, settings: Settings, _pace: object) -> object:
         assert isinstance(store, Store)
         calls.append(settings)
         return report

@@ -6,7 +6,7 @@ from tsaudit.alerts.message import RunContext
 from tsaudit.alerts.outbox import queue, queue_digest, queue_due_digest, record_printed
 from tsaudit.alerts.reactions import ReactionReport, read_reactions
 from tsaudit.alerts.routing import Share, owner_of
-from tsaudit.alerts.sending import SendingPace, SendReport, at_most, send
+from tsaudit.alerts.sending import SendingPace, SendReport, send
 
 __all__ = [
     "ReactionReport",
@@ -14,7 +14,6 @@ __all__ = [
     "SendReport",
     "SendingPace",
     "Share",
-    "at_most",
     "owner_of",
     "queue",
     "queue_digest",

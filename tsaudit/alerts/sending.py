@@ -6,12 +6,10 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from tsaudit.alerts import routing
 from tsaudit.alerts.blocks import Message
@@ -62,23 +60,10 @@ class SendingPace:
     """How long after a failed call its message may still appear."""
     lock_wait_s: float = 300.0
     """How long to wait for another process that sends our messages and makes no progress."""
+    longest_s: float = math.inf
+    """Time for everything, whatever the configuration allows: a caller may have no more."""
     now: Callable[[], float] = time.monotonic
     sleep: Callable[[float], None] = time.sleep
-
-
-_LONGEST_S: Final[ContextVar[float]] = ContextVar("tsaudit_longest_s", default=math.inf)
-
-
-@contextmanager
-def at_most(seconds: float) -> Iterator[None]:
-    """Limits the time for sending inside the `with` block, whatever the configuration allows: the caller has no more
-    time.
-    """
-    before = _LONGEST_S.set(seconds)
-    try:
-        yield
-    finally:
-        _LONGEST_S.reset(before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +77,8 @@ class TimeBudget:
 
     @classmethod
     def of(cls, seconds: float, pace: SendingPace) -> TimeBudget:
-        """A budget of this many seconds from now; shorter inside `at_most`."""
-        chosen = min(seconds, _LONGEST_S.get())
+        """A budget of this many seconds from now, or of `pace.longest_s` if that is less."""
+        chosen = min(seconds, pace.longest_s)
         return cls(chosen, pace, pace.now() + chosen)
 
     @property
