@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from datetime import date, timedelta
 from typing import TYPE_CHECKING
@@ -10,7 +11,6 @@ from tsaudit.config import settings as config
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
-from tsaudit.report import storage
 from tsaudit.report.storage import Folder, ReportError, ReportLocation
 
 if TYPE_CHECKING:
@@ -113,12 +113,26 @@ def remove_day(store: Store, settings: config.Settings, target: str, day: date) 
 
 
 def remove_old(target: str, settings: config.Report, newest: date) -> None:
-    """Delete the target's reports of days more than `report.keep_days` before `newest`, if that is set. Raises
-    ReportError.
+    """Delete the target's pages and JSON files of days more than `report.keep_days` before `newest`, if that is set,
+    except for those of its newest day. Only files whose name is a day count as reports. Raises ReportError.
     """
-    if settings.keep_days is not None:
-        before = newest - timedelta(days=settings.keep_days)
-        storage.remove_old(Folder(settings.folder, settings.permissions), target, before)
+    if settings.keep_days is None:
+        return
+    before, folder = newest - timedelta(days=settings.keep_days), Folder(settings.folder, settings.permissions)
+    files = {name: day for name in folder.versions(target, "") if (day := _day(name)) is not None}
+    last = max(files.values(), default=before)
+    for name, day in files.items():
+        if day < before and day != last:
+            folder.delete(f"{target}/{name}")
+
+
+def _day(name: str) -> date | None:
+    """The audited day of a file; None if its name is not that of a report of a day."""
+    found = re.fullmatch(r"(\d{4}-\d{2}-\d{2})\.(html|json)", name, re.ASCII)
+    try:
+        return date.fromisoformat(found[1]) if found else None
+    except ValueError:
+        return None
 
 
 def write_index(settings: config.Report, store: Store) -> list[IndexEntry]:

@@ -1,7 +1,7 @@
 """The report folder: on this machine, in S3 or a compatible object store, or wherever fsspec reaches.
 
-`Folder` writes finished files where people can read them, and deletes old ones. The three classes of storage have the
-same methods, which raise whatever their library raises.
+`Folder` writes finished files where people can read them. The three classes of storage have the same methods, which
+raise whatever their library raises.
 
 S3 is used through boto3, not through s3fs: the versions of s3fs that pip can install together with boto3, which
 Timestream needs, are years old.
@@ -11,13 +11,11 @@ from __future__ import annotations
 
 import functools
 import os
-import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from datetime import date
 from pathlib import Path, PurePosixPath
 from typing import Any, Final
 
@@ -303,18 +301,6 @@ class Folder:
             raise ReportError(f"cannot {doing} {place}: {reason}; check `report.folder`") from error
 
 
-def remove_old(folder: Folder, target: str, before: date) -> None:
-    """Delete the target's pages and JSON files of days before `before`, except for those of its newest day.
-
-    Only files whose name is a day count as reports. Raises ReportError.
-    """
-    files = {name: day for name in folder.versions(target, "") if (day := _day(name)) is not None}
-    newest = max(files.values(), default=before)
-    for name, day in files.items():
-        if day < before and day != newest:
-            folder.delete(f"{target}/{name}")
-
-
 def _storage(address: str, permissions: int | None) -> LocalStorage | S3Storage | FsspecStorage:
     if address.startswith(SCHEME):
         return S3Storage(address)
@@ -326,12 +312,3 @@ def _storage(address: str, permissions: int | None) -> LocalStorage | S3Storage 
     files, root = url_to_fs(address)
     protocols = (files.protocol,) if isinstance(files.protocol, str) else files.protocol
     return LocalStorage(str(root), permissions) if "file" in protocols else FsspecStorage(files, str(root))
-
-
-def _day(name: str) -> date | None:
-    """The audited day of a file; None if its name is not that of a report of a day."""
-    found = re.fullmatch(r"(\d{4}-\d{2}-\d{2})\.(html|json)", name, re.ASCII)
-    try:
-        return date.fromisoformat(found[1]) if found else None
-    except ValueError:
-        return None
