@@ -16,7 +16,6 @@ from typing import Final
 
 from tsaudit import alerts, not_audited, report
 from tsaudit.collect import collect, of_its_day
-from tsaudit.config.pitfalls import unused_routes
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
@@ -172,7 +171,9 @@ def _audit_alone(
     timeline = store.timeline(target.name, before=day)
     values = RememberedValues(store, target.name, day)
     profile, failure = _collect(target, timeline.previous, values, day, say)
-    if profile is not None:
+    if profile is not None and settings.routes:
+        from tsaudit.config.pitfalls import unused_routes
+
         unused = (*profile.unused_settings, *unused_routes(settings, {target.name: profile}))
         profile = dataclasses.replace(profile, unused_settings=unused)
     result = _evaluate(target, settings, timeline, profile, failure, day)
@@ -180,13 +181,13 @@ def _audit_alone(
         # An incomplete profile, stored as the day's schema, would look as if everything had been dropped.
         profile = None
     result = _with_degraded_rules(store, settings, result)
-    before = _result_before(store, target.name, day)
     store.save(profile, result, None, values.write if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     muted = incidents.muted(store, target.name, day)
     verdict = result.without(muted).verdict
     days = store.days(target.name)
     preceding = max((one for one in days if one < day), default=None)
+    before = store.result(target.name, preceding) if preceding else None
     returned = incidents.muted(store, target.name, preceding) - muted if preceding else frozenset[str]()
     warning = clock.future_days_warning(target.name, days)
     location, report_error = _report(
@@ -339,11 +340,6 @@ def _with_degraded_rules(store: Store, settings: Settings, result: AuditResult) 
 def _error(result: AuditResult) -> str | None:
     """The line that fails the run; None if everything was audited."""
     return result.not_audited.reason if result.not_audited else None
-
-
-def _result_before(store: Store, target: str, day: date) -> AuditResult | None:
-    earlier = [d for d in store.days(target) if d < day]
-    return store.result(target, earlier[-1]) if earlier else None
 
 
 def _report(
