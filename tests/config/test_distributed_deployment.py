@@ -19,12 +19,9 @@ SHARED = {"history": "postgresql://db/tsaudit", "report": {"folder": "s3://audit
 
 def said(home: Path | None, *targets: dict[str, Any], **top: Any) -> list[str]:
     settings = load_mapping({"targets": list(targets), **top}, label="x", folder=Path("/"))
-    return list(distributed_deployment(settings, settings.targets, str(home) if home else None))
-
-
-@pytest.fixture(autouse=True)
-def _no_home(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("DAGSTER_HOME", raising=False)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("DAGSTER_HOME", str(home or ""))
+        return list(distributed_deployment(settings, settings.targets))
 
 
 @pytest.fixture
@@ -65,9 +62,6 @@ def test_one_machine_or_no_launcher_that_is_known(tmp_path: Path, text: str) -> 
     assert said(tmp_path, OF_SQLITE) == []
 
 
-def test_home_is_that_of_the_environment(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_home_and_one_without_a_file(tmp_path: Path) -> None:
     assert said(None, OF_SQLITE) == []
-    monkeypatch.setenv("DAGSTER_HOME", str(home))
-    assert len(said(None, OF_SQLITE)) == 3
-    monkeypatch.setenv("DAGSTER_HOME", str(home / "missing"))
-    assert said(None, OF_SQLITE) == []
+    assert said(tmp_path / "missing", OF_SQLITE) == []

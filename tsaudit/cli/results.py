@@ -84,13 +84,15 @@ def unknown_rules(found: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
+    from tsaudit.summary import Summary
+
     return {
         "target": target,
         "day": day,
         "verdict": verdict,
         "engine": "",
         "server_version": "",
-        "summary": _error_only(),
+        "summary": dataclasses.asdict(Summary("")),
         "findings": [],
         "plans": [],
         "not_evaluated": [],
@@ -106,13 +108,6 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "seconds": None,
         "cost": None,
     }
-
-
-def _error_only() -> dict[str, Any]:
-    """The summary of a target for which there is only an error."""
-    from tsaudit.summary import Summary
-
-    return dataclasses.asdict(Summary(""))
 
 
 def _measured(profile: Profile) -> dict[str, Any]:

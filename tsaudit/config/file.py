@@ -267,7 +267,7 @@ class _Reader:
                     ("write a reference as ${NAME}, with letters, digits, and _; for the text ${ itself write $${"),
                 )
                 return match[0]
-            if not self._resolve_env and (_is_secret(place) or _is_of_notifier(place)):
+            if not self._resolve_env and _is_login(place):
                 return match[0]
             if (value := self._variables.get(name)) is not None:
                 values[name] = value
@@ -288,10 +288,10 @@ class _Reader:
         A path, a host, a bucket, or a name from a variable is not a secret: reports have to show it.
         """
         is_address = _is_address(place)
+        words = {_WORD.format(name): value for name, value in values.items()}
         # An address that still contains references is never used to connect.
-        ambiguous = is_address and "${" not in filled and addresses.is_ambiguous(filled, template, _words_of(values))
-        for name, value in values.items():
-            word = _WORD.format(name)
+        ambiguous = is_address and "${" not in filled and addresses.is_ambiguous(filled, template, words)
+        for name, (word, value) in zip(values, words.items(), strict=True):
             if is_address and template == word and not ambiguous:
                 secrets.remember(*addresses.secrets_in(value))
                 continue
@@ -330,7 +330,7 @@ class _Reader:
         elif item["type"] == "too_short" and item["input"]:
             return  # Its entries are invalid, and pydantic counts only valid ones.
         else:
-            written = None if _is_secret(place) or _is_of_notifier(place) else self._document.text(place)
+            written = None if _is_login(place) else self._document.text(place)
             self._add(place, mistakes.problem(item, place, written))
 
 
@@ -353,10 +353,6 @@ def _is_of_notifier(place: Place) -> bool:
 
 def _is_login(place: Place) -> bool:
     return _is_secret(place) or _is_of_notifier(place)
-
-
-def _words_of(values: Mapping[str, str]) -> dict[str, str]:
-    return {_WORD.format(name): value for name, value in values.items()}
 
 
 def _texts(document: Document) -> Iterator[tuple[Place, str]]:

@@ -119,12 +119,11 @@ _ON_THIS_MACHINE: Final = frozenset({"DefaultRunLauncher", "SyncInMemoryRunLaunc
 _SHOWN: Final = 5
 
 
-def distributed_deployment(settings: Settings, targets: Iterable[Target], home: str | None = None) -> Iterator[str]:
-    """One line for each kind of file that other machines could not read; none if all runs stay on one machine.
-
-    `home`: Dagster's folder; None for $DAGSTER_HOME.
+def distributed_deployment(settings: Settings, targets: Iterable[Target]) -> Iterator[str]:
+    """One line for each kind of file that other machines could not read; none if all runs stay on one machine, by
+    $DAGSTER_HOME.
     """
-    launcher = _launcher(home or os.environ.get("DAGSTER_HOME"))
+    launcher = _launcher(os.environ.get("DAGSTER_HOME"))
     if launcher is None:
         return
     where = f"{launcher} launches runs on other machines"
