@@ -61,7 +61,7 @@ def evaluate(
     cases = (Case(rule, profile, days, limits, prices, families) for rule in chosen)
     results = decided([_apply(case, switched, unmeasured, plugin_time) for case in cases], prices)
     results = [_with_severities(result, switched) for result in results]
-    results = one_per_cause(profile, chosen, results)
+    results = one_per_cause(profile, chosen, results, prices)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
     if rules is None and (unusable := not_audited.unusable_rules(rules_unusable())):

@@ -8,7 +8,7 @@ Everything else is a note. `tsaudit.config.settings.Harm` has the constants, wit
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -43,15 +43,44 @@ def _decided(finding: Finding, sums: Mapping[_Group, Impact], harm: Harm) -> Fin
             worse = severity_of(summed, harm)
             if worse.rank > severity.rank and _is_material_part(impact, summed, group, harm):
                 severity, reason = worse, summed
+    return _described(replace(finding, severity=severity), reason, harm)
+
+
+def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
+    """The finding with why it is so severe, and what happens if nothing is done."""
     days = _days_ahead(reason, harm)
     return replace(
         finding,
-        severity=severity,
-        severity_reason=impacts.reason(reason, days) if severity is not Severity.NOTE else "",
+        severity_reason=impacts.reason(reason, days) if finding.severity is not Severity.NOTE else "",
         consequence=impacts.consequence(reason, days, harm.min_reads),
     )
 
 
+def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm) -> Finding:
+    """The first of several findings of one rule that become one, with what all of them cost if costs add up.
+
+    Tags of one measurement may cause the same series: of findings about one measurement, the largest counts.
+    """
+    priced = [(finding.subject, finding.impact) for finding in findings if finding.impact is not None]
+    currencies = {impact.currency for _, impact in priced}
+    if len(priced) < len(findings) or len(currencies) > 1 or not currencies <= _ADDED_UP:
+        return findings[0]
+    parts = [impact for _, impact in priced]
+    wholes: dict[Hashable, float | None]
+    if Currency.SERIES in currencies:
+        parts = _largest(((f.subject.database, f.subject.measurement), f) for f in findings)
+        wholes = {at.database: impact.whole for at, impact in priced}
+    elif Currency.BYTES in currencies:
+        wholes = {(at.database, at.measurement): impact.whole for at, impact in priced}
+    else:
+        # There is one bill.
+        wholes = {"": parts[0].whole}
+    whole = sum(known) if len(known := [one for one in wholes.values() if one is not None]) == len(wholes) else None
+    impact = _together(parts, whole)
+    return _described(replace(findings[0], impact=impact), impact, harm)
+
+
+_ADDED_UP: Final = frozenset({Currency.SERIES, Currency.BYTES, Currency.MONEY})
 _Group = tuple[str, Currency, str, str]
 _OF_COLUMN, _OF_TABLE = "column", "table"
 
@@ -63,7 +92,7 @@ def _groups(finding: Finding) -> Iterator[_Group]:
     at, currency = finding.subject, finding.impact.currency if finding.impact else None
     if currency is Currency.SERIES and at.column:
         yield _OF_COLUMN, currency, at.database, at.column
-    if currency in (Currency.SERIES, Currency.BYTES, Currency.MONEY) and at.measurement:
+    if currency in _ADDED_UP and at.measurement:
         yield _OF_TABLE, currency, at.database, at.measurement
 
 
@@ -84,13 +113,14 @@ def _sums(findings: Iterable[tuple[str, Finding]]) -> dict[_Group, Impact]:
         else:
             parts = [finding.impact for _, finding in members if finding.impact]
         if len(parts) > 1:
-            sums[group] = _together(parts)
+            wholes = [one.whole for one in parts if one.whole is not None]
+            sums[group] = _together(parts, max(wholes) if wholes else None)
     return sums
 
 
-def _largest(members: Iterable[tuple[str, Finding]]) -> list[Impact]:
+def _largest(members: Iterable[tuple[Hashable, Finding]]) -> list[Impact]:
     """The largest impact for each key."""
-    found: dict[str, Impact] = {}
+    found: dict[Hashable, Impact] = {}
     for key, finding in members:
         if finding.impact is not None and (key not in found or finding.impact.now > found[key].now):
             found[key] = finding.impact
@@ -115,9 +145,8 @@ def _apart(members: Iterable[tuple[str, Finding]]) -> list[Impact]:
     return [] if "" in counted else parts
 
 
-def _together(members: Sequence[Impact]) -> Impact:
-    wholes = [one.whole for one in members if one.whole is not None]
-    whole = max(wholes) if wholes else None
+def _together(members: Sequence[Impact], whole: float | None) -> Impact:
+    """`whole`: what all of them are a part of."""
     now = sum(one.now for one in members)
     return replace(
         max(members, key=lambda one: one.now),

@@ -10,6 +10,7 @@ import pytest
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tests.rules.cases import run_rule
+from tsaudit.config.settings import Harm
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Forecast, Impact, Outcome, RuleResult, Severity, Verdict
@@ -41,7 +42,7 @@ def _result(code: str, *findings: Finding) -> RuleResult:
 def _judged(
     results: Sequence[RuleResult], rules: Sequence[Rule], profile: Profile | None = None
 ) -> dict[str, RuleResult]:
-    return {result.code: result for result in one_per_cause(profile or a_profile(), rules, results)}
+    return {result.code: result for result in one_per_cause(profile or a_profile(), rules, results, Harm())}
 
 
 def test_what_follows_from_a_finding_becomes_its_evidence() -> None:
@@ -136,6 +137,40 @@ def test_column_alike_in_many_measurements_is_one_finding(severity: Severity, co
         assert one.subject == Subject("main", "m00", "user"), "the first by name, whatever the order"
         assert f"The same holds for {count - 1} more measurements: m01, m02" in one.message
         assert one.evidence[-1].value.startswith(f"{count}: m00, m01")
+
+
+def _costing(place: str, currency: Currency, now: float, whole: float) -> Finding:
+    return _at(place, impact=Impact(currency, now, whole=whole, per_day=now / 10))
+
+
+@pytest.mark.parametrize(
+    ("findings", "now", "per_day", "whole"),
+    [
+        # One writer's tag in 18 measurements: each has series of its own, in one database.
+        ([_costing(f"m{i:02}.pod", Currency.SERIES, 1_000, 20_000) for i in range(18)], 18_000, 1_800, 20_000),
+        # Columns of many tables: each is a part of its own table.
+        ([_costing(f"t{i}.note", Currency.BYTES, 10, 100) for i in range(7)], 70, 7, 700),
+        # Tags of one measurement may cause the same series.
+        ([_costing(f"m.tag{i}", Currency.SERIES, 100 + i, 200) for i in range(8)], 107, 10.7, 200),
+        # One bill for all tables.
+        ([_costing(f"t{i}.id", Currency.MONEY, 5, 80) for i in range(6)], 30, 3, 80),
+        # What does not add up stays that of the first.
+        ([_costing(f"m{i}.x", Currency.LIMIT, 900 + i, 1_000) for i in range(6)], 900, 90, 1_000),
+    ],
+)
+def test_finding_for_many_places_costs_what_all_of_them_cost(
+    findings: list[Finding], now: float, per_day: float, whole: float
+) -> None:
+    (one,) = _judged((_result("AAA001", *findings),), (_rule("AAA001"),))["AAA001"].findings
+    assert one.impact is not None
+    assert (one.impact.now, one.impact.per_day, one.impact.whole) == (now, pytest.approx(per_day), whole)
+
+
+def test_why_it_is_a_warning_is_said_of_all_places() -> None:
+    findings = [_costing(f"m{i:02}.pod", Currency.SERIES, 1_000, 20_000) for i in range(18)]
+    (one,) = _judged((_result("AAA001", *findings),), (_rule("AAA001"),))["AAA001"].findings
+    assert one.severity_reason.startswith("18,000 avoidable series"), one.severity_reason
+    assert one.consequence
 
 
 def test_severities_and_what_has_a_history_are_not_mixed() -> None:

@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
+from tsaudit.config.settings import Harm
+from tsaudit.harm import at_the_cost_of_all
 from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
@@ -25,11 +27,13 @@ _Place = tuple[str, int]
 """A finding: the code of its rule, and its position among the rule's findings."""
 
 
-def one_per_cause(profile: Profile, rules: Iterable[Rule], results: Sequence[RuleResult]) -> list[RuleResult]:
+def one_per_cause(
+    profile: Profile, rules: Iterable[Rule], results: Sequence[RuleResult], harm: Harm
+) -> list[RuleResult]:
     """The results without findings that follow from others, and with one finding for what is alike in many places."""
     own = {rule.code: rule for rule in rules if not rule.package}
     folded = _folded(own, results)
-    return [_gathered(profile, result) if result.code in own else result for result in folded]
+    return [_gathered(profile, result, harm) if result.code in own else result for result in folded]
 
 
 def _folded(rules: Mapping[str, Rule], results: Sequence[RuleResult]) -> list[RuleResult]:
@@ -161,7 +165,7 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     return replace(finding, changes=changes, evidence=(*finding.evidence, *shown))
 
 
-def _gathered(profile: Profile, result: RuleResult) -> RuleResult:
+def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
     """The result with one finding for columns of one measurement that are alike, for a column that is alike in many
     measurements, and so on.
     """
@@ -173,7 +177,7 @@ def _gathered(profile: Profile, result: RuleResult) -> RuleResult:
         groups: dict[object, list[Finding]] = defaultdict(list)
         for position, finding in enumerate(findings):
             groups[_likeness(finding, kind, schemas) or position].append(finding)
-        findings = [one for group in groups.values() for one in _as_one(group, kind)]
+        findings = [one for group in groups.values() for one in _as_one(group, kind, harm)]
     return replace(result, findings=tuple(findings))
 
 
@@ -212,7 +216,7 @@ def _said(finding: Finding, kind: str) -> str:
     return re.sub(rf"(?<!\w){name}(?!\w)", "...", finding.message)
 
 
-def _as_one(group: Sequence[Finding], kind: str) -> Iterator[Finding]:
+def _as_one(group: Sequence[Finding], kind: str, harm: Harm) -> Iterator[Finding]:
     """The findings as one if they are many. The first by name stands for all, so that its identity stays the same."""
     if len(group) <= _MOST_APART[group[0].severity]:
         yield from group
@@ -225,7 +229,7 @@ def _as_one(group: Sequence[Finding], kind: str) -> Iterator[Finding]:
     also = "Similar findings are about" if differ else "The same holds for"
     each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
     yield replace(
-        first,
+        at_the_cost_of_all((first, *others), harm),
         message=f"{first.message} {also} {many(len(others), f'more {kind}')}: {listed(names[1:], 3)}.",
         changes=changes,
         evidence=(
