@@ -231,6 +231,8 @@ def _toward_limit(impact: Impact, harm: Harm) -> Severity:
     if impact.is_enforced is False:
         return Severity.NOTE
     share = impact.now / impact.whole if impact.whole else 0.0
+    if impact.is_used_up and impact.per_day is not None and share < 1:
+        share = 0.0
     left = impact.days_left
     if share >= harm.limit_critical or (left is not None and left <= harm.critical_days):
         return Severity.CRITICAL if impact.is_enforced else Severity.WARNING

@@ -75,6 +75,10 @@ class Impact:
     is_owners: bool = False
     """For a limit: whether the owner of the database set it, so that it applies even if the server would accept more.
     """
+    is_used_up: bool = False
+    """For a limit: whether what is used never becomes free again, as IDs. At a known rate, it is then certain when the
+    limit is reached, however much of it is used.
+    """
     counted_s: float | None = None
     """For rows a day: the seconds in which `now` was counted, if less than a day; None for a day."""
     goes_on: bool = False

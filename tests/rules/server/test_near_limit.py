@@ -323,6 +323,45 @@ def test_ids_run_out_at_the_rate_of_their_history_or_of_the_rows() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("a_day", "days_left", "severity"),
+    [(30_000, 2_449.5, "note"), (1_000_000, 73.5, "warning"), (6_000_000, 12.2, "critical"), (0, None, "note")],
+)
+def test_time_that_is_left_counts_more_than_the_part_of_the_ids(
+    a_day: int, days_left: float | None, severity: str
+) -> None:
+    """97% of the IDs are given: at 30,000 a day, the others last for seven years."""
+    points = (Point(DAY - timedelta(days=10), 2_074.0 * MILLION - 10 * a_day),)
+    history = Timeline(points={("last_id", Subject("main", "visits", "id")): points})
+    (finding,) = run_rule(rule, _numbered(2_074 * MILLION), timeline=history).findings
+    assert finding.impact is not None
+    assert finding.severity == severity
+    assert finding.impact.days_left == (days_left and pytest.approx(days_left, rel=0.01))
+
+
+def test_history_shows_ids_that_go_to_no_row() -> None:
+    """A cache of 5,000 keys without a time: each write is an INSERT ... ON CONFLICT, which takes an ID."""
+    sequence = IdSequence("main.seq", is_identity=False, step=1, is_shared=False)
+    before = DAY - timedelta(days=10)
+    points = {
+        ("last_id", Subject("main", "visits", "id")): (Point(before, 1_800.0 * MILLION),),
+        ("rows", Subject("main", "visits")): (Point(before, 4_990.0),),
+    }
+    status = TableStatus(
+        ids={"id": 1_900 * MILLION}, id_limits={"id": 2**31 - 1}, sequences={"id": sequence}, counters={}
+    )
+    profile = _numbered(1_900 * MILLION, status=status, rows=a_count(5_000))
+    (finding,) = run_rule(rule, profile, timeline=Timeline(points=points)).findings
+    assert finding.message.endswith("; about 10,000,000 are given a day, for 1 new row.")
+    assert finding.fix.startswith("First stop what takes IDs")
+    # Rows that retention deletes had their IDs: their number stays the same all the same.
+    gone = dataclasses.replace(status, counters={"rows_inserted": 9.0 * MILLION, "rows_deleted": 8.9 * MILLION})
+    points["rows", Subject("main", "visits")] = (Point(before, 5_000.0),)
+    profile = _numbered(1_900 * MILLION, status=gone, rows=a_count(5_000))
+    (finding,) = run_rule(rule, profile, timeline=Timeline(points=points)).findings
+    assert "First stop" not in finding.fix
+
+
 def test_few_rows_do_not_show_how_fast_ids_are_given() -> None:
     """Each update of 300 rows took an ID."""
     times = {"time_column": "time", "first_time": NOW - timedelta(days=300), "last_time": NOW, "rows": a_count(300)}
@@ -370,7 +409,7 @@ def test_ids_that_go_to_no_row_come_first(per_day: float, changes: dict[str, Any
     fields = (dataclasses.replace(a_field("id", types=("smallint",)), per_day=per_day),)
     finding = _found(_numbered(30_000, **times | {"status": status, "fields": fields}))
     assert finding.fix.startswith("First stop what takes IDs") is is_said
-    assert ("; about 4,000 are given a day, and 1,000 rows come." in finding.message) is is_said
+    assert ("; about 4,000 are given a day, for 1,000 new rows." in finding.message) is is_said
     # Half of them are deleted: each had its ID.
     gone = dataclasses.replace(status, counters={"rows_inserted": 60_000.0, "rows_deleted": 40_000.0})
     assert "First stop" not in _found(_numbered(30_000, **times | {"status": gone, "fields": fields})).fix

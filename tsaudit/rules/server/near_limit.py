@@ -151,6 +151,8 @@ class _Use:
     """Number added per day, for use as long as the history does not show it; None if not known."""
     most: float | None = None
     """The limit for this one, if limits are not the same for all; None if they are."""
+    is_used_up: bool = False
+    """Whether what is used never becomes free again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +177,7 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         if 0 < limit.value < inf:
             per_day = costs.rate(case, *use.grows) if use.grows else None
             impact = costs.of_limit(case, use.count, limit, per_day=use.per_day if per_day is None else per_day)
+            impact = replace(impact, is_used_up=use.is_used_up)
             # A limit that is not enforced is only reported once it is exceeded.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
                 near.append(_Near(use, limit, impact, use.advice()))
@@ -253,15 +256,20 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
         yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, fewer))
     if (status := measurement.status) is not None:
         rises = {field.key: field.per_day for field in measurement.fields}
+        rows_a_day = costs.rows_a_day(case, measurement)
+        if rows_a_day is None and measurement.rows is not None:
+            rows_a_day = costs.rate(case, "rows", at, measurement.rows.value)
         for column, last in status.ids.items():
-            per_day, rows_a_day = rises.get(column), costs.rows_a_day(case, measurement)
+            per_day, grows = rises.get(column), ("last_id", subject_of(measurement, column), last)
+            given = costs.rate(case, *grows) if per_day is None else per_day
             yield _Use(
                 "ids",
                 last,
-                partial(_ids, case, measurement, column, per_day, rows_a_day),
-                ("last_id", subject_of(measurement, column), last),
+                partial(_ids, case, measurement, column, given, rows_a_day),
+                grows,
                 per_day=rows_a_day if per_day is None and _are_in_rows(measurement, column, last) else per_day,
                 most=status.id_limits[column],
+                is_used_up=True,
             )
 
 
@@ -277,21 +285,23 @@ def _are_in_rows(measurement: Measurement, column: str, last: float) -> bool:
 
 
 def _ids(case: Case, measurement: Measurement, column: str, per_day: float | None, rows_a_day: float | None) -> _Advice:
-    """`per_day`: IDs given a day; None if the rows do not show it. `rows_a_day`: rows that come and stay."""
+    """`per_day`: IDs given a day; None if neither rows nor history show it. `rows_a_day`: rows that come and stay."""
     status, types = measurement.status, {field.key: field.types for field in measurement.fields}
     assert status is not None
     sequence, counters = status.sequences.get(column), status.counters
     given = None if per_day is None or sequence is None or sequence.is_shared else per_day / sequence.step
     inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)
     stays = 1 - deleted / inserted if inserted > deleted else 0.0 if deleted else 1.0
-    is_wasted = given is not None and bool(rows_a_day) and given * stays > _WASTED * (rows_a_day or 0.0)
+    # Where rows are deleted and their number stays the same, the two cancel out, and nothing is known.
+    is_known = given is not None and rows_a_day is not None and (rows_a_day > 0 or not deleted)
+    is_wasted = is_known and (given or 0.0) * stays > _WASTED * (rows_a_day or 0.0)
     at = Qualified(measurement.database, measurement.name)
     return _Advice(
         case.engine.more_ids(at, column, sequence, is_wide=types.get(column) == ("bigint",), is_wasted=is_wasted),
         ("table_status", "row_sample"),
         inside=f" given to {column}",
-        after=f"; about {number(rounded(given))} are given a day, and {number(rounded(rows_a_day))} rows come"
-        if is_wasted and given and rows_a_day
+        after=f"; about {number(rounded(given or 0))} are given a day, for {many(rounded(rows_a_day or 0), 'new row')}"
+        if is_wasted
         else "",
     )
 
