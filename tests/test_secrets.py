@@ -184,6 +184,17 @@ def test_a_short_or_everyday_secret_does_not_turn_texts_into_asterisks(short: st
     assert mask(f"http://u:{short}@host") == "http://u:***@host"
 
 
+@pytest.mark.parametrize("password", ["legacy-pw", "legacy", "legacy2026", "Legacy!", "my-legacy-password"])
+def test_names_that_everything_shows_stay_readable(password: str) -> None:
+    """A target named like the beginning of its password, or like all of it."""
+    secrets.remember(password)
+    secrets.show("legacy")
+    for line in ("legacy", "legacy  2026-11-28  critical", "tsaudit backtest SRV003 legacy", "legacy/orders"):
+        assert mask(line) == line
+    assert mask(f"postgresql://u:{password}@host/d").startswith("postgresql://u:")
+    assert password not in mask(f"postgresql://u:{password}@host/d")
+
+
 def test_without_secrets_texts_stay_as_they_are() -> None:
     assert mask("anything *** at all") == "anything *** at all"
 

@@ -87,6 +87,8 @@ _KEPT: Final = 2_000
 
 _lock = threading.Lock()
 _known: dict[str, None] = {}
+_shown: set[str] = set()
+"""Names that all output shows anyway, in lower case."""
 
 
 def remember(*values: str | None) -> None:
@@ -108,11 +110,22 @@ def remember_login(user: str | None, password: str | None) -> None:
         remember(password, base64.b64encode(f"{user or ''}:{password}".encode()).decode())
 
 
+def show(*names: str) -> None:
+    """Leave these names readable in every text, also where a password begins with one or is the same: output that
+    hides which target it is about helps nobody, and reveals that the password has to do with its name.
+    """
+    global _matcher
+    with _lock:
+        _shown.update(name.lower() for name in names)
+        _matcher = None
+
+
 def clear() -> None:
-    """Forget all secrets. For tests."""
+    """Forget all secrets and names. For tests."""
     global _matcher
     with _lock:
         _known.clear()
+        _shown.clear()
         _matcher = None
 
 
@@ -161,20 +174,20 @@ def _current() -> _Matcher:
     found = _matcher
     if found is None:
         with _lock:
-            found = _matcher = _made(tuple(_known))
+            found = _matcher = _made(tuple(_known), _EVERYDAY | _shown)
     return found
 
 
-def _made(secrets: tuple[str, ...]) -> _Matcher:
+def _made(secrets: tuple[str, ...], readable: frozenset[str]) -> _Matcher:
     runs: set[str] = set()
     words: set[str] = set()
     in_place: set[str] = set()
     begun: set[str] = set()
-    everyday = {w[i : i + _RUN] for w in _EVERYDAY for i in range(len(w) - _RUN + 1)}
+    everyday = {w[i : i + _RUN] for w in readable for i in range(len(w) - _RUN + 1)}
     for secret in secrets:
         stripped = secret.strip()
         plain = {one for view, _ in _views(stripped) for one in (view, unquote(view)) if one}
-        if len(stripped) < _SHORTEST or stripped.lower() in _EVERYDAY:
+        if len(stripped) < _SHORTEST or stripped.lower() in readable:
             in_place |= plain
             continue
         for form in {form for one in plain for form in _forms(one)}:
@@ -185,8 +198,8 @@ def _made(secrets: tuple[str, ...]) -> _Matcher:
                 words.add(form)
             begun |= {lower[:length] for length in range(_SHORTEST, min(_RUN, len(lower)))}
         words |= {part for one in plain for part in _SEPARATORS.split(one) if _is_worth_masking(part)}
-    words = {word.lower() for word in words} - _EVERYDAY
-    everyday_starts = {word[:length] for word in _EVERYDAY for length in range(_SHORTEST, _RUN)}
+    words = {word.lower() for word in words} - readable
+    everyday_starts = {word[:length] for word in readable for length in range(_SHORTEST, _RUN)}
     behind = rf"(?<=[:='\"`]){_any_of(in_place)}(?=$|[@&;'\"`\s,)\]}}/])"
     return _Matcher(
         frozenset(runs),

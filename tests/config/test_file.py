@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tsaudit import secrets
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError, advice, find, load, load_mapping
 from tsaudit.config.settings import Settings
@@ -439,6 +440,21 @@ def test_route_to_a_target_that_a_variable_names(tmp_path: Path, monkeypatch: py
     assert load(file).routes[0].targets == ("a",)
     monkeypatch.delenv("TSAUDIT_TEST_N")
     assert load(file, resolve_env=False).routes[0].targets == ("${TSAUDIT_TEST_N}",)
+
+
+def test_name_of_a_variable_that_is_not_set_is_no_secret(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Commands that need no secrets run without them, and show the target that the variable is named after."""
+    monkeypatch.setenv("TSAUDIT_TEST_HALF", "hunter2hunter")
+    address = "postgresql://u:${TSAUDIT_TEST_ANALYTICS_PASSWORD}${TSAUDIT_TEST_HALF}@h/d"
+    targets = (
+        "targets:\n"
+        "  - {name: warehouse, engine: influxdb1, url: 'http://h', password: '${TSAUDIT_TEST_WAREHOUSE_PW}'}\n"
+        f"  - {{name: analytics, engine: postgresql, url: '{address}'}}\n"
+    )
+    load(write(tmp_path, targets + "slack: {token: '${TSAUDIT_TEST_WAREHOUSE_TOKEN}'}\n"), needs=("history",))
+    line = "warehouse and analytics: export TSAUDIT_TEST_ANALYTICS_PASSWORD"
+    assert secrets.mask(line) == line
+    assert secrets.mask("connecting with hunter2hunter") == "connecting with ***"
 
 
 def test_find_when_given_named_or_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -106,21 +106,29 @@ def _settings(
     if reader.problems or settings is None:
         raise ConfigError(*reader.lines())
     if resolve_env:
-        _remember(settings)
+        _remember(settings, reader.unset)
     return _anchored(settings, folder)
 
 
-def _remember(settings: Settings) -> None:
-    """Mask the secrets in the settings in all future output; values of `${NAME}` are already masked."""
+def _remember(settings: Settings, unset: Collection[str]) -> None:
+    """Mask the secrets in the settings in all future output; values of `${NAME}` are already masked. `unset`: names of
+    variables whose `${NAME}` is still there, and is no secret.
+    """
+
+    def secret(value: SecretStr | None) -> str:
+        text = value.get_secret_value() if value else ""
+        for name in unset:
+            text = text.replace(f"${{{name}}}", "")
+        return text
+
+    secrets.show(*(target.name for target in settings.targets))
     for target in settings.targets:
-        secrets.remember_login(target.username, target.password.get_secret_value() if target.password else None)
-        secrets.remember(*addresses.secrets_in(target.url.get_secret_value()))
-    secrets.remember(*addresses.secrets_in(settings.history.get_secret_value()))
+        secrets.remember_login(target.username, secret(target.password))
+        secrets.remember(*addresses.secrets_in(secret(target.url)))
+    secrets.remember(*addresses.secrets_in(secret(settings.history)))
     secrets.remember(*addresses.secrets_in(settings.report.folder))
-    if settings.slack.token:
-        secrets.remember(settings.slack.token.get_secret_value())
-    if settings.slack.webhook:
-        secrets.remember(addresses.secret_path(settings.slack.webhook.get_secret_value()))
+    secrets.remember(secret(settings.slack.token))
+    secrets.remember(addresses.secret_path(secret(settings.slack.webhook)))
 
 
 def advice(path: str | Path) -> tuple[str, ...]:
@@ -202,6 +210,8 @@ class _Reader:
         self._missing = mistakes.unset if variables is None else mistakes.not_passed
         self._unset: dict[Place, str] = {}
         """Place to variable, for references that are kept because their variable is not set."""
+        self.unset: set[str] = set()
+        """The names of all these variables."""
         self._reported: set[Place] = set()
         """Places that already have a reported problem."""
         self._built: dict[int, Any] = {}
@@ -273,6 +283,7 @@ class _Reader:
                 values[name] = value
                 return value
             self._unset[place] = name
+            self.unset.add(name)
             if self._resolve_env and (self._needs is None or place[0] in self._needs):
                 self._add(place, self._missing(name))
             return match[0]
