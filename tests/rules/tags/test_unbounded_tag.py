@@ -503,7 +503,7 @@ def test_ids_written_once_cost_series_in_each_measurement(measurements: int, per
     assert bool(findings) is found
     if found:
         assert findings[0].message.startswith(
-            "Tag call has 30 values in each of 40 measurements shaped like IDs (UUID)"
+            "Tag call has 30 values shaped like IDs (UUID) in each of 40 measurements"
         )
         assert findings[0].severity is Severity.WARNING
 

@@ -243,14 +243,14 @@ def _reason(
     `together`: the tag in all measurements of the database, whose values count together.
     """
     assert tag.values is not None
-    values, said = tag.values.value, values_of(tag.values)
+    values, said = tag.values.value, f"{values_of(tag.values)}{kind.words}"
+    of_all = f"values{kind.words} in {{}}{many(together.measurements, 'measurement')}"
     if together.values >= _SPREAD * values:
         values = round(together.values)
-        said = f"{number(tag.values.value)} of {number(values)} values in {many(together.measurements, 'measurement')}"
+        said = f"{number(tag.values.value)} of {number(values)} {of_all.format('')}"
     elif together.sum >= _SPREAD * values:
         up_to = "" if together.sum == together.measurements * values else "up to "
-        said = f"{up_to}{number(together.most)} values in each of {many(together.measurements, 'measurement')}"
-    said += kind.words
+        said = f"{up_to}{number(together.most)} {of_all.format('each of ')}"
     limit, known, rows = case.limit("max_values", measurement), tag.over_time, measurement.rows
     ends = known.kind if known else "unknown"
     if known and ends == "unbounded" and values > limit.value:
