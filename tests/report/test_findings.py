@@ -6,6 +6,7 @@ import shlex
 from dataclasses import replace
 from datetime import date
 
+import click
 import pytest
 
 from tests.builders import a_finding, a_result, a_rule_result
@@ -132,14 +133,16 @@ def commands(**changes: object) -> list[str]:
 
 def test_commands_are_those_that_tsaudit_takes() -> None:
     """Parsed by the command itself, which would reject an unknown option and a missing one."""
+    from tsaudit.cli import main
     from tsaudit.cli.incidents import ack, mute, reopen
 
+    top = click.Context(main, **main.context_settings)
     known = {"ack": ack, "mute": mute, "reopen": reopen}
     decided = {"decision": sample.the_incidents()[2].decision}
     for text in (*commands(), *commands(**decided)):
         program, name, mark, *options = shlex.split(text)
         assert program == "tsaudit"
-        parsed = known[name].make_context(name, [mark, *options]).params
+        parsed = known[name].make_context(name, [mark, *options], parent=top).params
         whole = fingerprint(sample.TARGET, "CAR001", Subject("main", "cpu", "host"))
         assert parsed["fingerprints"] == (whole[:8],)
 
