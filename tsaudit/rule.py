@@ -389,9 +389,9 @@ def _only(engines: Collection[str] | Callable[[Engine], bool] | None, module: st
     return lambda engine: engine.name in names
 
 
-def table_of(measurement: Measurement, name: str = "") -> Qualified:
-    """The measurement's name for use in statements; with `name`, the name of another table in the same database."""
-    return Qualified(measurement.database, name or measurement.name, measurement.path)
+def table_of(measurement: Measurement) -> Qualified:
+    """The measurement's name for use in statements."""
+    return Qualified(measurement.database, measurement.name, measurement.path)
 
 
 def subject_of(measurement: Measurement, column: str = "") -> Subject:

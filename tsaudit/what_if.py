@@ -246,8 +246,6 @@ def _how(source: Source) -> str:
 
 
 def _one(column: pa.ChunkedArray) -> pa.Array:
-    import pyarrow as pa
-
     combined = column.combine_chunks()
     return pa.concat_arrays(combined.chunks) if isinstance(combined, pa.ChunkedArray) else combined
 
