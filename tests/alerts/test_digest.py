@@ -10,7 +10,7 @@ from sqlalchemy import update
 from tests.alerts import builders
 from tests.alerts.builders import History, an_incident, found, subject
 from tests.alerts.slack_double import TOKEN, SlackDouble, problem_of
-from tests.alerts.test_escape import HOSTILE
+from tests.alerts.test_blocks import HOSTILE
 from tests.alerts.test_outbox import decide, states
 from tests.builders import DAY, a_finding
 from tests.examples import examples

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.alerts.builders import RUN, a_context, an_incident, subject
 from tests.alerts.slack_double import problem_of
-from tests.alerts.test_escape import HOSTILE
+from tests.alerts.test_blocks import HOSTILE
 from tests.builders import DAY, a_finding
 from tests.examples import examples
 from tsaudit.alerts import message

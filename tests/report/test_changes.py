@@ -2,16 +2,45 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from tests.builders import DAY, a_field, a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
+from tests.builders import (
+    DAY,
+    NOW,
+    a_count,
+    a_field,
+    a_finding,
+    a_measurement,
+    a_profile,
+    a_result,
+    a_rule_result,
+    a_tag,
+)
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Verdict
-from tsaudit.model.profile import FOREVER, Database, Gap, Profile, Reason, Retention, Selection
-from tsaudit.report.changes import SchemaChange, compare, schema_changes
+from tsaudit.model.profile import (
+    FOREVER,
+    Count,
+    Database,
+    Gap,
+    How,
+    Measurement,
+    Profile,
+    Reason,
+    Retention,
+    Selection,
+    Window,
+)
+from tsaudit.model.timeline import Timeline
+from tsaudit.report import html
+from tsaudit.report.changes import MOST, Moved, SchemaChange, compare, movement, schema_changes
 
 MEM = Subject("main", "mem")
 
@@ -149,3 +178,192 @@ def test_retention_of_a_table_when_it_is_lengthened_is_a_change() -> None:
     ]
     assert list(schema_changes(kept(86_400), kept(86_400))) == []
     assert list(schema_changes(a_profile(a_measurement()), kept(86_400))) == []
+
+
+def snapshot(*measurements: Measurement, **changes: Any) -> Profile:
+    return a_profile(*measurements, **changes)
+
+
+def table(name: str, series: int = 3, rows: int | Count = 1_000, **values: int) -> Measurement:
+    tags = tuple(a_tag(key, count) for key, count in (values or {"host": 3}).items())
+    return a_measurement(name, series, rows=a_count(rows) if isinstance(rows, int) else rows, tags=tags)
+
+
+def figures(before: Profile, now: Profile) -> dict[str, Moved]:
+    return {one.figure: one for one in movement(replace(before, day=DAY - timedelta(days=1)), now).figures}
+
+
+def movers(moved: Moved) -> list[tuple[str, float, float]]:
+    return [(str(one.subject), one.before, one.now) for one in moved.movers]
+
+
+def test_growth_is_shown_in_total_and_where_it_is() -> None:
+    found = figures(
+        snapshot(table("cpu", 10, 100, host=5), table("mem", 4, 50, host=2)),
+        snapshot(table("cpu", 30, 100, host=25), table("mem", 3, 60, host=2)),
+    )
+    assert {name: (one.total.before, one.total.now) for name, one in found.items() if one.has_moved} == {
+        "series": (14, 33), "rows": (150, 160), "tag_values": (7, 27),
+    }  # fmt: skip
+    assert movers(found["series"]) == [("main/cpu", 10, 30), ("main/mem", 4, 3)]
+    assert movers(found["rows"]) == [("main/mem", 50, 60)]
+    assert movers(found["tag_values"]) == [("main/cpu.host", 5, 25)]
+    assert found["series"].ratio == pytest.approx(19 / 14)
+
+
+def test_nothing_moved_if_all_figures_are_the_same() -> None:
+    found = movement(snapshot(table("cpu")), snapshot(table("cpu")))
+    assert found.moved == ()
+    assert {one.figure for one in found.still} >= {"series", "rows", "tag_values", "measurements"}
+
+
+def test_gains_and_losses_that_cancel_out_have_moved() -> None:
+    found = figures(snapshot(table("a", 5), table("b", 7)), snapshot(table("a", 7), table("b", 5)))["series"]
+    assert found.total.change == 0
+    assert found.has_moved
+    assert movers(found) == [("main/a", 5, 7), ("main/b", 7, 5)]
+
+
+def test_new_counts_from_zero_and_gone_to_zero() -> None:
+    found = figures(snapshot(table("cpu"), table("old", 9)), snapshot(table("cpu", host=3, rack=8), table("young", 20)))
+    assert movers(found["series"]) == [("main/young", 0, 20), ("main/old", 9, 0)]
+    assert ("main/cpu.rack", 0, 8) in movers(found["tag_values"])
+    assert movers(figures(snapshot(table("a", x=1, y=4)), snapshot(table("a", x=1)))["tag_values"]) == [
+        ("main/a.y", 4, 0)
+    ]
+
+
+@pytest.mark.parametrize(
+    "blind",
+    [
+        {"gaps": (Gap("measurements", Reason.TIMED_OUT, "no"),)},
+        {"gaps": (Gap("columns", Reason.DENIED, "no", "main", "mem"),)},
+        {"selection": Selection(exclude=("mem",))},
+    ],
+    ids=["listing", "columns", "excluded"],
+)
+def test_what_one_day_could_not_see_is_neither_new_nor_gone(blind: dict[str, Any]) -> None:
+    both, one = snapshot(table("cpu"), table("mem", 500, 70)), snapshot(table("cpu"), **blind)
+    for before, now in ((both, one), (one, both)):
+        rows = figures(before, now)["rows"]
+        assert not rows.has_moved
+        assert (rows.total.now, rows.not_compared) == (1_000, 1)
+
+
+def test_figure_measured_on_one_day_only_is_not_compared() -> None:
+    counted, not_counted = snapshot(table("cpu", rows=5)), snapshot(replace(table("cpu"), rows=None))
+    found = movement(counted, not_counted)
+    assert "rows" not in {one.figure for one in found.figures}
+    assert found.not_compared == ("rows",)
+    assert movement(not_counted, not_counted).not_compared == ()
+
+
+def test_samples_are_not_compared() -> None:
+    before, now = (snapshot(table("cpu", rows=a_count(n, How.SAMPLED))) for n in (9_000, 10_000))
+    assert movement(before, now).not_compared == ("rows",)
+
+
+@pytest.mark.parametrize(("now", "moves"), [(10_200, False), (10_282, False), (10_284, True), (9_700, True)])
+def test_estimate_moves_only_beyond_its_error(now: int, moves: bool) -> None:
+    """Two standard errors of a difference of two estimates of 100 each are 2 * 141.4 = 282.8."""
+    old, new = (a_count(n, How.ESTIMATE, standard_error=100.0) for n in (10_000, now))
+    found = figures(snapshot(table("cpu", rows=old)), snapshot(table("cpu", rows=new)))["rows"]
+    assert found.has_moved is moves
+    assert (found.total.now, found.total.is_estimate) == (now, True)
+
+
+def test_exact_figure_is_not_compared_with_an_estimate_of_unknown_error() -> None:
+    exact, vague = snapshot(table("cpu", rows=5)), snapshot(table("cpu", rows=a_count(900, How.ESTIMATE)))
+    assert movement(exact, vague).not_compared == ("rows",)
+    assert movement(vague, exact).not_compared == ("rows",)
+
+
+def test_rows_of_windows_of_different_lengths_are_not_compared() -> None:
+    longer = snapshot(table("cpu", rows=3_000), window=Window(NOW - timedelta(days=90), NOW))
+    found = movement(snapshot(table("cpu", rows=1_000)), longer)
+    assert found.not_compared == ("rows",)
+    assert {one.figure for one in found.figures} >= {"series", "tag_values"}
+
+
+def test_only_the_largest_are_listed_and_the_others_counted() -> None:
+    before = snapshot(*(table(f"m{n:02}", 100) for n in range(20)))
+    now = snapshot(*(table(f"m{n:02}", 100 + n) for n in range(20)))
+    found = figures(before, now)["series"]
+    assert [one.change for one in found.movers] == [19, 18, 17, 16, 15]
+    assert (len(found.movers), found.more) == (MOST, 14)
+    assert found.total.change == sum(range(20))
+
+
+@given(st.dictionaries(st.sampled_from("abcdefgh"), st.tuples(st.integers(0, 99), st.integers(0, 99)), min_size=1))
+def test_total_change_is_the_sum_of_all_changes(rows: dict[str, tuple[int, int]]) -> None:
+    before, now = (snapshot(*(table(name, rows=pair[day]) for name, pair in rows.items())) for day in (0, 1))
+    found = figures(before, now)["rows"]
+    assert found.total.change == sum(after - first for first, after in rows.values())
+    assert found.has_moved is any(first != after for first, after in rows.values())
+    assert len(found.movers) + found.more == sum(first != after for first, after in rows.values())
+
+
+def section(before: Profile | None, now: Profile | None, **changes: Any) -> str:
+    timeline = Timeline(previous=before and replace(before, day=DAY - timedelta(days=1)))
+    result = changes.pop("result", a_result(a_rule_result()))
+    same = replace(result, day=DAY - timedelta(days=1))
+    options: dict[str, Any] = {"incidents": (), "full_values": False, "run_url": None, "previous": same} | changes
+    page = html.page(html.contents_of(result, now, timeline, **options))
+    part = page.split('<section id="changes"')[1].split("</section>")[0].split(">", 1)[1]
+    return " ".join(re.sub("<[^>]+>", " ", part).split())
+
+
+def test_page_never_says_nothing_on_a_day_that_grew() -> None:
+    text = section(snapshot(table("cpu", 10)), snapshot(table("cpu", 1_450)))
+    assert "Series, all tables +1,440 10 → 1,450" in text
+    assert "Nothing" not in text
+
+
+def test_page_says_if_nothing_moved_and_what_was_compared() -> None:
+    text = section(snapshot(table("cpu")), snapshot(table("cpu")))
+    assert text.startswith("What changed since 2026-03-30 Nothing moved. The verdict ( OK ), findings, and schema")
+    assert "Unchanged: series (3), rows (1,000), tag values (3), tables (1)." in text
+
+
+def test_page_does_not_take_the_series_of_some_tables_for_all() -> None:
+    uncounted = replace(table("disk", rows=70, volume=2), series=None)
+    gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
+    text = section(snapshot(table("cpu"), uncounted), snapshot(table("cpu"), uncounted))
+    assert "Nothing moved in what could be compared." in text
+    assert "Unchanged: series (3, without 1 table not comparable), rows (1,070), tag values (5)" in text
+    text = section(snapshot(table("cpu"), gaps=(gap,)), snapshot(table("cpu", 8), gaps=(gap,)))
+    assert "Series, compared tables +5 3 → 8, 167% more; of the tables compared" in text
+
+
+def test_page_says_in_which_direction_findings_changed() -> None:
+    subjects = [Subject("main", name) for name in ("cpu", "disk", "mem")]
+    severities = [Severity.WARNING, Severity.NOTE, Severity.CRITICAL]
+
+    def result(*found: Severity) -> AuditResult:
+        return a_result(a_rule_result(*(a_finding(*pair) for pair in zip(subjects, found, strict=True))))
+
+    before = replace(result(*severities), day=DAY - timedelta(days=1))
+    for now, said in (
+        ([Severity.CRITICAL, Severity.WARNING, Severity.CRITICAL], "Findings 2 raised "),
+        ([Severity.CRITICAL, Severity.NOTE, Severity.WARNING], "Findings 1 raised, 1 lowered "),
+    ):
+        text = section(snapshot(table("cpu")), snapshot(table("cpu")), previous=before, result=result(*now))
+        assert said in text
+
+
+def test_page_says_that_not_everything_could_be_compared() -> None:
+    text = section(snapshot(replace(table("cpu"), rows=None)), snapshot(table("cpu")))
+    assert "Nothing moved in what could be compared." in text
+    assert "Not compared, because they were sampled, or measured on one day only or in different ways: rows." in text
+
+
+def test_page_says_why_there_is_nothing_to_compare() -> None:
+    assert "This is the first audit of this target" in section(None, snapshot(), previous=None)
+    assert "Nothing was measured today, so it is not known" in section(snapshot(), None)
+    assert "There is no earlier snapshot" in section(None, snapshot())
+
+
+def test_whole_target_counts_if_the_engine_counts_it() -> None:
+    found = figures(snapshot(table("cpu", 3)), snapshot(table("cpu", 8)))
+    assert found["series"].total.subject == Subject()
+    assert found["series"].not_compared == 0
