@@ -218,7 +218,7 @@ def test_alert_is_queued_when_the_report_breaks(tmp_path: Path, store: Store, mo
     def breaks(*_: object, **__: object) -> None:
         raise ZeroDivisionError("a chart without days")
 
-    monkeypatch.setattr("tsaudit.report.write", breaks)
+    monkeypatch.setattr("tsaudit.report.write_saved", breaks)
     done = run.audit_target(target, settings, store, day=DAY)
 
     assert (

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass
@@ -187,12 +187,9 @@ def _audit_alone(
     verdict = result.without(muted).verdict
     days = store.days(target.name)
     preceding = max((one for one in days if one < day), default=None)
-    before = store.result(target.name, preceding) if preceding else None
     returned = incidents.muted(store, target.name, preceding) - muted if preceding else frozenset[str]()
     warning = clock.future_days_warning(target.name, days)
-    location, report_error = _report(
-        store, settings, target, result, profile, timeline, before, run_url, warning or "", days
-    )
+    location, report_error = _report(store, settings, result, profile, timeline, run_url)
     if location:
         store.published(target.name, day, location.url)
     context = alerts.RunContext(
@@ -345,37 +342,20 @@ def _error(result: AuditResult) -> str | None:
 def _report(
     store: Store,
     settings: Settings,
-    target: Target,
     result: AuditResult,
     profile: Profile | None,
     timeline: Timeline,
-    previous: AuditResult | None,
     run_url: str | None,
-    warning: str,
-    days: Sequence[date],
 ) -> tuple[report.ReportLocation | None, str | None]:
-    """Write the report. If that fails, no alert is lost: the audit continues, and the run fails. `days`: the audited
-    days.
-    """
-    known = incidents.current(store, target.name, day=result.day)
+    """Write the report. If that fails, no alert is lost: the audit continues, and the run fails."""
     try:
-        location = report.write(
-            result,
-            profile,
-            timeline,
-            known,
-            settings.report,
-            run_url=run_url,
-            previous=previous,
-            warning=warning,
-            owner=target.owner or "",
-            is_newest=not clock.is_closed(days, result.day),
-        )
+        return report.write_saved(store, settings, result, profile, timeline, run_url), None
     except report.ReportError as error:
         return None, str(error)
+    except HistoryError:
+        raise
     except Exception as error:
         return None, f"the report could not be created: {internal(error)}"
-    return location, None
 
 
 def _remove_old_reports(settings: Settings, target: Target, newest: date) -> str | None:

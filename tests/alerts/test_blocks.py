@@ -1,4 +1,7 @@
-"""Which of the groups of blocks fit into a message: all that do, and not one that does not. No text in them does harm."""
+"""Which of the groups of blocks fit into a message: all that do, and not one that does not.
+
+No text in them does harm.
+"""
 
 from __future__ import annotations
 

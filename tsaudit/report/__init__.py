@@ -18,7 +18,16 @@ if TYPE_CHECKING:
     from tsaudit.history.store import Store
     from tsaudit.report.index import IndexEntry
 
-__all__ = ["ReportError", "ReportLocation", "remove_day", "remove_old", "rewrite", "write", "write_index"]
+__all__ = [
+    "ReportError",
+    "ReportLocation",
+    "remove_day",
+    "remove_old",
+    "rewrite",
+    "write",
+    "write_index",
+    "write_saved",
+]
 
 
 def write(
@@ -72,23 +81,39 @@ def write(
     return folder.location(f"{base}.html", settings.base_url)
 
 
-def rewrite(store: Store, settings: config.Settings, result: AuditResult) -> ReportLocation:
-    """Write the report of a stored result, using the history. Raises ReportError, HistoryError."""
+def write_saved(
+    store: Store,
+    settings: config.Settings,
+    result: AuditResult,
+    profile: Profile | None,
+    timeline: Timeline,
+    run_url: str | None = None,
+) -> ReportLocation:
+    """Write the report of a result that the history has, with its incidents and the previous result. Raises
+    ReportError, HistoryError.
+    """
     from tsaudit.history import clock, incidents
 
     target, day, days = result.target, result.day, store.days(result.target)
     before = [d for d in days if d < day]
     return write(
         result,
-        store.profile(target, day),
-        store.timeline(target, before=day),
+        profile,
+        timeline,
         incidents.current(store, target, day=day),
         settings.report,
+        run_url=run_url,
         previous=store.result(target, before[-1]) if before else None,
         warning=clock.future_days_warning(target, days) or "",
         owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
         is_newest=not clock.is_closed(days, day),
     )
+
+
+def rewrite(store: Store, settings: config.Settings, result: AuditResult) -> ReportLocation:
+    """Write the report of a stored result, using the history. Raises ReportError, HistoryError."""
+    target, day = result.target, result.day
+    return write_saved(store, settings, result, store.profile(target, day), store.timeline(target, before=day))
 
 
 def remove_day(store: Store, settings: config.Settings, target: str, day: date) -> None:
