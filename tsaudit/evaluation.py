@@ -271,7 +271,6 @@ def with_series(profile: Profile, findings: Sequence[Finding]) -> Iterator[Findi
 
 
 def _is_on(rule: Rule, switches: RulePolicy, gap: Gap) -> bool:
-    """Whether the rule is switched on for the subject of the gap."""
     if not switches.measurements or gap.measurement is None:
         return True
     return switches.setting(rule.code, rule.name, gap.measurement) != "off"

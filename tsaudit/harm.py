@@ -119,7 +119,6 @@ def _sums(findings: Iterable[tuple[str, Finding]]) -> dict[_Group, Impact]:
 
 
 def _largest(members: Iterable[tuple[Hashable, Finding]]) -> list[Impact]:
-    """The largest impact for each key."""
     found: dict[Hashable, Impact] = {}
     for key, finding in members:
         if finding.impact is not None and (key not in found or finding.impact.now > found[key].now):

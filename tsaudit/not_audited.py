@@ -366,7 +366,6 @@ def _result(found: Sequence[_DegradedRule]) -> RuleResult:
 
 
 def _why_unknown(rule: RuleResult) -> str:
-    """Why the rule could not be evaluated, in one line."""
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
     gap = rule.gaps[0]

@@ -326,7 +326,6 @@ def _evaluate(
 
 
 def _with_degraded_rules(store: Store, settings: Settings, result: AuditResult) -> AuditResult:
-    """The result, including the result about rules that cannot be evaluated, audit after audit."""
     if not outcomes_of(result).unknown:
         return result
     earlier = store.rule_outcomes(result.target, before=result.day)

@@ -285,7 +285,6 @@ def _afterward(plan: Plan) -> SummaryFigure | None:
 
 
 def _first_sentence(fix: str) -> str:
-    """The first sentence of the fix, if it has several."""
     first = fix.strip().split("\n", 1)[0]
     head, period, _ = first.partition(". ")
     return head + "." if period else first

@@ -130,7 +130,6 @@ def answer(
 
 
 def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:
-    """The measurement in the last snapshot; None if it is not there."""
     measurements = profile.measurements if profile else ()
     found = [m for m in measurements if m.name == name and database in (None, m.database)]
     _check_single(name, [m.database for m in found])
@@ -251,7 +250,6 @@ def _one(column: pa.ChunkedArray) -> pa.Array:
 
 
 def _why(runner: QueryRunner, fact: str) -> str:
-    """Why a fact is missing."""
     gap = next((g for g in runner.gaps if g.fact == fact), None)
     return f"not measured: {gap.detail}" if gap else "not measured: the measurement has no tags"
 

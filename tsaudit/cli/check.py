@@ -184,7 +184,6 @@ def _slack(slack: Slack) -> bool:
 
 
 def _notifiers(settings: Settings) -> bool:
-    """Whether the entries under `notifiers:` can be set up."""
     from tsaudit.alerts import routing
     from tsaudit.alerts.notifier import SetupError
 

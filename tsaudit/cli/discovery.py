@@ -179,7 +179,6 @@ def _file(path: Path) -> FoundTarget | None:
 
 
 def _scheme(url: str) -> str:
-    """The scheme of the URL, without the driver."""
     return url.partition("://")[0].partition("+")[0]
 
 

@@ -49,7 +49,6 @@ def unusable_plugins() -> tuple[Problem, ...]:
 
 
 def _missing(extra: str) -> list[str]:
-    """The packages of the extra that are not installed."""
     from importlib.metadata import PackageNotFoundError, distribution, requires
 
     wanted = [r for r in requires("tsaudit") or [] if re.search(rf"""extra == ["']{extra}["']""", r)]

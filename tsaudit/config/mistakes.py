@@ -93,7 +93,6 @@ def _names_and_owners(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
 
 
 def _limits(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
-    """Plans and limits that do not exist."""
     for place, plan in _at(data, "targets", "*", "plan"):
         if plan not in (plans := limit_plans()):
             near = nearest(plan, plans) or f"; one of {', '.join(plans)}"

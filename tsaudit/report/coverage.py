@@ -94,7 +94,6 @@ def query_cost(profile: Profile) -> Cost:
 
 
 def _sum(parts: Iterable[int | None]) -> int | None:
-    """The sum of the known parts; None if no part is known."""
     known = [part for part in parts if part is not None]
     return sum(known) if known else None
 

@@ -374,7 +374,6 @@ def _limit_text(finding: Finding) -> str:
 
 
 def _trend_note(trend: charts.Trend) -> str:
-    """What a chart shows, in one line."""
     write = percent if trend.is_ratio else number
     first, now = trend.points[0], trend.points[-1]
     parts = [f"{write(now.value)} on {day(now.day)}, {write(first.value)} on {day(first.day)}"]

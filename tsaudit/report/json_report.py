@@ -240,7 +240,6 @@ def _incident(incident: Incident) -> dict[str, Any]:
 
 
 def _alone(incident: Incident) -> bytes:
-    """An incident without a finding, as JSON."""
     return _json({"fingerprint": incident.fingerprint, "code": incident.code} | _incident(incident))
 
 

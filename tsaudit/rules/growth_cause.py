@@ -98,7 +98,6 @@ def _past(case: Case, measurement: Measurement, before: Point) -> Past:
 
 
 def _value_on(points: tuple[Point, ...], day: date) -> float | None:
-    """The newest value up to that day; None if there is none."""
     return next((p.value for p in reversed(points) if p.day <= day), None)
 
 

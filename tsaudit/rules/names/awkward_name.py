@@ -140,7 +140,6 @@ def _needs_escape(name: str) -> bool:
 
 
 def _shown(character: str) -> str:
-    """The character in readable form."""
     if character.isspace():
         return "blank" if character == " " else f"U+{ord(character):04X}"
     return character if character.isprintable() else f"U+{ord(character):04X}"
