@@ -13,6 +13,7 @@ from tsaudit.model.change import MakeField
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Forecast, Impact, Limit, Outcome, Severity, fingerprint
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
+from tsaudit.model.profile import TableKind
 from tsaudit.summary import SummaryFigure
 from tsaudit.text import impacts
 
@@ -162,7 +163,12 @@ def test_what_no_row_was_read_of_is_not_praised(engine: str, ending: str) -> Non
 def test_guessed_roles_are_to_be_confirmed_where_nothing_is_wrong() -> None:
     guessed = a_tag("depot", role_reason="18 times on average")
     declared = a_tag("line", role_reason="part of the table's key, with the time")
-    profile = a_profile(a_measurement("trams", tags=(guessed, declared)), a_measurement("buses", tags=(declared,)))
+    empty = a_tag("name", role_reason="a text column without values to look at")
+    profile = a_profile(
+        a_measurement("trams", tags=(guessed, declared), kind=TableKind.SERIES),
+        a_measurement("buses", tags=(declared,), kind=TableKind.SERIES),
+        a_measurement("ferries", tags=(empty,)),
+    )
     result = a_result(a_rule_result(outcome=Outcome.PASS))
     assert summary.of_result(result, profile).first_step == (
         f"1 role in 1 table was guessed, so findings about tags there are notes only. To confirm what is right: "

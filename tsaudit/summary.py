@@ -29,7 +29,7 @@ from tsaudit.planning import describe
 from tsaudit.text import amount, findings, listed, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
 from tsaudit.text.findings import headline, is_growing, origin
-from tsaudit.text.table_roles import is_guess
+from tsaudit.text.table_roles import guessed_tags
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,11 +175,8 @@ def _unread(profile: Profile | None) -> list[str]:
 
 def _to_confirm(target: str, profile: Profile | None) -> str:
     """What to do about roles that were guessed, by which nothing is more than a note; empty if none was."""
-    tables = [m for m in profile.measurements if any(is_guess(t.role_reason) for t in m.tags)] if profile else []
-    if not tables:
-        return ""
-    roles = sum(is_guess(tag.role_reason) for table in tables for tag in table.tags)
-    return confirm(target, roles, len(tables))
+    roles = [len(tags) for m in profile.measurements if (tags := guessed_tags(m))] if profile else []
+    return confirm(target, sum(roles), len(roles)) if roles else ""
 
 
 def confirm(target: str, roles: int, tables: int) -> str:

@@ -17,7 +17,7 @@ import pytest
 import yaml
 
 from tests.alerts import alertmanager_double, slack_double
-from tests.builders import a_measurement, a_profile
+from tests.builders import a_measurement, a_profile, a_tag
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
 from tsaudit.cli.discovery import guessed
@@ -391,19 +391,19 @@ def test_roles_that_were_guessed_are_one_list_to_paste(folder: Path, tsaudit: Ts
     # Pasted, nothing is left to confirm.
     pasted = "columns: {readings: {kind: series, time: ts, tags: [site], fields: [celsius]}}"
     (folder / "tsaudit.yaml").write_text(f"{target}, {pasted}}}]\n")
-    assert tsaudit("check", "--roles").output == "# shop: 0 roles guessed in 0 tables\n"
+    assert tsaudit("check", "--roles").output == "# shop: no role guessed\n"
     assert "guessed, so" not in tsaudit("check").output
 
 
 def test_roles_of_a_table_whose_rows_were_not_read_are_not_asked_for() -> None:
     """It has neither a kind nor tags to confirm; a table whose rows do not show what they are has."""
-    unread = a_measurement("unread", kind=None)
+    unread = a_measurement("unread", kind=None, tags=(a_tag(role_reason="a text column with short values"),))
     unclear = a_measurement("unclear", tags=(), kind=TableKind.OTHER, kind_reason="could not classify this table")
     found = guessed(Probed(a_profile(), (unclear, unread), others=2))
     (entry,) = found.entries
     assert entry.startswith("unclear: {kind: other")
     assert entry.endswith("set `kind` to attribute_value, entity, events, queue, reference, or series")
-    assert str(found) == "0 roles guessed in 1 table; 3 more tables empty or not read"
+    assert str(found) == "no role guessed; 1 table not classified; 3 tables empty or not read"
 
 
 def test_roles_of_a_target_that_cannot_be_reached(folder: Path, tsaudit: Tsaudit) -> None:

@@ -303,9 +303,12 @@ class GuessedRoles:
     """Number of tables of which no row was read."""
 
     def __str__(self) -> str:
-        """`3 roles guessed in 2 tables`."""
-        more = f"; {many(self.others, 'more table')} empty or not read" if self.others else ""
-        return f"{many(self.roles, 'role')} guessed in {many(len(self.entries), 'table')}{more}"
+        """`3 roles guessed in 2 tables; 1 table not classified; 5 tables empty or not read`."""
+        roles = f"{many(self.roles, 'role')} guessed in {many(self.tables, 'table')}"
+        others = {"not classified": len(self.entries) - self.tables, "empty or not read": self.others}
+        return (roles if self.roles else "no role guessed") + "".join(
+            f"; {many(count, 'table')} {what}" for what, count in others.items() if count
+        )
 
 
 def probed(target: Target, before: Profile | None = None) -> Probed:
@@ -322,10 +325,10 @@ def probed(target: Target, before: Profile | None = None) -> Probed:
 
 
 def guessed(found: Probed) -> GuessedRoles:
-    """The tables whose tags or kind were guessed. Tables of which no row was read are left out, because nothing is
-    known to confirm.
-    """
-    read = [(table, _guessed_tags(table)) for table in found.tables if table.kind is not None]
+    """The tables whose tags were guessed, or that could not be classified."""
+    from tsaudit.text.table_roles import guessed_tags
+
+    read = [(table, guessed_tags(table)) for table in found.tables if table.kind is not None]
     asked = [(table, tags) for table, tags in read if _is_unclassified(table) or tags]
     roles = sum(len(tags) for _, tags in read)
     tables = sum(bool(tags) for _, tags in read)
@@ -347,10 +350,3 @@ def _is_unclassified(table: Measurement) -> bool:
     from tsaudit.model.profile import CLASSIFIED
 
     return table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED
-
-
-def _guessed_tags(table: Measurement) -> list[str]:
-    """The tags of the table that neither the database nor the configuration declares."""
-    from tsaudit.text.table_roles import is_guess
-
-    return [tag.key for tag in table.tags if is_guess(tag.role_reason)]

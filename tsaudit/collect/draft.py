@@ -214,6 +214,12 @@ class Draft:
         return in_order and self.sample.num_rows < self.sample_limit and self.sampled_since is None
 
     @property
+    def is_empty(self) -> bool:
+        """Whether rows were read, and there are none within the window."""
+        was_read = "row_sample" in self.measurement.statements and self.is_read_whole
+        return was_read and (self.sample is None or not self.sample.num_rows)
+
+    @property
     def is_too_big(self) -> bool:
         """Whether only a part of its rows may be read: False also if the newest rows turned out to be all rows within
         the window, contrary to the planner's estimate.

@@ -123,7 +123,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
     most = _rows_read(runner, sample_wanted)
     if not draft.unreadable:
         draft = read_sample(runner, draft, most)
-        if "row_sample" in draft.measurement.statements and (draft.sample is None or not draft.sample.num_rows):
+        if draft.is_empty:
             own = _own_window(runner, draft)
             draft = read_sample(runner, measure_extent(runner, _within(draft, own)), most) if own else draft
     kind = kind_of_table(runner, draft, draft.time)

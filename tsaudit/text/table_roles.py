@@ -30,6 +30,13 @@ def is_guess(reason: str) -> bool:
     return reason.endswith(_GUESSED)
 
 
+def guessed_tags(measurement: Measurement) -> list[str]:
+    """The tags that are only a guess, for somebody to confirm; none of a table of which no row was read, because
+    nothing there is known to confirm.
+    """
+    return [tag.key for tag in measurement.tags if measurement.kind is not None and is_guess(tag.role_reason)]
+
+
 @dataclass(frozen=True, slots=True)
 class TableRoles:
     """How the audit reads a table and its columns."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Mapping
+from contextlib import closing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,19 @@ def test_roles_with_a_key(written_sql: Writer) -> None:
     (logs,) = collected(written_sql(Dataset([_logs(("time", "host"))]))).measurements
     assert _roles(logs) == ("time", {"host"}, {"request_id", "message", "size", "ms"})
     assert logs.tags[0].role_reason == "part of the table's key, with the time"
+
+
+def test_table_without_rows_is_no_series(tmp_path: Path) -> None:
+    """Neither with tags nor without; of a table with rows but no tags, all rows are from one source."""
+    with closing(sqlite3.connect(tmp_path / "one.db")) as connection, connection:
+        for table in ("follows (created_at TIMESTAMP, since REAL)", "pictures (created_at TIMESTAMP, hash TEXT)"):
+            connection.execute(f"CREATE TABLE {table}")
+        connection.execute("CREATE TABLE outdoors (time TIMESTAMP, celsius REAL)")
+        rows = [(f"{NOW - timedelta(minutes=n):%F %T}", n / 7) for n in range(60)]
+        connection.executemany("INSERT INTO outdoors VALUES (?, ?)", rows)
+    profile = collected(Target(name="one", engine="sqlite", url=f"sqlite:///{tmp_path}/one.db"))
+    series = {m.name: m.series.value for m in profile.measurements if m.series}
+    assert series == {"follows": 0, "outdoors": 1, "pictures": 0}
 
 
 def test_roles_by_configuration(written_sql: Writer) -> None:
