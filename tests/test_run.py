@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 import time
 from collections.abc import Iterable, Iterator
@@ -147,6 +148,26 @@ def test_muted_findings_are_known_and_acknowledged_ones_are_not(tmp_path: Path, 
         decisions.decide(store, [marks[name]], kind, "ada", "known", until)
 
     assert run.audit_target(target, settings, store, day=today).muted == {marks["a"]}
+
+
+def test_morning_after_an_outage_is_compared_with_the_last_audit_that_measured(tmp_path: Path, store: Store) -> None:
+    """Otherwise every finding would be new, and on the days of the outage a muted one would seem not to be there."""
+    path, days = tmp_path / "a.duckdb", [clock.today() - timedelta(days=ago) for ago in (3, 2, 1, 0)]
+    target = write(Dataset([a_table(name, text_numbers=True) for name in "ab"]), "duckdb", path)
+    settings = settings_for(tmp_path, target)
+    first = run.audit_target(target, settings, store, day=days[0])
+    muted = next(c.incident for c in first.changes if c.incident.subject.measurement == "a")
+    decisions.decide(store, [muted.fingerprint], "mute", "ada", "known", days[0] + timedelta(days=30))
+    path.rename(tmp_path / "elsewhere.duckdb")
+    for day in days[1:3]:
+        run.audit_target(target, settings, store, day=day)
+        page = (tmp_path / f"reports/{target.name}/{day}.html").read_text()
+        assert "1 finding not looked for today" in page
+        assert '<a class="tally" href="#muted">1 muted</a>' in page
+    (tmp_path / "elsewhere.duckdb").rename(path)
+    run.audit_target(target, settings, store, day=days[3])
+    found = json.loads((tmp_path / f"reports/{target.name}/{days[3]}.json").read_text())["changes"]
+    assert (found["day_before"], found["new"], found["gone"]) == (str(days[0]), [], [])
 
 
 def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_path: Path, store: Store) -> None:

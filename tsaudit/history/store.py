@@ -125,6 +125,16 @@ class Store:
         with self.reading() as connection:
             return _result(connection, target, day)
 
+    def result_before(self, target: str, day: date) -> AuditResult | None:
+        """The newest result of an earlier day that shows what was wrong then: after an outage, the one before it. None
+        if there is none.
+        """
+        with self.reading() as connection:
+            days = select(snapshot.c.day).where(snapshot.c.target == target, snapshot.c.day < day)
+            earlier = connection.execute(days.order_by(snapshot.c.day.desc())).scalars().all()
+            results = (_result(connection, target, one) for one in earlier)
+            return next((one for one in results if one is not None and one.has_measured), None)
+
     def rule_outcomes(self, target: str, before: date) -> list[RuleOutcomes]:
         """Which rules ran on the audited days before the day, newest first."""
         with self.reading() as connection:

@@ -416,6 +416,14 @@ class AuditResult:
         return Verdict.worst(verdicts) if verdicts else None
 
     @property
+    def has_measured(self) -> bool:
+        """Whether any rule had what it needed. If none had, for example because the target could not be reached, the
+        absence of a finding shows nothing.
+        """
+        own = (r for r in self.results if r.code not in RULELESS_CODES)
+        return any(r.outcome in (Outcome.PASS, Outcome.FAIL) for r in own)
+
+    @property
     def not_audited(self) -> RuleResult | None:
         """The result that reports what could not be audited: the whole target, or databases; None if everything was
         audited.

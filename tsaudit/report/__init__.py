@@ -48,7 +48,7 @@ def write(
 
     The first run of a version also writes a page for each rule, `rules/<code>.html`.
 
-    `profile` is None for a target that could not be audited, `previous` is the result of the previous run. `warning`, a
+    `profile` is None for a target that could not be audited, `previous` is the result to compare with. `warning`, a
     problem that makes the audit itself doubtful, is shown in red. `owner`: the target's owner, for the index.
     `is_newest`: whether the history has no later day; otherwise `latest.html` and the index entry are not changed.
     Raises ReportError.
@@ -95,7 +95,6 @@ def write_saved(
     from tsaudit.history import clock, incidents
 
     target, day, days = result.target, result.day, store.days(result.target)
-    before = [d for d in days if d < day]
     return write(
         result,
         profile,
@@ -103,7 +102,7 @@ def write_saved(
         incidents.current(store, target, day=day),
         settings.report,
         run_url=run_url,
-        previous=store.result(target, before[-1]) if before else None,
+        previous=store.result_before(target, day),
         warning=clock.future_days_warning(target, days) or "",
         owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
         is_newest=not clock.is_closed(days, day),

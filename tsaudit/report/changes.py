@@ -1,4 +1,4 @@
-"""Differences from the previous run: findings, verdict, the schema itself, and the figures that moved most.
+"""Differences from an earlier audit: findings, verdict, the schema itself, and the figures that moved most.
 
 Only figures that both snapshots measured in the same way are compared. Something new counts as growing from zero,
 something gone as falling to zero, and what only one of them could measure as not compared.
@@ -30,12 +30,12 @@ class FindingChange:
     rule: RuleResult
     finding: Finding
     before: Severity | None = None
-    """The severity in the previous run, if different; otherwise None."""
+    """The severity in the earlier result, if different; otherwise None."""
 
 
 @dataclass(frozen=True, slots=True)
 class RunChanges:
-    """Today's result compared with the previous run."""
+    """Today's result compared with that of the last audit before it that measured anything."""
 
     day_before: date
     verdict_before: Verdict
@@ -43,7 +43,7 @@ class RunChanges:
     new: tuple[FindingChange, ...]
     gone: tuple[FindingChange, ...]
     not_evaluated: tuple[FindingChange, ...]
-    """Findings of the previous run whose rule could not be evaluated today, so their state is not known."""
+    """Findings of the earlier result whose rule could not be evaluated today, so their state is not known."""
     severity: tuple[FindingChange, ...]
 
     @property

@@ -23,6 +23,7 @@ from markupsafe import Markup
 from tsaudit import summary as brief
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.engines.registry import ENGINES
+from tsaudit.history.lifecycle import IncidentState
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Severity, Verdict
 from tsaudit.model.plan import Plan
@@ -88,6 +89,13 @@ class ReportContents:
         """Number of findings by severity, worst first, without muted ones."""
         found = Counter(i.finding.severity for i in self.items if not i.muted)
         return {severity: found[severity] for severity in reversed(Severity)}
+
+    @property
+    def muted_unseen(self) -> tuple[Incident, ...]:
+        """Muted incidents that nothing was measured about today: they are neither found nor gone."""
+        found = {item.fingerprint for item in self.items}
+        standing = (i for i in self.incidents if i.is_muted and i.state is IncidentState.OPEN and not i.is_absent)
+        return tuple(i for i in standing if i.fingerprint not in found)
 
     @property
     def documents(self) -> int | None:

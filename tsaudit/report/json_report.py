@@ -28,7 +28,8 @@ be added at any time.
                     (tag to the tags that it determines), left_without (tag to the series left without it)
     listed          by database, the number of measurements and how many `include` and `exclude` skip
     incidents       those without a finding today: fingerprint, code, and the same as in `findings`
-    changes         fingerprints of new, gone, and no longer evaluated findings since the previous run, or null
+    changes         fingerprints of new, gone, and no longer evaluated findings since the last audit that measured, or
+                    null
     moved           what moved since the previous snapshot: day_before, figures (figure, before, now, not_compared, and
                     movers: database, measurement, column, before, now), not_compared (figures), or null
     left_out        for each list without room for all of it, how many it lacks. `tsaudit show` prints all findings,
