@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
-from tsaudit.analysis.cardinality.hash_sample import Counted, bucketed
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.codes import combined
+from tsaudit.analysis.values.hash_samples import Counted, bucketed
 from tsaudit.collect import catalog
 from tsaudit.collect.measuring import Measuring, measuring_of
 from tsaudit.collect.query_runner import QueryRunner

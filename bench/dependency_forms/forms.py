@@ -22,19 +22,19 @@ _BATCH = 10_000
 
 def search(table: pa.Table) -> Run:
     """tsaudit, from codes."""
-    from tsaudit.analysis.cardinality import dependencies
+    from tsaudit.analysis.cardinality import series_table
 
     columns, levels, rows = *_codes(table), table.num_rows
-    return lambda: int(dependencies.single(columns, levels, rows).sum())
+    return lambda: int(series_table.single(columns, levels, rows).sum())
 
 
 def contributions(table: pa.Table) -> Run:
     """What each tag contributes, from codes and what determines what."""
-    from tsaudit.analysis.cardinality import dependencies
+    from tsaudit.analysis.cardinality import series_table
     from tsaudit.analysis.cardinality.series_table import SeriesTable
 
     columns, levels, rows = *_codes(table), table.num_rows
-    determines = dependencies.single(columns, levels, rows)
+    determines = series_table.single(columns, levels, rows)
 
     def run() -> int:
         drops = SeriesTable(columns, levels, rows, rows, determines).contributions()

@@ -22,8 +22,8 @@ from tsaudit.analysis.rows.copies import copied_rows
 from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.significance import ENOUGH, REPEATS
 from tsaudit.analysis.tables.typed_values import split_by
+from tsaudit.analysis.values.hash_samples import sample
 from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
-from tsaudit.analysis.values.value_sample import sample
 from tsaudit.collect.read_rows import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,

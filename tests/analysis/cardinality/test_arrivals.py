@@ -18,7 +18,7 @@ from tests.builders import a_measurement, a_source, a_tag
 from tsaudit.analysis.cardinality import arrivals
 from tsaudit.analysis.cardinality.attribution import Attribution, attribute, looks
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.analysis.values import value_growth, value_sets
+from tsaudit.analysis.values import value_sets
 from tsaudit.analysis.values.value_hashes import series_digests, truncated
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect import earlier_days
@@ -327,7 +327,7 @@ def seen(listings: Iterable[set[str]], skip: int = 0) -> ValueSet:
 )
 def test_a_listing_of_many_days_tells_what_the_days_would(daily: list[set[str]], kind: str, beta: float) -> None:
     """A month in each listing, watched from the 40th day on; a date is new each day too, and harmless."""
-    index = value_growth.index(seen(listing(daily, 30), skip=40), 30)
+    index = arrivals.value_index(seen(listing(daily, 30), skip=40), 30)
     assert index.kind == kind
     assert index.beta == pytest.approx(beta, abs=0.03)
 
@@ -335,10 +335,10 @@ def test_a_listing_of_many_days_tells_what_the_days_would(daily: list[set[str]],
 def test_what_never_leaves_is_not_called_endless_only_for_that() -> None:
     """Nothing is known of the days before the first listing: its values are taken for those of one day."""
     everything = listing(pods(1000, 0.30, 70), 70)
-    assert value_growth.index(seen(everything, skip=40), None).kind == "churning"
+    assert arrivals.value_index(seen(everything, skip=40), None).kind == "churning"
     ids = listing([{f"{n}-{i}" for i in range(300)} for n in range(70)], 70)
-    assert value_growth.index(seen(ids, skip=40), None).kind == "churning"
-    assert value_growth.index(seen([*[set()] * 40, *ids[:30]]), None).kind == "unbounded"
+    assert arrivals.value_index(seen(ids, skip=40), None).kind == "churning"
+    assert arrivals.value_index(seen([*[set()] * 40, *ids[:30]]), None).kind == "unbounded"
 
 
 @pytest.mark.full
@@ -346,14 +346,14 @@ def test_few_new_among_many_old_is_not_called_bounded_where_nothing_leaves() -> 
     """A thousand in four weeks is the floor of what may be endless."""
     for a_day, kind in ((37, "bounded"), (38, "churning")):
         everything = listing([{f"{n}-{i}" for i in range(20_000 if n == 0 else a_day)} for n in range(28)], 28)
-        assert value_growth.index(seen(everything), None).kind == kind
+        assert arrivals.value_index(seen(everything), None).kind == kind
     full = listing([{f"h{i}" for i in range(20_000)} | {f"{n}-{i}" for i in range(38)} for n in range(70)], 30)
-    assert value_growth.index(seen(full, skip=40), 30).kind == "bounded"
+    assert arrivals.value_index(seen(full, skip=40), 30).kind == "bounded"
 
 
 def test_a_young_fleet_is_not_called_endless_because_nothing_left_yet() -> None:
     young = listing(pods(1000, 0.30, 12), 30)
-    assert value_growth.index(seen(young, skip=4), 30).kind == "churning"
+    assert arrivals.value_index(seen(young, skip=4), 30).kind == "churning"
 
 
 def test_retention_says_how_long_an_index_covers(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -395,11 +395,11 @@ def test_leaving_as_many_as_half_of_what_arrives_is_a_full_listing() -> None:
         arrived = [{f"{n}-{i}" for i in range(38)} for n in range(28)]
         daily = [first | set().union(*arrived[1 : n + 1]) for n in range(28)]
         daily[-1] -= {f"h{i}" for i in range(left)}
-        assert value_growth.index(seen(daily), 30).kind == kind, left
+        assert arrivals.value_index(seen(daily), 30).kind == kind, left
 
 
 def test_a_young_fleet_part_of_which_was_deleted_is_not_called_endless() -> None:
     """4,000 hosts that came while watched, 200 replaced a day; half of what was replaced is deleted already."""
     days: list[set[str]] = [set()] * 3
     days += [{f"h{i}" for i in range(100 * n, 4000 + 200 * n)} for n in range(10)]
-    assert value_growth.index(seen(days), 30).kind != "unbounded"
+    assert arrivals.value_index(seen(days), 30).kind != "unbounded"

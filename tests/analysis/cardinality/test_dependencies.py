@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.cardinality import dependencies
+from tsaudit.analysis.cardinality import series_table
 
 TABLES = st.integers(0, 5).flatmap(
     lambda tags: st.lists(st.tuples(*(st.integers(0, 3) for _ in range(tags))), min_size=1, max_size=40)
@@ -21,11 +21,11 @@ TABLES = st.integers(0, 5).flatmap(
 def _way(request, monkeypatch):
     """Looked at as a whole, or sampled and piece by piece, and then with tags that do not fit into one number."""
     if request.param != "at once":
-        monkeypatch.setattr(dependencies, "_REFUTE_ON", 8)
-        monkeypatch.setattr(dependencies, "_CHUNK", 4)
-        monkeypatch.setattr(dependencies, "_FIRST_CHUNK", 1)
+        monkeypatch.setattr(series_table, "_REFUTE_ON", 8)
+        monkeypatch.setattr(series_table, "_CHUNK", 4)
+        monkeypatch.setattr(series_table, "_FIRST_CHUNK", 1)
     if request.param == "narrow words":
-        monkeypatch.setattr(dependencies, "_WORD", 3)
+        monkeypatch.setattr(series_table, "_WORD", 3)
 
 
 def coded(rows):
@@ -52,7 +52,7 @@ def follows(columns, given_, y) -> bool:
 @given(TABLES)
 def test_single_dependencies_equal_brute_force(rows):
     columns, levels, series = coded(rows)
-    holds = dependencies.single(columns, levels, series)
+    holds = series_table.single(columns, levels, series)
     for x, y in itertools.product(range(len(columns)), repeat=2):
         assert holds[x, y] == (x != y and levels[y] > 1 and follows(columns, (x,), y))
 
@@ -66,7 +66,7 @@ def test_single_dependencies_of_many_rows_equal_brute_force(seed):
     columns = [host, rack, draw.integers(0, 9, 60)[rack], system, moved, kind, draw.integers(0, 70, len(host)), host]
     columns = [np.unique(column, return_inverse=True)[1].astype(np.uint16) for column in columns]
     levels = [int(column.max()) + 1 for column in columns]
-    holds = dependencies.single(columns, levels, len(host) + 1)
+    holds = series_table.single(columns, levels, len(host) + 1)
     for x, y in itertools.product(range(len(columns)), repeat=2):
         pairs = len(np.unique(columns[x].astype(np.int64) << 16 | columns[y]))
         assert holds[x, y] == (x != y and pairs == levels[x]), (x, y)

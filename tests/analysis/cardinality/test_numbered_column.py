@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.cardinality import numbered_column
-from tsaudit.analysis.cardinality.numbered_column import NumberedColumn
+from tsaudit.analysis.cardinality import tag_sets
+from tsaudit.analysis.cardinality.tag_sets import NumberedColumn
 
 FEW = st.sampled_from([None, "", "a", "b", "aaaaaaaa", "aaaaaaaab", "é" * 9])
 MANY = st.one_of(
@@ -50,7 +50,7 @@ def values_of(column: NumberedColumn, codes: Iterable[int]) -> list[str | None]:
 def test_values_are_numbered_as_they_come(way, batches, data):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in WAYS[way].items():
-            patch.setattr(numbered_column, name, value)
+            patch.setattr(tag_sets, name, value)
         column, taken = NumberedColumn(), []
         while len(taken) < len(batches):
             together = data.draw(st.integers(1, 3))
@@ -74,9 +74,9 @@ def check(column: NumberedColumn, batches: list[list[str | None]]) -> None:
 
 @pytest.mark.parametrize("hashed", [True, False])
 def test_ids_as_long_as_each_other_are_told_apart_by_their_bytes(hashed, monkeypatch):
-    monkeypatch.setattr(numbered_column, "_TRY_ON", 1)
+    monkeypatch.setattr(tag_sets, "_TRY_ON", 1)
     if not hashed:
-        monkeypatch.setattr(numbered_column, "hashes", lambda texts: np.zeros(len(texts), np.uint64))
+        monkeypatch.setattr(tag_sets, "hashes", lambda texts: np.zeros(len(texts), np.uint64))
     batches = [[f"id-{i * 7919 % 90:04}" for i in range(at, at + 60)] for at in range(0, 600, 60)]
     column = NumberedColumn()
     for batch in batches:
@@ -90,7 +90,7 @@ def test_ids_as_long_as_each_other_are_told_apart_by_their_bytes(hashed, monkeyp
 def test_values_that_no_series_has_any_more_are_forgotten(way, before, after, data):
     with pytest.MonkeyPatch.context() as patch:
         for name, value in WAYS[way].items():
-            patch.setattr(numbered_column, name, value)
+            patch.setattr(tag_sets, name, value)
         column = NumberedColumn()
         column.add([texts(batch) for batch in before])
         rows = [v for batch in before for v in batch]

@@ -12,10 +12,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.cardinality import dependencies, numbered_column
+from tsaudit.analysis.cardinality import series_table, tag_sets
 from tsaudit.analysis.cardinality import tag_sets as cardinality
-from tsaudit.analysis.cardinality.hash_sample import Counted
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
+from tsaudit.analysis.values.hash_samples import Counted
 from tsaudit.model.profile import Contribution, Dependency, How, Source, TagSets
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.EXACT, datetime(2026, 11, 21, tzinfo=UTC))
@@ -113,7 +113,7 @@ def test_batches_of_any_size_and_tags_that_come_and_go_change_nothing(rows, data
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(cardinality, "_NUMBER_AT", data.draw(st.sampled_from([1, 100, 1000])))
         patch.setattr(cardinality, "_COMPACT_AT", data.draw(st.integers(1, 40)))
-        patch.setattr(numbered_column, "_TRY_ON", data.draw(st.sampled_from([1, 2, 1000])))
+        patch.setattr(tag_sets, "_TRY_ON", data.draw(st.sampled_from([1, 2, 1000])))
         counter, at = TagSetCounter(TAGS[:2]), 0
         while at < len(rows):
             part = rows[at : at + data.draw(st.integers(1, 10))]
@@ -242,7 +242,7 @@ def test_repeats_are_dropped_while_they_come_in(monkeypatch):
 
 def test_dependencies_are_exact_beyond_the_sample_that_may_refute_them(monkeypatch):
     rows = hosts(400)
-    monkeypatch.setattr(dependencies, "_REFUTE_ON", 64)
+    monkeypatch.setattr(series_table, "_REFUTE_ON", 64)
     assert Dependency("a", "b") in tag_sets_of(rows).dependencies
     moved = [*rows[:-1], (rows[-1][0], "elsewhere", *rows[-1][2:])]
     assert Dependency("a", "b") not in tag_sets_of(moved).dependencies
