@@ -20,10 +20,10 @@ import numpy as np
 from observed.counts import Counts
 from observed.verdicts import LONGEST, Judged, grows, judged, median_of
 
+from tsaudit.analysis.growth import detection, thresholds
 from tsaudit.analysis.growth import detection as growth
-from tsaudit.analysis.growth import outlook, thresholds
-from tsaudit.analysis.growth.daily import Daily, prepared
 from tsaudit.analysis.growth.evidence import GrowthEvidence
+from tsaudit.analysis.growth.history import Daily, prepared
 
 Array = np.ndarray
 Thresholds = Mapping[str, Any]
@@ -168,7 +168,7 @@ def pairs(counts: Counts, most: int) -> Pairs:
             limit = median_of(values, n + ahead - 1, n + ahead + 2)
             if limit > values[n] * 1.01:
                 way = max(math.log(limit / history.season_peak) - float(history.tamed[-1]), thresholds.LEAST_DISTANCE)
-                seen.append(outlook.figures(history.times, history.tamed, noise, way, growing))
+                seen.append(detection.figures(history.times, history.tamed, noise, way, growing))
                 horizons.append(ahead)
     return Pairs(counts, np.array(seen), np.array(horizons, float))
 

@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+from tsaudit.analysis.columns import time_columns
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.analysis.rows import misdated
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import QueryRunner
@@ -16,7 +16,7 @@ from tsaudit.engines.queries import query_files
 from tsaudit.model.profile import Count, MisdatedRows, Window
 from tsaudit.model.query_parameters import OfNullCounts
 
-EARLY = Window(misdated.EARLIEST, misdated.LATEST)
+EARLY = Window(time_columns.EARLIEST_MISDATED, time_columns.LATEST_MISDATED)
 
 
 def is_early(time: datetime | None) -> bool:
@@ -28,7 +28,7 @@ def with_misdated(
     runner: QueryRunner, draft: Draft, first: datetime, last: datetime, rows: Count | None, *, are_all: bool
 ) -> Draft:
     """The draft with its rows in 1970, if they are misdated."""
-    factor = misdated.factor_of(first, last, runner.window.end)
+    factor = time_columns.misdating_factor(first, last, runner.window.end)
     if factor is None:
         return draft
     found = MisdatedRows(first.astimezone(UTC), last.astimezone(UTC), factor, rows, are_all)

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING, Final
 
 import pyarrow as pa
 
+from tsaudit.analysis.columns import columns as column_types
 from tsaudit.analysis.columns import roles
-from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, time_candidates, time_column
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import Codes, RowGroups, changes, combined, count_distinct, order_by
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.columns.name_words import words_of
-from tsaudit.analysis.columns.types import is_text
 from tsaudit.analysis.rows import cohesion, coincidence, rhythm
 from tsaudit.analysis.rows.cohesion import repeated_together
 from tsaudit.analysis.rows.copies import copied_rows

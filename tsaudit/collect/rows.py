@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
+from tsaudit.analysis.columns.columns import is_integer, is_number
 from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.analysis.columns.types import is_integer, is_number
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect import partial_scan
 from tsaudit.collect.alike import content_of

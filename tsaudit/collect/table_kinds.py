@@ -11,8 +11,8 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from tsaudit.analysis.columns import columns as column_types
 from tsaudit.analysis.columns import roles
-from tsaudit.analysis.columns import types as column_types
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind, native
 from tsaudit.analysis.columns.name_words import HINT, words_of
 from tsaudit.analysis.columns.roles import are_quantities

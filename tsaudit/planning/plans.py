@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit import plugins
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.engines.advice import Place
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.value_kinds import kind_of_texts

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Final
 
-from tsaudit.analysis.columns.types import is_integer, is_number, is_text
+from tsaudit.analysis.columns.columns import is_integer, is_number, is_text
 from tsaudit.analysis.shapes.name_families import ParsedName, parsed_names
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.shapes.shape_rules import is_random

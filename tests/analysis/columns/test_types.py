@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsaudit.analysis.columns.types import is_integer, is_text
+from tsaudit.analysis.columns.columns import is_integer, is_text
 
 
 def test_types_when_engines_name_them() -> None:

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from tests.builders import NOW
-from tsaudit.analysis.rows.misdated import factor_of
+from tsaudit.analysis.columns.time_columns import misdating_factor
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -20,7 +20,7 @@ def shrunk(time: datetime, factor: int) -> datetime:
 @pytest.mark.parametrize("factor", [1_000, 1_000_000, 1_000_000_000])
 def test_times_of_the_last_years_in_another_unit(factor: int) -> None:
     last = NOW - timedelta(minutes=7, seconds=3)
-    assert factor_of(shrunk(NOW - timedelta(days=900, seconds=17), factor), shrunk(last, factor), NOW) == factor
+    assert misdating_factor(shrunk(NOW - timedelta(days=900, seconds=17), factor), shrunk(last, factor), NOW) == factor
 
 
 @pytest.mark.parametrize(
@@ -38,8 +38,8 @@ def test_times_of_the_last_years_in_another_unit(factor: int) -> None:
     ],
 )
 def test_times_that_are_none_of_these(first: datetime, last: datetime) -> None:
-    assert factor_of(first, last, NOW) is None
+    assert misdating_factor(first, last, NOW) is None
 
 
 def test_several_wrong_units_have_no_common_correction() -> None:
-    assert factor_of(shrunk(NOW, 1_000_000_000), shrunk(NOW, 1_000_000), NOW) is None
+    assert misdating_factor(shrunk(NOW, 1_000_000_000), shrunk(NOW, 1_000_000), NOW) is None

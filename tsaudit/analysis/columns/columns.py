@@ -1,14 +1,15 @@
-"""A column of a SQL table, and how it stores the time."""
+"""A column of a SQL table: its type, and how it stores the time."""
 
 from __future__ import annotations
 
 import enum
 import functools
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.columns.types import is_list
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Role
 
 
@@ -80,3 +81,58 @@ def _native(data_type: str) -> TimeKind | None:
     if re.match(r"TIMESTAMPTZ|TIMESTAMP.* WITH TIME ZONE", kind):
         return TimeKind.ZONED
     return TimeKind.TIMESTAMP if re.match(r"TIMESTAMP|DATETIME|DATE\b", kind) else None
+
+
+_TYPES: Final = 1_024
+"""Size of the caches by type name: the same type is looked up several times per column."""
+_SCHEMA: Final = re.compile(r'(\w+|"([^"]|"")*")\.')
+
+
+def is_made(data_type: str) -> bool:
+    """Whether the type is user-defined in a schema, such as an extension's `public.citext`, rather than built in."""
+    return bool(_SCHEMA.match(data_type))
+
+
+def is_list(data_type: str) -> bool:
+    """Whether values of the type are lists."""
+    return data_type.endswith("]")
+
+
+@functools.lru_cache(maxsize=_TYPES)
+def is_text(data_type: str) -> bool:
+    """Whether columns of the type hold text."""
+    schema = _SCHEMA.match(data_type)
+    kind = data_type[schema.end() if schema else 0 :].upper()
+    is_one = re.match(r"(N?VAR)?CHAR|N?VARCHAR|(CI)?TEXT|STRING|BPCHAR|CLOB|ENUM|UUID", kind)
+    return bool(is_one) and not is_list(data_type)
+
+
+_NUMBERS: Final = frozenset({"int", "long", "double", "decimal"})
+"""BSON types that compare as equal; drivers choose between them by the value: `1` or `1.5`."""
+
+
+def distinct_types(engine: str, types: Sequence[str]) -> tuple[str, ...]:
+    """The types whose differences affect queries, sorted."""
+    if not ENGINES[engine].keeps_documents:
+        return tuple(types)
+    return tuple(sorted({"number" if t in _NUMBERS else t for t in types}))
+
+
+@functools.lru_cache(maxsize=_TYPES)
+def is_integer(data_type: str) -> bool:
+    """Whether columns of the type contain integers."""
+    is_one = re.match(r"U?(TINY|SMALL|BIG|HUGE|MEDIUM)?INT(EGER)?([248]|16|32|64)?\b|UNSIGNED", data_type.upper())
+    return bool(is_one) and not is_list(data_type)
+
+
+@functools.lru_cache(maxsize=_TYPES)
+def is_number(data_type: str) -> bool:
+    """Whether columns of the type contain integers, floats, or decimals."""
+    is_one = re.match(r"FLOAT|REAL|DOUBLE|NUMERIC|DECIMAL|DEC\b", data_type.upper())
+    return is_integer(data_type) or (bool(is_one) and not is_list(data_type))
+
+
+def is_single(data_type: str) -> bool:
+    """Whether columns of the type contain floating-point numbers of four bytes."""
+    # In lower case, `float` is a type of InfluxDB, which has eight bytes.
+    return bool(re.fullmatch(r"real|float4|float32|FLOAT|REAL|FLOAT4|Float32", data_type))

@@ -12,10 +12,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.fleets import names_device
-from tsaudit.analysis.columns import types as column_types
-from tsaudit.analysis.columns.columns import Column, TimeColumn
+from tsaudit.analysis.columns import columns as column_types
+from tsaudit.analysis.columns.columns import Column, TimeColumn, is_integer, is_list, is_made
 from tsaudit.analysis.columns.name_words import QUANTITY, snake_case, words_of
-from tsaudit.analysis.columns.types import is_integer, is_list, is_made
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
 from tsaudit.text.table_roles import NOT_EVALUATED

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsaudit.analysis.codes import combined, count_distinct
-from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns import columns as column_types
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.name_words import (
     ATTEMPTS,

@@ -3,6 +3,10 @@
 A table may have several columns with times: when something happened, when its row was written or changed, when it is
 due. One column may be obsolete and no longer filled, while the time in use is a plain number. So candidates are judged
 by their values, not only by their names.
+
+Also recognizes times that were written in a wrong unit: milliseconds that were taken for nanoseconds are in January
+1970. Only times that are recent in the right unit count. Those of a history that begins in 1970 are spread over the
+month, birth dates are days, and 1970-01-01 00:00:00 stands for no time.
 """
 
 from __future__ import annotations
@@ -13,16 +17,16 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.columns import types as column_types
-from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind, native
+from tsaudit.analysis.columns import columns as column_types
+from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind, is_integer, is_list, native
 from tsaudit.analysis.columns.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, is_load_stamp, words_of
-from tsaudit.analysis.columns.types import is_integer, is_list
 from tsaudit.model.profile import Role, Window
 from tsaudit.text import instant as instant_description
 from tsaudit.text import percent
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
+
 
 _TIME_NAMES: Final = (
     *("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at"),
@@ -325,3 +329,32 @@ def kind_of(extent: Extent) -> TimeKind | None:
         if all(_EARLIEST * factor <= n <= _LATEST * factor for n in numbers):
             return kind
     return None
+
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+EARLIEST_MISDATED: Final = _EPOCH + timedelta(seconds=1)
+"""Seconds that are taken for nanoseconds are later, and what stands for no time is earlier."""
+LATEST_MISDATED: Final = datetime(1971, 1, 1, tzinfo=UTC)
+"""Where misdated rows are looked for. They are in January: a history goes on after it."""
+_FACTORS: Final = (1_000, 1_000_000, 1_000_000_000)
+_RECENT: Final = timedelta(days=3653)
+"""How old the newest such row may really be: our default."""
+_CLOCKS_AHEAD: Final = timedelta(days=1)
+"""How far clocks may be ahead."""
+_MINUTE: Final = timedelta(minutes=1)
+
+
+def misdating_factor(first: datetime, last: datetime, now: datetime) -> int | None:
+    """By how much the unit of the times is too small; None if not all of them are recent in one other unit.
+
+    `first`, `last`: the ends of the times from EARLIEST_MISDATED to LATEST_MISDATED.
+    """
+    is_by_minute = not ((first - _EPOCH) % _MINUTE or (last - _EPOCH) % _MINUTE)
+    found = {_misdating_factor(first, now), _misdating_factor(last, now)}
+    return None if is_by_minute or len(found) > 1 else found.pop()
+
+
+def _misdating_factor(time: datetime, now: datetime) -> int | None:
+    stored, latest = (time - _EPOCH).total_seconds(), (now + _CLOCKS_AHEAD - _EPOCH).total_seconds()
+    earliest = latest - _RECENT.total_seconds()
+    return next((factor for factor in _FACTORS if earliest <= stored * factor <= latest), None)

@@ -12,8 +12,7 @@ from functools import cached_property
 import numpy as np
 
 from tsaudit.analysis.growth import thresholds as limits
-from tsaudit.analysis.growth.daily import Array
-from tsaudit.analysis.growth.lines import Flags, Indices, Lines, lines, medians, trailing
+from tsaudit.analysis.growth.history import Array, Flags, Indices, Lines, lines, medians, trailing
 
 
 @dataclass

@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.model.finding import Currency, Impact
 from tsaudit.model.profile import Field, How, Index, Measurement, Profile
 

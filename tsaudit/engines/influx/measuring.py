@@ -10,7 +10,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
-from tsaudit.analysis.rows.misdated import factor_of
+from tsaudit.analysis.columns.time_columns import misdating_factor
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.cheaper import fewer, shorter
 from tsaudit.collect.draft import Draft
@@ -205,7 +205,7 @@ class InfluxMeasuring(Measuring):
             if known.own_window is None or not known.first_time or not known.last_time or not is_early(known.last_time):
                 return draft
             return with_misdated(runner, draft, known.first_time, known.last_time, known.rows, are_all=True)
-        if factor_of(early.start, early.end, runner.window.end) is None:
+        if misdating_factor(early.start, early.end, runner.window.end) is None:
             return draft
         counted: list[pa.RecordBatch] = []
         unknown = runner.why_unanswered("row_count", counted.append, self._count_of(_within(draft, EARLY), ()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from tsaudit.analysis.columns.types import is_integer, is_text
+from tsaudit.analysis.columns.columns import is_integer, is_text
 from tsaudit.engines.advice import Place, days_of, free
 from tsaudit.engines.quoting import Qualified, quote_name, quote_text
 from tsaudit.engines.registry import ENGINES

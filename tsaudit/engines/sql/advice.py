@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.analysis.columns import types as column_types
+from tsaudit.analysis.columns import columns as column_types
 from tsaudit.engines import writers
 from tsaudit.engines.advice import WRITTEN, Advice, free, no_longer_sent, together
 from tsaudit.engines.quoting import Qualified

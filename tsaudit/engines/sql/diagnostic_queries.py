@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from tsaudit.analysis.columns.types import is_number
+from tsaudit.analysis.columns.columns import is_number
 from tsaudit.engines.advice import Piece, Place, by_source, by_time
 from tsaudit.engines.quoting import quote_text
 from tsaudit.model.change import Diagnose

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.engines.timestream.tables import magnetic_days, memory_hours
 from tsaudit.model.finding import Currency, Impact
 from tsaudit.model.profile import Field, Measurement, MeasureName, Ratio, StoredQuery, Tag

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.analysis.columns.types import distinct_types
+from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Measurement

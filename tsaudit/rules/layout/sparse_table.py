@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from datetime import UTC, timedelta
 from typing import Final
 
-from tsaudit.analysis.columns.types import is_integer, is_number
+from tsaudit.analysis.columns.columns import is_integer, is_number
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shapes import Attribute, Composite, redact
 from tsaudit.model.change import ColumnPart, SplitColumn

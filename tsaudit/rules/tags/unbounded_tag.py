@@ -12,7 +12,7 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag, with_twins
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
 from tsaudit.guidelines import matters

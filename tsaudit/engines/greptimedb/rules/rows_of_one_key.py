@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.engines.greptimedb.tables import (
     deduplicates,

@@ -9,7 +9,7 @@ from statistics import mean
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.types import is_text
+from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.engines.greptimedb.tables import DESIGN, LOW_CARDINALITY, has_given_columns, indexes_on, primary_key
 from tsaudit.model.change import AddIndex, Change, DropIndex

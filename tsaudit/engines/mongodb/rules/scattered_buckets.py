@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.types import distinct_types
+from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import LongerSpan, is_more_than_room
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from tsaudit.analysis.columns.types import distinct_types
+from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.analysis.shapes.keyed_fields import named_fields
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb.collections import is_series
