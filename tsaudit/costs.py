@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import avoidable_series
+from tsaudit.analysis.collection_families import CollectionFamily, total
 from tsaudit.analysis.columns.roles import are_quantities
 from tsaudit.analysis.growth.thresholds import FILLING_DAYS, FLAT_DAYS
 from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
-from tsaudit.analysis.tables.collection_families import CollectionFamily, total
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import SERVER, Currency, Impact
 from tsaudit.model.profile import FOREVER, Index, Measurement, Tag, Window

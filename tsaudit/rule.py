@@ -11,9 +11,9 @@ from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import inf
 
+from tsaudit.analysis.collection_families import families_by_member
 from tsaudit.analysis.shapes import name_families
 from tsaudit.analysis.shapes.name_families import NameFamily
-from tsaudit.analysis.tables.collection_families import families_by_member
 from tsaudit.config.settings import Harm
 from tsaudit.engines.engine import Engine, ServerLimit
 from tsaudit.engines.queries import query_files

@@ -11,7 +11,7 @@ import pytest
 
 from dagster_project import tables
 from dagster_project.world import World
-from tsaudit.analysis.shapes.redaction import redact
+from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.config.settings import Report, Settings, Target
 from tsaudit.history.store import Store
 from tsaudit.model.figures import Subject

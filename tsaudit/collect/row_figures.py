@@ -16,14 +16,12 @@ import pyarrow.compute as pc
 from tsaudit.analysis.codes import Codes, RowGroups, changes, combined, count_distinct, order_by
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.columns.name_words import words_of
-from tsaudit.analysis.rows import cohesion, coincidence, rhythm
-from tsaudit.analysis.rows.cohesion import repeated_together
-from tsaudit.analysis.rows.copies import copied_rows
-from tsaudit.analysis.rows.distinguishing_tags import distinguishing_tags, lost_ratio, overwritten
+from tsaudit.analysis.rows import coincidence, column_groups, rhythm
+from tsaudit.analysis.rows.column_groups import repeated_together, split_by
+from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
+from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.significance import ENOUGH, REPEATS
-from tsaudit.analysis.tables.typed_values import split_by
 from tsaudit.analysis.values.hash_samples import sample
-from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.collect.read_rows import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -89,9 +87,9 @@ def row_patterns(
 ) -> RowPatterns:
     """Which of the columns are filled together. Without `times`, rows are in the order in which they were read."""
     # A tag and a field with the same name, which InfluxDB allows, are treated as one column.
-    found = cohesion.patterns({key: column.known for key, column in {**tags, **fields}.items()})
+    found = column_groups.patterns({key: column.known for key, column in {**tags, **fields}.items()})
     order = np.arange(len(series)) if times is None else times.ranks
-    pairs, complementary = cohesion.complementary(series, order, [column.known for column in fields.values()])
+    pairs, complementary = column_groups.complementary(series, order, [column.known for column in fields.values()])
     most = tuple(RowPattern(tuple(sorted(columns)), rows) for columns, rows in found[:MAX_PATTERNS])
     return RowPatterns(most, len(series), pairs, complementary, source)
 

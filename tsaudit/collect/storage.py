@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
-from tsaudit.analysis.tables.partition_ranges import range_of
+from tsaudit.analysis.partition_ranges import range_of
 from tsaudit.collect.draft import Draft
 from tsaudit.model.profile import (
     DEFAULT_PARTITION,

@@ -10,7 +10,7 @@ from heapq import nsmallest
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import determined_tags
-from tsaudit.analysis.tables.collection_families import families_by_member
+from tsaudit.analysis.collection_families import families_by_member
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, Verdict

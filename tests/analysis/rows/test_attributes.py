@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.tables.typed_values import Split, split_by
+from tsaudit.analysis.rows.column_groups import Split, split_by
 
 DEVICES, ROWS = 6, 600
 

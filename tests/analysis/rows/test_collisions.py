@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tsaudit.analysis.rows.distinguishing_tags import lost_ratio
+from tsaudit.analysis.rows.duplicates import lost_ratio
 
 _SECOND = 1_000_000
 

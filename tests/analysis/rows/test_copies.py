@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tsaudit.analysis.rows.copies import copied_rows
+from tsaudit.analysis.rows.duplicates import copied_rows
 
 _RANDOM = np.random.default_rng(5)
 

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_source
-from tsaudit.analysis.rows.distinguishing_tags import MOST_NEIGHBORS, distinguishing_tags, overwritten
+from tsaudit.analysis.rows.duplicates import MOST_NEIGHBORS, distinguishing_tags, overwritten
 from tsaudit.model.profile import RowsApart, SetApart
 
 TAGS = ("a", "b", "c")

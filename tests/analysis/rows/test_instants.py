@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.distinguishing_tags import TIME_BYTES, MergedInstants, merged_instants
+from tsaudit.analysis.rows.duplicates import TIME_BYTES, MergedInstants, merged_instants
 
 
 def _merged(instants: list[int], names: list[int], tags: int = 100, name: int = 10, value: int = 8) -> MergedInstants:

@@ -6,7 +6,7 @@ import pytest
 
 from tests.analysis.shapes import labelled_formats, labelled_values
 from tests.analysis.shapes.scoring import GOALS, labelled, scored
-from tsaudit.analysis.tables.collection_families import spread
+from tsaudit.analysis.collection_families import spread
 
 
 @pytest.mark.parametrize("count", [64, 120])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.tables.collection_families import interpolated, spread
+from tsaudit.analysis.collection_families import interpolated, spread
 
 
 @given(st.integers(0, 300), st.integers(2, 30))

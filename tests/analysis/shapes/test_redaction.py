@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.analysis.shapes.redaction import redact, redact_unless_name
+from tsaudit.analysis.shapes.shapes import redact, redact_unless_name
 
 
 @pytest.mark.parametrize("value", ["flow", "door_open", "Room temperature", "payload.size", "Füllstand"])

@@ -10,7 +10,7 @@ from tests.builders import DAY, NOW, a_profile
 from tests.engines.mongodb.builders import a_collection, days
 from tests.engines.mongodb.mongosh import one_line
 from tests.rules.cases import run_rule, with_steps
-from tsaudit.analysis.tables.collection_families import CollectionFamily
+from tsaudit.analysis.collection_families import CollectionFamily
 from tsaudit.engines.mongodb.rules.closed_period_kept import closed_period_kept
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity

@@ -18,7 +18,7 @@ from tests.engines.postgresql.timescaledb import Timescaledb
 from tests.planning.places import split
 from tests.rules.cases import dataset, hosts, run_rule, table
 from tests.servers import Postgresql
-from tsaudit.analysis.tables.partition_ranges import next_ranges
+from tsaudit.analysis.partition_ranges import next_ranges
 from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.advice import PostgresqlAdvice, dependents
 from tsaudit.model.change import AddIndex, AddPartitions, Change, ChangeType, DropIndex, SetRetention

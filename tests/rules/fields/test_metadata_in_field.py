@@ -20,7 +20,7 @@ from tests.databases import new_name
 from tests.engines.greptimedb.cases import a_table, a_text, findings
 from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Postgresql
-from tsaudit.analysis.rows.cohesion import repeated_together
+from tsaudit.analysis.rows.column_groups import repeated_together
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect.read_rows import ReadColumn
 from tsaudit.collect.row_figures import repeated_columns

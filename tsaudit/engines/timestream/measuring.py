@@ -256,7 +256,7 @@ def _shared_instants(draft: Draft, listed: Sequence[MeasureName], source: Source
     import numpy as np
     import pyarrow.compute as pc
 
-    from tsaudit.analysis.rows.distinguishing_tags import merged_instants
+    from tsaudit.analysis.rows.duplicates import merged_instants
 
     assert draft.sample is not None
     assert draft.time is not None

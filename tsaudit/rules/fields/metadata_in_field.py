@@ -113,7 +113,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     - Tags for metadata, the air sensors: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Tags versus fields: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     """
-    from tsaudit.analysis.tables.typed_values import typed_values
+    from tsaudit.analysis.rows.column_groups import typed_values
 
     if case.engine.repeats_texts:
         for measurement in case.measurements:

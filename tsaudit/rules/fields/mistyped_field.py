@@ -12,7 +12,7 @@ from tsaudit import costs
 from tsaudit.analysis.columns.columns import is_single, is_text
 from tsaudit.analysis.columns.name_words import MONEY, words_of
 from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.shapes.redaction import redact_unless_name
+from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType

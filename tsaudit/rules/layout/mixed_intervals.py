@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 
-from tsaudit.analysis.shapes.redaction import redact_unless_name
+from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import CHANCE
 from tsaudit.model.change import SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding

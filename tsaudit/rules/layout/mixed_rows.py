@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.shapes.keyed_fields import named_fields
+from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ALIKE, NEARLY_ALL
 from tsaudit.model.change import Change, SplitMeasurement
 from tsaudit.model.finding import Evidence, Finding
@@ -14,7 +14,7 @@ from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.rows.cohesion import FieldGroup, Groups
+    from tsaudit.analysis.rows.column_groups import FieldGroup, Groups
 
 _RARE: Final = 0.05
 """Share of the rows below which they are exceptions, not a kind of their own."""
@@ -65,8 +65,8 @@ def mixed_rows(case: Case) -> Iterator[Finding]:
 
 
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
-    from tsaudit.analysis.rows import cohesion
-    from tsaudit.analysis.tables.typed_values import typed_values
+    from tsaudit.analysis.rows import column_groups
+    from tsaudit.analysis.rows.column_groups import typed_values
 
     if case.engine.has_given_columns(measurement):
         return
@@ -75,7 +75,7 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
         if found is None or found.rows < ALIKE or found.is_split:
             continue
         keyed = _keyed(case, measurement) | typed_values(field.key for field in measurement.fields)
-        divided = cohesion.groups(((frozenset(p.columns) - keyed, p.rows) for p in found.patterns), found.rows)
+        divided = column_groups.groups(((frozenset(p.columns) - keyed, p.rows) for p in found.patterns), found.rows)
         kinds = [group for group in divided.groups if group.rows >= _RARE * divided.rows]
         if len(kinds) > 1 and divided.coverage >= NEARLY_ALL:
             yield _finding(measurement, part, divided, kinds)

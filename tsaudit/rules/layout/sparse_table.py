@@ -8,7 +8,7 @@ from datetime import UTC, timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.columns import is_integer, is_number
-from tsaudit.analysis.shapes.keyed_fields import named_fields
+from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
@@ -92,7 +92,7 @@ def sparse_table(case: Case) -> Iterator[Finding]:
 
 
 def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
-    from tsaudit.analysis.tables.typed_values import typed_values
+    from tsaudit.analysis.rows.column_groups import typed_values
 
     # Fields whose names are data occur in few documents each; data-in-key-name reports them.
     fields = named_fields(measurement) if case.engine.keeps_documents else measurement.fields

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.collection_families import CollectionFamily, collection_families, total
 from tsaudit.analysis.shapes.name_families import is_place_name
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.shapes.shapes import NameFamily
 from tsaudit.analysis.significance import A_LIST
-from tsaudit.analysis.tables.collection_families import CollectionFamily, collection_families, total
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact

@@ -9,8 +9,8 @@ from math import inf
 from statistics import median
 from typing import Final
 
+from tsaudit.analysis.partition_ranges import next_ranges, range_of
 from tsaudit.analysis.significance import ENOUGH
-from tsaudit.analysis.tables.partition_ranges import next_ranges, range_of
 from tsaudit.model.change import AddPartitions, DropPartitions
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning

@@ -7,13 +7,7 @@ from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.tables.collection_families import (
-    CollectionFamily,
-    Member,
-    collection_families,
-    documents_of,
-    total,
-)
+from tsaudit.analysis.collection_families import CollectionFamily, Member, collection_families, documents_of, total
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import KeepCounts
 from tsaudit.model.figures import Subject

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
 from tsaudit.analysis.columns.columns import distinct_types
-from tsaudit.analysis.shapes.keyed_fields import named_fields
+from tsaudit.analysis.shapes.name_families import named_fields
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb.collections import is_series
 from tsaudit.model.finding import Evidence, Finding

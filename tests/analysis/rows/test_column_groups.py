@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.cohesion import FieldGroup, complementary, groups, patterns
+from tsaudit.analysis.rows.column_groups import FieldGroup, complementary, groups, patterns
 
 COLUMNS = "abcdefghij"
 tables = st.lists(st.frozensets(st.sampled_from(COLUMNS)), max_size=40)

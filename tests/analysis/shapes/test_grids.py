@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.analysis.tables.grids import grids, lists, quantities_of_things, whole
+from tsaudit.analysis.shapes.grids import grids, lists, quantities_of_things, whole
 
 ROOMS = ("Kitchen", "Bath", "Attic", "Office", "Garage")
 KINDS = ("Temperature", "Humidity", "Light")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.analysis.tables.typed_values import typed_values
+from tsaudit.analysis.rows.column_groups import typed_values
 
 
 @pytest.mark.parametrize(

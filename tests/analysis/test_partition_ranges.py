@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tsaudit.analysis.tables.partition_ranges import next_ranges, range_of
+from tsaudit.analysis.partition_ranges import next_ranges, range_of
 from tsaudit.model.profile import Partition
 
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)

@@ -1,1 +1,0 @@
-"""Compares tables with each other: one schema under many names."""
