@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 LOWEST := $(VENV)-lowest
 AIRFLOW := $(VENV)-airflow
 # A file or two for each library: its connector, reports, the component.
-ON_THE_LOWEST := tests/test_lowest.py tests/net tests/schema tests/engines/test_opening.py \
+ON_THE_LOWEST := tests/test_lowest.py tests/net tests/test_declared_schema.py tests/analysis/test_schema_diff.py \
+	tests/engines/test_opening.py \
 	tests/engines/influxdb2/test_connector.py tests/engines/influxdb3/test_connector.py \
 	tests/engines/greptimedb/test_connector.py tests/report/test_html.py tests/report/test_rule_pages.py tests/report/test_s3.py \
 	tests/cli/test_progress.py tests/alerts/test_apprise.py \

@@ -41,8 +41,8 @@ def export(ctx: click.Context, target: str, config: str | None, folder: Path | N
     cannot be read completely, nothing is written.
     """
     from tsaudit.config import columns_file
+    from tsaudit.declared_schema import exportable
     from tsaudit.model.facts import STRUCTURE
-    from tsaudit.schema.declared import exportable
 
     profile = _live(target, config)
     gaps = [gap for gap in profile.gaps if gap.fact in STRUCTURE]
@@ -73,7 +73,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
     but does not exist is a note: nobody has written it yet.
     """
     from tsaudit.config import columns_file
-    from tsaudit.schema.declared import compare
+    from tsaudit.declared_schema import compare
 
     declared, profile = columns_file.read(folder or Path("schema", target)), _live(target, config)
     result = compare(declared, profile)

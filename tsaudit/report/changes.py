@@ -13,12 +13,12 @@ from dataclasses import dataclass, replace
 from datetime import date
 from typing import Final
 
+from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.history.lifecycle import is_good
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
 from tsaudit.model.profile import How, Measurement, Profile, Retention
 from tsaudit.model.timeline import Figure, figures_of_its_day
-from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.text import many, retention
 
 

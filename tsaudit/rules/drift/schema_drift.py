@@ -7,12 +7,12 @@ from dataclasses import dataclass
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
+from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences
 from tsaudit.model.change import Change, Diagnose, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences
 from tsaudit.text import listed
 
 

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Role
-from tsaudit.schema.diff import Difference, DifferenceKind, LiveColumn, differences, shows
 
 
 def found(before: Profile, after: Profile) -> list[tuple[str, str]]:

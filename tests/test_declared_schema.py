@@ -10,9 +10,9 @@ import pytest
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.config import columns_file
 from tsaudit.config.columns_file import FileColumn
+from tsaudit.declared_schema import compare, exportable
 from tsaudit.model.finding import Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Selection
-from tsaudit.schema.declared import compare, exportable
 
 CPU = (FileColumn("time", "timestamp"), FileColumn("host", "tag"), FileColumn("usage", "field", "float"))
 DECLARED = {("main", "cpu"): CPU}

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
+from tsaudit.analysis.schema_diff import shows
 from tsaudit.config.columns_file import FileColumn, Schema, Semantic, has_file_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import STRUCTURE
@@ -13,7 +14,6 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.version import VERSION
-from tsaudit.schema.diff import shows
 
 _DATA_TYPES: Final = {"uinteger": "unsigned"}
 """InfluxDB 3's names of types to those in a columns file, if they differ."""

@@ -1,1 +1,0 @@
-"""Schemas: comparing two snapshots, declaring a schema, and checking the live schema against it."""
