@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tests.builders import a_field, a_measurement
-from tsaudit.analysis.shapes.shapes import Attribute, name_families
+from tsaudit.analysis.shapes.composites import Attribute
+from tsaudit.analysis.shapes.name_families import name_families
 from tsaudit.rules.merged_families import with_quantity
 
 NAMES = ("cpu.server-5.us-west.idle", "cpu.server-6.us-east.user")

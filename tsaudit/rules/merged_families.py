@@ -14,11 +14,11 @@ from typing import Final
 
 from tsaudit.analysis.columns.columns import is_integer, is_number, is_text
 from tsaudit.analysis.shapes import grids
+from tsaudit.analysis.shapes.composites import Attribute
 from tsaudit.analysis.shapes.grids import STATISTIC, Grid
-from tsaudit.analysis.shapes.name_families import ParsedName, parsed_names
+from tsaudit.analysis.shapes.name_families import NameFamily, ParsedName, parsed_names
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.shapes.shape_rules import is_random
-from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import SERIES_KINDS, Database, Field, Measurement, Profile, TableKind

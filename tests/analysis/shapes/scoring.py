@@ -10,7 +10,8 @@ from typing import Final
 
 from tests.analysis.shapes import labelled_formats, labelled_values
 from tests.analysis.shapes.labelled_values import Kind
-from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, TEXT_KINDS, classify, split_composite
+from tsaudit.analysis.shapes.composites import split_composite
+from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, TEXT_KINDS, classify
 
 GOALS: Final = {"E": 0.9, "T": 0.9, "C": 0.8, "N": 0.03}
 COUNT: Final = 120

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.shapes.test_shapes import GENERATORS
 from tests.examples import examples
-from tsaudit.analysis.shapes.shapes import Attribute, Composite, split_composite
+from tsaudit.analysis.shapes.composites import Attribute, Composite, split_composite
 
 
 def test_the_sensor_of_the_guideline_is_split_in_three():

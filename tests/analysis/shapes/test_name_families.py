@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.shapes.name_families import parsed_names
-from tsaudit.analysis.shapes.shapes import Attribute, NameFamily, name_families
+from tsaudit.analysis.shapes.composites import Attribute
+from tsaudit.analysis.shapes.name_families import NameFamily, name_families, parsed_names
 
 
 def test_the_measurement_of_the_guideline_falls_apart_by_itself():

@@ -11,7 +11,8 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, TEXT_KINDS, classify, split_composite
+from tsaudit.analysis.shapes.composites import split_composite
+from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, TEXT_KINDS, classify
 
 LETTERS = ("ghij", "klmn", "opqr", "stuw")
 """Of each attribute its own, so that no word is part of another."""

@@ -13,17 +13,10 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
+from tsaudit.analysis.shapes.composites import split_composite
+from tsaudit.analysis.shapes.name_families import name_families
 from tsaudit.analysis.shapes.shape_rules import is_text
-from tsaudit.analysis.shapes.shapes import (
-    IDENTIFIER_KINDS,
-    TEXT_KINDS,
-    Shape,
-    classify,
-    name_families,
-    number_kind,
-    redact,
-    split_composite,
-)
+from tsaudit.analysis.shapes.shapes import IDENTIFIER_KINDS, TEXT_KINDS, Shape, classify, number_kind, redact
 
 R = random.Random(20261121)
 SERVICES = ["api", "auth", "billing", "cart", "checkout", "core", "feed", "gateway", "mail", "search", "store", "user"]

@@ -16,7 +16,7 @@ from tests.engines.influxdb3 import cli
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
 from tests.servers import Influxd
-from tsaudit.analysis.shapes.shapes import name_families
+from tsaudit.analysis.shapes.name_families import name_families
 from tsaudit.config.settings import Target
 from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.builders import a_field, a_measurement, a_tag
-from tsaudit.analysis.shapes.shapes import name_families
+from tsaudit.analysis.shapes.name_families import name_families
 from tsaudit.engines.writers import telegraf
 from tsaudit.model.change import (
     Change,

@@ -19,6 +19,7 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.shapes.shape_rules import UNKNOWN
 from tsaudit.analysis.values.hash_samples import sample
 from tsaudit.analysis.values.value_hashes import HashedTag
 from tsaudit.analysis.values.value_sets import Days, ValueSet
@@ -263,7 +264,7 @@ def new_values(
         series=by_day(first, began, observed, after.held_ratio, tag.series_per_value(), with_values=True),
         newest=newest,
         examples=sample(fresh, _EXAMPLES),
-        shape=shapes.classify(sample(fresh, SAMPLE_SIZE)).kind if newest else shapes.UNKNOWN,
+        shape=shapes.classify(sample(fresh, SAMPLE_SIZE)).kind if newest else UNKNOWN,
         sampled_values=None if after.exact else int((first > 0).sum()),
         standard_error=_error(after),
     )

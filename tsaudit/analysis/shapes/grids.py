@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from tsaudit.analysis.shapes.composites import Attribute
 from tsaudit.analysis.shapes.identifiers import beginning
-from tsaudit.analysis.shapes.name_families import ParsedName, place_name
-from tsaudit.analysis.shapes.shapes import Attribute, NameFamily
+from tsaudit.analysis.shapes.name_families import NameFamily, ParsedName, place_name
 
 STATISTIC: Final = re.compile(
     r"(n|num|count|counter|sum|mean|avg|average|median|min|minimum|max|maximum|upper|lower|std|stddev|std_dev|var"

@@ -11,9 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from tsaudit.analysis.shapes.composites import Attribute, Composite, split_composite
+from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
-from tsaudit.analysis.shapes.name_families import NameFamily, name_families
 from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, compared, kind_of, remembered, rule_for
 
 _SHOWN: Final = 2
@@ -64,21 +63,6 @@ def _hidden(character: str) -> str:
         return "0"
     return character if character.isascii() or character in "·" else "?"
 
-
-__all__ = [
-    "IDENTIFIER_KINDS",
-    "TEXT_KINDS",
-    "UNKNOWN",
-    "Attribute",
-    "Composite",
-    "NameFamily",
-    "Shape",
-    "classify",
-    "name_families",
-    "number_kind",
-    "redact",
-    "split_composite",
-]
 
 EMPTY: Final = "empty"
 

@@ -9,7 +9,8 @@ from typing import Final, Literal
 from tsaudit.analysis.cardinality.fleets import names_device
 from tsaudit.analysis.columns.roles import names_code
 from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.shapes.shape_rules import description_of
+from tsaudit.analysis.shapes.composites import split_composite
+from tsaudit.analysis.shapes.shape_rules import UNKNOWN, description_of
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement, Tag, TagChanges
 from tsaudit.text import number, percent
@@ -72,7 +73,7 @@ _LATE: Final = 0.01
 class ValueKind:
     """What the values of a tag are, and what to use instead."""
 
-    shape: str = shapes.UNKNOWN
+    shape: str = UNKNOWN
     """The kind according to `shapes.classify`."""
     words: str = ""
     """The words that follow the number of values: `that are URLs`. Empty if nothing is known about the values."""
@@ -194,7 +195,7 @@ def _ids(shape: str) -> str:
 
 def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:
     """The kind if the values are free text, or meant to be read; otherwise None."""
-    if shape.kind == "json" and shapes.split_composite(tag.sample):
+    if shape.kind == "json" and split_composite(tag.sample):
         return None  # attributes in a row, which composite-value names
     if shape.kind not in shapes.TEXT_KINDS:
         return None

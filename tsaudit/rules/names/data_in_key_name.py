@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit.analysis.shapes import grids
-from tsaudit.analysis.shapes.name_families import KeyedFields, keyed_fields
-from tsaudit.analysis.shapes.shapes import NameFamily
+from tsaudit.analysis.shapes.name_families import KeyedFields, NameFamily, keyed_fields
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import Measurement

@@ -10,9 +10,8 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.collection_families import CollectionFamily, collection_families, total
-from tsaudit.analysis.shapes.name_families import is_place_name
+from tsaudit.analysis.shapes.name_families import NameFamily, is_place_name
 from tsaudit.analysis.shapes.periods import period_families
-from tsaudit.analysis.shapes.shapes import NameFamily
 from tsaudit.analysis.significance import A_LIST
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.figures import Subject

@@ -6,7 +6,8 @@ from collections.abc import Iterable, Iterator
 
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.shapes.shapes import Attribute, Composite, redact
+from tsaudit.analysis.shapes.composites import Attribute, Composite, split_composite
+from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.model.change import ColumnPart, SplitColumn
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
@@ -61,7 +62,7 @@ def composite_value(case: Case) -> Iterator[Finding]:
                 continue
             if shapes.classify(column.sample).kind == "json":
                 continue  # queries have functions for the members of a document
-            if composite := shapes.split_composite(column.sample):
+            if composite := split_composite(column.sample):
                 yield _taken_apart(measurement, column, composite) or _finding(measurement, column, composite)
 
 
