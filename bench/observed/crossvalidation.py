@@ -105,7 +105,7 @@ def tried(counts: Counts, most: int) -> Tried:
 
 
 def _history(counts: Counts, n: int) -> Daily:
-    return prepared(counts.days[: n + 1], np.round(counts.values[: n + 1]).tolist(), LONGEST, 1.0)
+    return prepared(counts.days[: n + 1], np.round(counts.values[: n + 1]).tolist(), LONGEST)
 
 
 def _is_open(seen: GrowthEvidence, changed: Thresholds) -> bool:

@@ -1,8 +1,8 @@
 """Distinguishes growth, steps, and noise in a daily history of a count, and forecasts when a growing count reaches a
 limit.
 
-A count is anything that is not negative and grows by a share of itself: series, bytes, measurements, or a ratio.
-`least` is the value below which it is treated as nothing.
+A count is anything that is not negative and grows by a share of itself: series, bytes, or measurements. Anything below
+one is treated as nothing.
 
 The history is replayed day by day: a growth opens on strong evidence and stays open until the level has stopped rising
 (`evidence`); a count that does not grow may have changed its level. Nothing is random: the same history gives the same
@@ -202,9 +202,6 @@ def _law(times: Array, logs: Array, relative: Array, distance: float, growing: i
 Kind = Literal["growth", "step", "flat", "unknown"]
 GrowthShape = Literal["steady", "speeding up", "slowing", "undecided"]
 
-_ONE: Final = 1.0
-"""The default of `least`: anything below one is none."""
-
 
 @dataclass(frozen=True, slots=True)
 class Growth:
@@ -263,23 +260,20 @@ class Growth:
         return math.expm1(distance) / self.growth_per_day
 
 
-def detect(
-    days: Sequence[date], values: Sequence[float], least: float = _ONE, filling_days: float = limits.FILLING_DAYS
-) -> Growth:
-    """The verdict on the counts of these days, which may be in any order and have gaps; counts below `least` are
-    replaced by it. `filling_days`: for how long data may fill up to its retention; 0 if there is none.
+def detect(days: Sequence[date], values: Sequence[float], filling_days: float = limits.FILLING_DAYS) -> Growth:
+    """The verdict on the counts of these days, which may be in any order and have gaps. `filling_days`: for how long
+    data may fill up to its retention; 0 if there is none.
 
     The last 90 days decide. Older days are only used to find the onset of a growth that began before them.
     """
-    older = _Older(days, values, least, filling_days)
-    return _evaluated(prepared(days, values, limits.LONGEST_DAYS, least), older)[0]
+    older = _Older(days, values, filling_days)
+    return _evaluated(prepared(days, values, limits.LONGEST_DAYS), older)[0]
 
 
 def forecast(
     days: Sequence[date],
     values: Sequence[float],
     limit: float,
-    least: float = _ONE,
     unit: str = "",
     filling_days: float = limits.FILLING_DAYS,
 ) -> Forecast | None:
@@ -288,8 +282,8 @@ def forecast(
 
     A count at its limit has 0 days, growing or not. With weekly seasonality, the date is that of the busiest weekday.
     """
-    history = prepared(days, values, limits.LONGEST_DAYS, least)
-    growth, noise, growing = _evaluated(history, _Older(days, values, least, filling_days))
+    history = prepared(days, values, limits.LONGEST_DAYS)
+    growth, noise, growing = _evaluated(history, _Older(days, values, filling_days))
 
     def forecast(middle: float, low: float, high: float, at_rate: float) -> Forecast:
         days, soon, late, steady = (_within_horizon(value) for value in (middle, low, high, at_rate))
@@ -313,7 +307,6 @@ class _Older:
 
     days: Sequence[date]
     values: Sequence[float]
-    least: float
     filling_days: float
 
 
@@ -357,7 +350,7 @@ def _quiet(unknown: Growth, history: Daily) -> Growth:
 def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None) -> Growth:
     onset, before = _dated(history, begin)
     if (begin or 0) < limits.UNDATED_POINTS and len(older.days) > history.points:
-        long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS, older.least)
+        long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS)
         is_open = GrowthEvidence(long.times, long.logs, older.filling_days).is_open()
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open))

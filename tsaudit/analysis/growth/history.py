@@ -68,17 +68,17 @@ class Daily:
         return self.first + timedelta(days=round(float(time)))
 
 
-def prepared(days: Sequence[date], values: Sequence[float], longest: int, least: float) -> Daily:
+def prepared(days: Sequence[date], values: Sequence[float], longest: int) -> Daily:
     """The history of the last `longest` days; if a day occurs twice, the later value counts.
 
-    Values below `least`, including zero, are replaced by it. Values that are not numbers are left out.
+    Values below one, including zero, count as one. Values that are not numbers are left out.
     """
     by_day = {day: float(value) for day, value in zip(days, values, strict=True) if np.isfinite(value)}
     newest = max(by_day, default=date.min)
     kept = sorted(day for day in by_day if (newest - day).days < longest)
     first = kept[0] if kept else date.min
     times = np.array([(day - first).days for day in kept], float)
-    logs = np.log(np.maximum([by_day[day] for day in kept], least))
+    logs = np.log(np.maximum([by_day[day] for day in kept], 1.0))
     logs, season_peak = _without_season(times, logs, (times + first.weekday()) % _WEEK)
     noise = _noise(times, logs)
     return Daily(first, times, logs, _tamed(times, logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)
