@@ -37,7 +37,7 @@ def contributions(table: pa.Table) -> Run:
     determines = series_table.single(columns, levels, rows)
 
     def run() -> int:
-        drops = SeriesTable(columns, levels, rows, rows, determines).contributions()
+        drops = SeriesTable(columns, levels, rows, rows, determines).drops(range(len(columns)))
         return sum(len(drop.together_with) for drop in drops)
 
     return run

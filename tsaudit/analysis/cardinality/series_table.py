@@ -128,10 +128,6 @@ class SeriesTable:
                 kept = others
         return sorted(kept)
 
-    def contributions(self) -> list[Drop]:
-        """The effect of dropping each tag, in the order of the columns."""
-        return self.drops(range(len(self.columns)))
-
     def drops(self, tags: Iterable[int]) -> list[Drop]:
         """The effect of dropping each of the tags, along with every tag that determines it."""
         together = {tag: frozenset(np.flatnonzero(self.determines[:, tag]).tolist()) for tag in tags}

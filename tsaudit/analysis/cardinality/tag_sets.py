@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -261,6 +261,8 @@ class TagSetCounter:
             # For a sample, build only on what is certainly not a coincidence: values that are rare overall seem unique
             # in a sample.
             table.determines = _matrix(dependencies, len(names))
+        drops = table.drops(range(len(names)))
+        contributions = [self._bounded(drop, {drop.tag, *drop.together_with}, table, names) for drop in drops]
         curve = [self._bounded(drop, dropped, table, names) for drop, dropped in _drop_curve(table)]
         return TagSets(
             series=self.series.value,
@@ -268,7 +270,7 @@ class TagSetCounter:
             independent_bound=math.prod(_independent_levels(levels, dependencies)),
             dependencies=tuple(sorted((Dependency(names[x], names[y]) for x, y in dependencies), key=_by_names)),
             minimal_key=tuple(names[i] for i in table.minimal_key()),
-            contributions=tuple(sorted(self._contributions(table, names), key=_by_series_left)),
+            contributions=tuple(sorted(contributions, key=_by_series_left)),
             drop_curve=tuple(curve),
             source=source,
             sampled=self.sampled,
@@ -294,22 +296,14 @@ class TagSetCounter:
         error = math.hypot(self.series.standard_error or 0.0, values.standard_error or 0.0)
         return self._columns[name].levels == self._rows and self._levels(name) > self.series.value - 3 * error
 
-    def _contributions(self, table: SeriesTable, names: Sequence[str]) -> list[Contribution]:
-        drops = table.contributions()
-        return [self._bounded(drop, {drop.tag, *drop.together_with}, table, names) for drop in drops]
-
     def _bounded(self, drop: Drop, dropped: set[int], table: SeriesTable, names: Sequence[str]) -> Contribution:
         """The contribution, with its bounds if the series are a sample. `dropped`: everything removed by then."""
-        if not self._thinning:
-            return drop.named(names)
         named = drop.named(names)
-        left, seen_once = table.groups_without(dropped)
-        return Contribution(named.tag, named.together_with, self._at_most(left, seen_once), left)
-
-    def _at_most(self, left: int, seen_once: int) -> int:
         if not self._thinning:
-            return left
-        return min(self.series.value, left + math.ceil(self._thinning.threshold.unseen(seen_once)))
+            return named
+        left, seen_once = table.groups_without(dropped)
+        at_most = min(self.series.value, left + math.ceil(self._thinning.threshold.unseen(seen_once)))
+        return replace(named, series_left=at_most, at_least=left)
 
     def _table(self) -> SeriesTable:
         codes = in_threads(lambda name: self._columns[name].codes, self._columns, self._rows)

@@ -63,15 +63,22 @@ class Spacing:
 
 def spacing(series: Integers, times: Integers) -> Spacing:
     """The spacing of the points of each series. Takes a series and a time for each point, in any order."""
-    numbers = distinct(series)
-    order = order_by(series, times)
-    steps, owner = np.diff(times[order]), series[order][1:]
-    inside = (owner == series[order][:-1]) & (steps > 0)
-    steps, owner = steps[inside].astype(np.float64), np.searchsorted(numbers, owner[inside])
+    numbers, steps, owner = _steps(series, times)
     counts = np.bincount(owner, minlength=len(numbers))
     median = _medians(steps, owner, counts)
     deviation = _medians(np.abs(steps - median[owner]), owner, counts)
     return Spacing(numbers, counts, median, deviation / median)
+
+
+def _steps(series: Integers, times: Integers) -> tuple[Integers, npt.NDArray[np.float64], npt.NDArray[np.intp]]:
+    """The numbers of the series, ascending; the times between the points of each; and the place of its series for each
+    of these times.
+    """
+    numbers = distinct(series)
+    order = order_by(series, times)
+    steps, owner = np.diff(times[order]), series[order][1:]
+    inside = (owner == series[order][:-1]) & (steps > 0)
+    return numbers, steps[inside].astype(np.float64), np.searchsorted(numbers, owner[inside])
 
 
 def _medians(
@@ -140,11 +147,8 @@ def _on_beat(series: Integers, times: Integers, beat: float) -> Mask:
     """Which points belong to a series in which nearly all intervals are multiples of the clock's."""
     if not np.isfinite(beat):
         return np.zeros(len(series), np.bool_)
-    numbers = distinct(series)
-    order = order_by(series, times)
-    steps, owner = np.diff(times[order]), series[order][1:]
-    inside = (owner == series[order][:-1]) & (steps > 0)
-    beats, place = steps[inside] / beat, np.searchsorted(numbers, owner[inside])
+    numbers, steps, place = _steps(series, times)
+    beats = steps / beat
     on = (np.abs(beats - np.rint(beats)) <= _ON_BEAT) & (np.rint(beats) >= 1)
     counts = np.bincount(place, minlength=len(numbers))
     share = np.bincount(place, weights=on, minlength=len(numbers)) / np.maximum(counts, 1)

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -51,11 +51,8 @@ def sample(values: pa.StringArray, size: int, without: Sequence[str] = ()) -> tu
 
 def hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
     """A 64-bit hash of each string, none null; the same in every run. Do not store it: it may change with a version."""
-    return np.concatenate([np.zeros(0, np.uint64), *(_hashes(part) for part in _parts(values))])
-
-
-def _parts(values: pa.StringArray) -> Iterator[pa.StringArray]:
-    return (values.slice(at, _IN_CACHE) for at in range(0, len(values), _IN_CACHE))
+    parts = (values.slice(at, _IN_CACHE) for at in range(0, len(values), _IN_CACHE))
+    return np.concatenate([np.zeros(0, np.uint64), *map(_hashes, parts)])
 
 
 def _hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
