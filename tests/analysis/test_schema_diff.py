@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Role
+from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Role, TableKind
+from tsaudit.text.table_roles import CONFIGURED
 
 
 def found(before: Profile, after: Profile) -> list[tuple[str, str]]:
@@ -64,6 +65,45 @@ def test_role_when_rows_could_not_be_read_is_left_open_and_the_type_is_not() -> 
     assert difference.kind is DifferenceKind.TYPE
     assert isinstance(difference.after, LiveColumn)
     assert not difference.after.role_known
+
+
+KEY = "part of the table's key, with the time"
+VALUES = "a text column with short values"
+
+
+@pytest.mark.parametrize(
+    ("reason", "later", "kind", "expected"),
+    [
+        (KEY, "outside the table's key", TableKind.SERIES, [("role", "main/cpu.host")]),
+        (VALUES, "long text, 80 characters on average", TableKind.SERIES, []),
+        (
+            "a text column without values to look at",
+            "a unique key: each row has a different value",
+            TableKind.SERIES,
+            [],
+        ),
+        (CONFIGURED, "a double column", TableKind.SERIES, []),
+        (KEY, CONFIGURED, TableKind.SERIES, []),
+        (KEY, "the table contains events: no column names a source", TableKind.EVENTS, []),
+    ],
+)
+def test_other_role_is_a_change_only_if_the_schema_says_both(
+    reason: str, later: str, kind: TableKind, expected: list[tuple[str, str]]
+) -> None:
+    """What an audit of a past day, of an empty table, or with other settings takes for something else did not change,
+    in whichever order the two audits come.
+    """
+    tag, field = a_tag("host", data_type="text", role_reason=reason), a_field("host", ("text",), role_reason=later)
+    before = a_profile(a_measurement(tags=(tag,), fields=(a_field(),), kind=TableKind.SERIES))
+    after = a_profile(a_measurement(tags=(), fields=(a_field(), field), kind=kind))
+    assert found(before, after) == found(after, before) == expected
+
+
+def test_other_time_column_of_the_same_columns_is_no_change() -> None:
+    created, updated = a_field("created", ("timestamp",)), a_field("updated", ("timestamp",))
+    before = a_profile(a_measurement(time_column="created", fields=(updated,)))
+    after = a_profile(a_measurement(time_column="updated", fields=(created,)))
+    assert found(before, after) == []
 
 
 @pytest.mark.parametrize(

@@ -12,6 +12,7 @@ from typing import Final
 from tsaudit.model.facts import STRUCTURE
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import How, Measurement, Profile, Role
+from tsaudit.text.table_roles import is_from_schema
 
 _ROLES: Final = STRUCTURE | {"row_sample"}
 """Facts that show the roles of columns: in SQL engines, roles may be inferred from the values read."""
@@ -40,6 +41,8 @@ class LiveColumn:
     """The engine's own names; more than one is a type conflict. Not stored for the time column."""
     role_known: bool = True
     """False if the role depends on rows, and they could not be read."""
+    role_from_schema: bool = True
+    """False if tsaudit guessed the role, or the configuration sets it: the schema is the same with another role."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,9 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
     if (old.documents is None) != (new.documents is None):
         return  # Other measurements of its family may have been read instead, or it was empty.
     roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
-    was, now = _by_name(old, roles_known), _by_name(new, roles_known)
+    # Tables with rows of another kind have other roles.
+    same_kind = old.kind is new.kind
+    was, now = _by_name(old, roles_known, same_kind), _by_name(new, roles_known, same_kind)
     for key in sorted(was.keys() | now.keys()):
         kind = _kind(was.get(key), now.get(key))
         if kind is not None and not _by_chance(kind, key, old, new):
@@ -124,9 +129,9 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
 def _kind(was: LiveColumn | None, now: LiveColumn | None) -> DifferenceKind | None:
     if was is None or now is None:
         return DifferenceKind.NEW if was is None else DifferenceKind.GONE
-    if was.role is not now.role and now.role_known:
+    if was.role is not now.role and now.role_known and was.role_from_schema and now.role_from_schema:
         return DifferenceKind.ROLE
-    return DifferenceKind.TYPE if was.types != now.types else None
+    return DifferenceKind.TYPE if was.types and now.types and was.types != now.types else None
 
 
 def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measurement) -> bool:
@@ -145,10 +150,16 @@ def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measuremen
     return present * other.documents.read < _EXPECTED
 
 
-def _by_name(measurement: Measurement, roles_known: bool) -> dict[str, LiveColumn]:
-    fields = {f.key: LiveColumn(Role.FIELD, f.types, roles_known) for f in measurement.fields}
-    tags = {t.key: LiveColumn(Role.TAG, (t.data_type,), roles_known) for t in measurement.tags}
-    time = {measurement.time_column: LiveColumn(Role.TIME, ())} if measurement.time_column else {}
+def _by_name(measurement: Measurement, known: bool, same_kind: bool) -> dict[str, LiveColumn]:
+    def live(role: Role, types: tuple[str, ...], reason: str) -> LiveColumn:
+        return LiveColumn(role, types, known, same_kind and is_from_schema(reason))
+
+    fields = {f.key: live(Role.FIELD, f.types, f.role_reason) for f in measurement.fields}
+    tags = {t.key: live(Role.TAG, (t.data_type,), t.role_reason) for t in measurement.tags}
+    # No engine lets another column become the time, so only tsaudit chose another one.
+    time = (
+        {measurement.time_column: LiveColumn(Role.TIME, (), role_from_schema=False)} if measurement.time_column else {}
+    )
     return fields | tags | time
 
 

@@ -346,7 +346,7 @@ def _entry(table: Measurement, tags: list[str]) -> str:
 
 def _is_unclassified(table: Measurement) -> bool:
     """Whether the rows do not show their kind, and the configuration does not set it."""
-    from tsaudit.analysis.columns.roles import CONFIGURED
     from tsaudit.model.profile import CLASSIFIED
+    from tsaudit.text.table_roles import CONFIGURED
 
     return table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED

@@ -35,7 +35,7 @@ from tsaudit.model.profile import TEXT_KEPT, Count, Field, How, OtherTimes, Reas
 from tsaudit.model.query_parameters import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
-from tsaudit.text.table_roles import NOT_EVALUATED
+from tsaudit.text.table_roles import CONFIGURED, NOT_EVALUATED
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
@@ -424,7 +424,7 @@ def _label_columns(draft: Draft) -> dict[str, Labels]:
     measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in _types(draft))
     found: dict[str, Labels] = {}
     for field in draft.fields:
-        if field.role_reason == roles.CONFIGURED or not _may_hold_labels(field.types[0]):
+        if field.role_reason == CONFIGURED or not _may_hold_labels(field.types[0]):
             continue
         column = draft.read(Role.FIELD, field.key)
         labels = label_sets(_some_cells(column)) if column.may_have_label_sets else None

@@ -36,6 +36,7 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.model.profile import TableKind
+from tsaudit.text.table_roles import CONFIGURED
 
 NOT_CLASSIFIED: Final = "could not classify this table, so no rule about tags or series evaluates it; set `kind`"
 """The reason if the rows read do not show what kind the table is."""
@@ -65,7 +66,7 @@ def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) ->
     evidence = _evidence(draft, time)
     never = never_source(evidence)
     if chosen is not None and (chosen.kind or chosen.tags):
-        return Kind(chosen.kind or TableKind.SERIES, roles.CONFIGURED, never)
+        return Kind(chosen.kind or TableKind.SERIES, CONFIGURED, never)
     said = [column.role for column in draft.columns if column.role is not None]
     if said:
         return Kind(TableKind.SERIES, "the engine stores series", never)

@@ -17,6 +17,8 @@ NOT_READ: Final = "unknown"
 """Shown as the kind of a table of which no row was read."""
 _NOT_READ_REASON: Final = "no row was read"
 
+CONFIGURED: Final = "set in tsaudit.yaml"
+"""The reason of a role from the configuration."""
 NOT_EVALUATED: Final = "without values to look at"
 """The end of the reason if the role of a column was guessed without values."""
 _GUESSED: Final = (NOT_EVALUATED, "with short values", "times on average", "that name things")
@@ -28,6 +30,11 @@ def is_guess(reason: str) -> bool:
     dimension of a hypertable, column of labels, or configuration makes it a tag.
     """
     return reason.endswith(_GUESSED)
+
+
+def is_from_schema(reason: str) -> bool:
+    """Whether a role with this reason follows from the schema: it is neither a guess nor set in the configuration."""
+    return not is_guess(reason) and reason != CONFIGURED
 
 
 def guessed_tags(measurement: Measurement) -> list[str]:

@@ -9,7 +9,6 @@ import pytest
 from tests.builders import a_field, a_measurement, a_tag
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.roles import (
-    CONFIGURED,
     Table,
     Values,
     assign,
@@ -19,7 +18,7 @@ from tsaudit.analysis.columns.roles import (
 )
 from tsaudit.config.settings import Columns
 from tsaudit.model.profile import Role, TableKind
-from tsaudit.text.table_roles import is_guess
+from tsaudit.text.table_roles import CONFIGURED, is_guess
 
 SHORT = Values(100, 8, 0.0)
 

@@ -17,7 +17,7 @@ from tsaudit.analysis.columns.columns import Column, TimeColumn, is_integer, is_
 from tsaudit.analysis.columns.name_words import QUANTITY, snake_case, words_of
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
-from tsaudit.text.table_roles import NOT_EVALUATED
+from tsaudit.text.table_roles import CONFIGURED, NOT_EVALUATED
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
@@ -187,10 +187,6 @@ def may_be_long(data_type: str) -> bool:
     kind = data_type.upper()
     is_long = re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|JSON|XML|BYTEA|TSVECTOR|PATH|POLYGON", kind)
     return bool(is_long) or is_made(data_type) or is_list(data_type)
-
-
-CONFIGURED: Final = "set in tsaudit.yaml"
-"""The reason of a role from the configuration."""
 
 
 _BY_KEY: Final = "part of the table's key, with the time"

@@ -30,7 +30,8 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     more than the day before, and at least 1,000 more, costs those. The same change in more than three places is one
     finding. Names created for each period (`users_2026_03`) are not reported when they come and go. Nothing counts as
     removed or new if one of the two audits could not see it: a denied or timed-out query, a measurement over the
-    budget, or a pattern that excluded it.
+    budget, or a pattern that excluded it. A role that the audit guessed or the configuration sets is not part of the
+    schema, so another one is no change.
 
     If an earlier audit asked for changes of the same measurement, the finding names the rules that asked: somebody may
     have made them.
