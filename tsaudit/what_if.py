@@ -37,6 +37,9 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Target
 
 
+_ROWS_NOT_READ: Final = "not measured: rows are read only when asked for"
+
+
 class UnknownNameError(TsauditError, LookupError):
     """There is no measurement or tag with that name; the error's text lists similar names."""
 
@@ -111,14 +114,9 @@ def answer(
     the current time. The database is queried if the snapshot is not enough, or if `with_collisions` requires reading
     rows. Raises UnknownNameError, and ConnectorError if the database is needed and cannot be reached.
     """
-    known = _in_snapshot(profile, name, database)
-    if known is not None:
-        _check_tags(change, known)
-        stored = _stored(known, change)
-        if stored is not None and not with_collisions:
-            assert profile is not None
-            why = "not measured: rows are read only when asked for"
-            return Answer(known.database, name, stored, _stored_how(profile, known), None, why)
+    stored = stored_answer(profile, name, change, database)
+    if stored is not None and not with_collisions:
+        return stored
 
     def measure(connection: Connection, deadline: Deadline) -> Answer:
         end = now or utc_now()
@@ -127,6 +125,20 @@ def answer(
             return _live(measuring, name, change, database, with_collisions)
 
     return with_connection(target, measure)
+
+
+def stored_answer(profile: Profile | None, name: str, change: TagReduction, database: str | None) -> Answer | None:
+    """The effect of `change` according to the snapshot, see `answer`; None if it is not enough. Raises
+    UnknownNameError.
+    """
+    known = _in_snapshot(profile, name, database)
+    if profile is None or known is None:
+        return None
+    _check_tags(change, known)
+    stored = _stored(known, change)
+    if stored is None:
+        return None
+    return Answer(known.database, name, stored, _stored_how(profile, known), None, _ROWS_NOT_READ)
 
 
 def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:
@@ -168,7 +180,7 @@ def _live(measuring: Measuring, name: str, change: TagReduction, database: str |
         how = f"sampled, live: {draft.measurement.series.source.scope}"
     elif left and (which := scope(runner, draft, "series_listing")):
         how += f": {which}"
-    found, found_how = None, "not measured: rows are read only when asked for"
+    found, found_how = None, _ROWS_NOT_READ
     if with_collisions:
         draft = measuring.with_rows(draft, database_series)
         if draft.sampled_series and left and left == Left(left.now, left.now):

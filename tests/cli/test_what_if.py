@@ -38,6 +38,34 @@ def test_answer_from_the_snapshot_reads_nothing(tsaudit: Tsaudit) -> None:
     assert "collisions    not measured" in result.output
 
 
+TWO = """\
+targets:
+  - {name: shop, engine: sqlite, url: "sqlite:///${SHOP_FILE}.db", window: 9000d}
+  - {name: docs, engine: mongodb, url: "mongodb://u@h", password: "${DOCS_PASSWORD}"}
+slack: {token: "${SLACK}"}
+"""
+
+
+def test_variables_are_needed_only_for_what_is_used(
+    tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """None for an answer from the last snapshot; those of its own target to connect."""
+    tsaudit("audit")
+    (folder / "tsaudit.yaml").write_text(TWO)
+    stored = tsaudit("what-if", "shop", "cpu", "--drop", "host")
+    assert stored.exit_code == 0, stored.output
+    live = tsaudit("what-if", "shop", "cpu", "--drop", "host", "--collisions")
+    assert "SHOP_FILE" in live.output
+    assert "DOCS_PASSWORD" not in live.output
+    monkeypatch.setenv("SHOP_FILE", "users")
+    assert tsaudit("what-if", "shop", "cpu", "--drop", "host", "--collisions").exit_code == 0
+    for command in (["collect", "shop"], ["schema", "export", "shop"], ["check", "shop"], ["audit", "shop"]):
+        output = tsaudit(*command).output
+        assert "DOCS_PASSWORD" not in output
+        assert ("SLACK" in output) == (command[0] in ("check", "audit"))
+    assert "DOCS_PASSWORD" in tsaudit("collect").output
+
+
 def test_field_instead_of_a_tag_says_what_it_costs_and_what_collides(tsaudit: Tsaudit) -> None:
     result = tsaudit("what-if", "shop", "cpu", "--to-field", "user_id", "--collisions")
     assert result.exit_code == 0, result.output

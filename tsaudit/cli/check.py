@@ -57,7 +57,8 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
     from tsaudit.policy import rule_policy
 
     file = config_file.find(config)
-    settings = config_file.load(file, needs=("history", "slack", "notifiers", "owners") if notify else None)
+    needs = ("history", "slack", "notifiers", "owners") if notify else None
+    settings = config_file.load(file, needs=needs, of=targets)
     chosen = options.chosen(settings, targets)
     if only_roles:
         return _roles(settings, chosen)

@@ -70,17 +70,20 @@ def what_if(
         raise click.UsageError("say what to change: --drop TAG, --to-field TAG, or --bucket TAG:N")
     if len(set(tags)) < len(tags):
         raise click.UsageError("each tag can only be changed in one way")
-    settings = options.load_settings(config, "history", "targets")
+    settings = options.load_settings(config, "history")
     chosen = options.chosen(settings, [target])[0]
 
-    from tsaudit.what_if import TagReduction, UnknownNameError, answer
+    from tsaudit.what_if import TagReduction, UnknownNameError, answer, stored_answer
 
     change = TagReduction(frozenset({*drop, *to_field}), dict(bucket))
     last = _last_profile(settings, target)
     try:
-        with screen.progress() as watched:
-            watched.say(target, "counting what would remain")
-            found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)
+        found = None if collisions else stored_answer(last, measurement, change, database)
+        if found is None:
+            chosen = options.chosen(options.load_settings(config, "targets", of=[target]), [target])[0]
+            with screen.progress() as watched:
+                watched.say(target, "counting what would remain")
+                found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)
     except UnknownNameError as error:
         raise click.UsageError(str(error)) from error
     if form == "json":

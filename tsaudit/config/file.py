@@ -58,6 +58,7 @@ def load(
     *,
     resolve_env: bool = True,
     needs: Collection[str] | None = None,
+    of: Collection[str] = (),
     variables: Mapping[str, str] | None = None,
 ) -> Settings:
     """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
@@ -67,10 +68,10 @@ def load(
     but not to connect. Values with a format (a number, a name, a schedule) need their variable anyway.
 
     `needs`: the top-level keys below which an unset variable is a problem; None for all. Below other keys, text keeps
-    such a `${NAME}`.
+    such a `${NAME}`. `of`: the names of the targets that are used; empty for all. The others keep it, too.
     """
     file = Path(path)
-    return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables, needs)
+    return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables, needs, of)
 
 
 def load_content(content: bytes, path: str | Path) -> Settings:
@@ -100,8 +101,9 @@ def _settings(
     resolve_env: bool,
     variables: Mapping[str, str] | None = None,
     needs: Collection[str] | None = None,
+    of: Collection[str] = (),
 ) -> Settings:
-    reader = _Reader(label, document, resolve_env, variables, needs)
+    reader = _Reader(label, document, resolve_env, variables, needs, of)
     settings = reader.settings()
     if reader.problems or settings is None:
         raise ConfigError(*reader.lines())
@@ -201,11 +203,13 @@ class _Reader:
         resolve_env: bool,
         variables: Mapping[str, str] | None = None,
         needs: Collection[str] | None = None,
+        of: Collection[str] = (),
     ) -> None:
         self._label = printable(label)
         self._document = document
         self._resolve_env = resolve_env
         self._needs = needs
+        self._of = of
         self._variables = os.environ if variables is None else variables
         self._missing = mistakes.unset if variables is None else mistakes.not_passed
         self._unset: dict[Place, str] = {}
@@ -284,7 +288,7 @@ class _Reader:
                 return value
             self._unset[place] = name
             self.unset.add(name)
-            if self._resolve_env and (self._needs is None or place[0] in self._needs):
+            if self._resolve_env and self._is_needed(place):
                 self._add(place, self._missing(name))
             return match[0]
 
@@ -292,6 +296,14 @@ class _Reader:
         template = _REFERENCE.sub(lambda match: _WORD.format(match[1]) if match[1] in values else match[0], text)
         self._guard(place, filled, template, values)
         return filled
+
+    def _is_needed(self, place: Place) -> bool:
+        """Whether the value at the place is used, so that its variable must be set."""
+        if self._needs is not None and place[0] not in self._needs:
+            return False
+        name = self._document.text((*place[:2], "name")) if self._of and place[0] == "targets" else None
+        # Which target it is, a variable may say.
+        return name is None or "${" in name or name in self._of
 
     def _guard(self, place: Place, filled: str, template: str, values: Mapping[str, str]) -> None:
         """Remember the values of `${NAME}` that are secret, and reject an address that its credentials make ambiguous.
