@@ -97,6 +97,54 @@ def test_a_time_column_that_nobody_fills_measures_nothing(made: Made) -> None:
     assert not needed & _FACTS
 
 
+@pytest.mark.parametrize(
+    ("columns", "filled"),
+    [
+        pytest.param("closed_on DATE", "NULL", id="a list whose only date is of what has not happened"),
+        pytest.param("made TIMESTAMP", "NULL", id="the same, whatever its name"),
+        pytest.param("opened TIMESTAMP, closed TIMESTAMP", "NULL, NULL", id="two of them"),
+    ],
+)
+@pytest.mark.parametrize("count", [6, 3000])
+def test_a_list_whose_time_nobody_fills_is_measured_as_a_whole(
+    made: Made, columns: str, filled: str, count: int
+) -> None:
+    """As if it had no such column: nothing is unknown, and no row is left out."""
+    target = made(
+        f"CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, {columns})",
+        _rows("{i}", "'shop {i}'", filled, count=count),
+    )
+    first = collected(target)
+    for profile in (first, collected(target, previous=first, day=DAY + timedelta(days=1))):
+        t = _only(profile)
+        assert profile.gaps == ()
+        assert (t.time_column, t.rows and t.rows.value, t.has_series) == (None, count, False)
+        assert {f.key for f in t.fields if f.null_ratio and f.null_ratio.value == 1} == set(columns.split()[::2])
+        assert _verdict(profile) is Verdict.OK
+
+
+def test_a_few_rows_with_another_time_are_not_all_of_the_list(made: Made) -> None:
+    """Only one of the accounts was locked within the window; the others are accounts all the same."""
+    target = made(
+        "CREATE TABLE t (id INTEGER PRIMARY KEY, name TEXT, locked_until TIMESTAMP)",
+        _rows("{i}", "'user {i}'", "NULL", count=40),
+        "UPDATE t SET locked_until = '2026-03-30 00:00:00' WHERE id = 7",
+    )
+    profile = collected(target)
+    assert profile.gaps == ()
+    assert (_only(profile).rows or a_count(-1)).value == 40
+
+
+def test_series_whose_time_is_no_longer_filled_are_not_measured(made: Made) -> None:
+    """Their figures would not follow those of the days before."""
+    target = made("CREATE TABLE t (time TIMESTAMP, host TEXT, v DOUBLE PRECISION)", _rows("NULL", "'h{i}'", "1.5"))
+    (now_,) = collected(target).measurements
+    before = dataclasses.replace(now_, kind=TableKind.SERIES, time_column="time")
+    profile = collected(target, previous=dataclasses.replace(collected(target), measurements=(before,)))
+    assert _verdict(profile) is Verdict.UNKNOWN
+    assert _marked(profile)
+
+
 def test_the_line_that_the_gap_proposes_puts_it_right(made: Made) -> None:
     columns = "created TIMESTAMP, sampled TIMESTAMP, host TEXT, v DOUBLE PRECISION"
     statements = (f"CREATE TABLE t ({columns})", _rows("NULL", "'2026-03-30 00:00:00'", "'h{i}'", "1.5"))

@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from tsaudit.analysis.columns import columns as column_types
 from tsaudit.analysis.columns import roles
-from tsaudit.analysis.columns.columns import Column
+from tsaudit.analysis.columns.columns import Column, TimeColumn
 from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, time_candidates, time_column
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
@@ -124,8 +124,8 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
     if not draft.unreadable:
         draft = read_sample(runner, draft, most)
         if draft.is_empty:
-            own = _own_window(runner, draft)
-            draft = read_sample(runner, measure_extent(runner, _within(draft, own)), most) if own else draft
+            other = _of_other_rows(runner, draft)
+            draft = draft if other is draft else read_sample(runner, measure_extent(runner, other), most)
     kind = kind_of_table(runner, draft, draft.time)
     known = replace(draft.measurement, kind=kind.kind, kind_reason=kind.reason)
     draft = replace(draft, measurement=known, never_source=kind.never_source)
@@ -232,6 +232,31 @@ def _extents_of(runner: QueryRunner, draft: Draft, names: list[str], *, whole: b
     return OfTimeExtents(**draft.about(runner.window), columns=names, texts=texts, percent=percent)
 
 
+def _of_other_rows(runner: QueryRunner, draft: Draft) -> Draft:
+    """The draft of a table that has no rows within the audit's window, with a window of its own, or without a time if
+    no row has one; the same draft if nothing else can be measured.
+    """
+    time, chosen = draft.time, runner.target.columns.get(draft.name)
+    if time is None or draft.partial_scan:
+        return draft
+    most = runner.target.budget.max_scan_rows
+    if "time_extents" not in query_files(runner.target.engine) or (most and (draft.estimated_rows or 0) > most):
+        own = _window_ahead(runner, draft, time)
+    else:
+        extent = _extents(runner, draft, [time.name], whole=True).get(time.name)
+        is_never_filled = extent is not None and extent.rows > 0 and not extent.values and not extent.others
+        if is_never_filled and not (chosen and chosen.time) and not _was_series(draft):
+            return draft.with_time(None)
+        own = _own_window(runner, draft, time, extent) if extent else None
+    return _within(draft, own) if own else draft
+
+
+def _was_series(draft: Draft) -> bool:
+    """Whether the previous profile has series of it within the audit's window, whose writers may have stopped."""
+    before = draft.previous
+    return before is not None and before.kind is not None and before.kind.has_series and before.own_window is None
+
+
 def _within(draft: Draft, window: Window) -> Draft:
     """The draft of a table whose rows are measured within this period instead of the audit's window."""
     assert draft.time is not None
@@ -240,7 +265,17 @@ def _within(draft: Draft, window: Window) -> Draft:
     return replace(draft, measurement=replace(draft.measurement, own_window=window)).with_time(time)
 
 
-def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
+def _window_ahead(runner: QueryRunner, draft: Draft, time: TimeColumn) -> Window | None:
+    """As `_own_window`, of a table of which only future rows are cheap to look up."""
+    now = utc_now()
+    ahead = Window(max(now, runner.window.end), LATEST)
+    if now - runner.window.end > SAME_DAY or not may_look_up_newest(runner, draft, ahead):
+        return None
+    newest = newest_of(draft, times_of(runner, sampled(draft, ahead, [time.name], 1)) or [])
+    return Window(newest - runner.target.window, newest + _MARGIN) if newest else None
+
+
+def _own_window(runner: QueryRunner, draft: Draft, time: TimeColumn, extent: Extent) -> Window | None:
     """The period in which to measure a table that has no rows within the audit's window; None: the audit's window. A
     small enough table is measured as a whole, otherwise its newest part is, which is as long as the audit's window.
 
@@ -248,26 +283,13 @@ def _own_window(runner: QueryRunner, draft: Draft) -> Window | None:
     audit have their own period. If writers stopped later, figures of another period must not follow those of earlier
     days. If a past day is audited, rows in its future may not have existed then.
     """
-    before, time, now = draft.previous, draft.time, utc_now()
-    if time is None or draft.partial_scan:
-        return None
-    is_past, most = now - runner.window.end > SAME_DAY, runner.target.budget.max_scan_rows
-    if "time_extents" not in query_files(runner.target.engine) or (most and (draft.estimated_rows or 0) > most):
-        # Only future rows are cheap to look up.
-        ahead = Window(max(now, runner.window.end), LATEST)
-        if is_past or not may_look_up_newest(runner, draft, ahead):
-            return None
-        newest = newest_of(draft, times_of(runner, sampled(draft, ahead, [time.name], 1)) or [])
-        return Window(newest - runner.target.window, newest + _MARGIN) if newest else None
-    extent = _extents(runner, draft, [time.name], whole=True).get(time.name)
-    newest = instant_of(extent.last, time.kind) if extent else None
-    if extent is None or newest is None:
+    now, newest = utc_now(), instant_of(extent.last, time.kind)
+    if newest is None:
         return None
     if newest < runner.window.start:
-        was_series = before is not None and before.kind is not None and before.kind.has_series
-        if before is not None and was_series and before.own_window is None:
+        if _was_series(draft):
             return None
-    elif newest < now or is_past:
+    elif newest < now or now - runner.window.end > SAME_DAY:
         return None  # Rows arrived after the window.
     start = newest - runner.target.window
     if extent.rows <= runner.target.budget.max_rows:

@@ -149,6 +149,10 @@ def test_a_better_type_is_no_reason_to_change_the_time() -> None:
 def test_nothing_is_asked_where_the_key_tells() -> None:
     assert time_candidates([Column("at", STAMP, 1), Column("host", "text", 2), Column("v", "bigint")]) == []
     assert time_candidates([Column("id", "bigint", 1), Column("at", STAMP), Column("v", "bigint")]) == []
+    assert [c.name for c in time_candidates([Column("id", "bigint", 1), Column("locked_until", STAMP)])] == [
+        "locked_until",
+        "id",
+    ]
     asked = time_candidates([Column("id", "bigint", 1), Column("at", STAMP), Column("seen_ts", "bigint")])
     assert [c.name for c in asked] == ["at", "seen_ts", "id"]
 
@@ -235,7 +239,8 @@ def test_type_alone_says_nothing_where_columns_hold_anything() -> None:
     found = time_column(columns, {"time": _epochs(1000)}, WINDOW, typed=False)
     assert found is not None
     assert found.kind is TimeKind.MILLISECONDS
-    assert _chosen(columns, {"time": NONE}, typed=False) == "time"
+    assert _chosen(columns, {"time": Extent(0, 0, None, None)}, typed=False) == "time"
+    assert _chosen(columns, {"time": NONE}, typed=False) is None, "nothing fills it"
     assert _chosen(columns, {"time": _held("noon", "evening")}, typed=False) is None
 
 

@@ -96,8 +96,8 @@ def time_candidates(columns: Sequence[Column], chosen: Columns | None = None, *,
         return [c for c in said if not (typed and native(c))]
     own = [c for c in columns if native(c)]
     hinted = [c for c in columns if not native(c) and _may_be(c) and words_of(c.name) & HINT]
-    if typed and len(own) == 1 and (not hinted or _in_key(own[0], columns)):
-        # If nothing fills it anymore, the window turns out empty, and that is reported.
+    if typed and len(own) == 1 and (_in_key(own[0], columns) or not (hinted or words_of(own[0].name) & OTHER)):
+        # If nothing fills it, the window turns out empty, and that is noticed.
         return []
     others = [c for c in columns if not native(c) and _is_number(c.data_type) and c not in hinted]
     return [*sorted(own, key=_preference), *sorted(hinted, key=_preference), *others][:MOST_CANDIDATES]
@@ -126,7 +126,7 @@ def time_column(
     known = [c for c in columns if c.name in extents]
     if chosen is not None and chosen.time is not None:
         return _configured(columns, extents, chosen.time, typed=typed)
-    if not known or not any(extents[c.name].values or extents[c.name].others for c in known):
+    if not any(extents[c.name].rows for c in known):
         return _by_catalog(columns)
     stored = {c.name: (native(c) if typed else None) or kind_of(extents[c.name]) for c in known}
     newest = _newest(known, extents, stored, window)
@@ -180,7 +180,7 @@ def _configured(
 
 
 def _by_catalog(columns: Sequence[Column]) -> TimeColumn | None:
-    """The choice if there are no values: the table is empty, or nothing was read."""
+    """The choice without rows: the table is empty, or nothing was read."""
     own = [c for c in columns if native(c)]
     best = min(own, key=lambda c: (not _in_key(c, columns), *_preference(c)), default=None)
     kind = native(best) if best else None
