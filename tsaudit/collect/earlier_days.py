@@ -13,14 +13,11 @@ import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
-from typing import Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
-from tsaudit.analysis.cardinality import arrivals
-from tsaudit.analysis.cardinality.arrivals import with_ages
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.values.value_hashes import series_digests, truncated
-from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.alike import Alike
 from tsaudit.collect.draft import Draft
 from tsaudit.model.figures import Subject
@@ -39,6 +36,9 @@ from tsaudit.model.profile import (
     utc_now,
 )
 from tsaudit.model.timeline import SAME_DAY
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.values.value_sets import ValueSet
 
 _QUIET: Final = timedelta(weeks=1)
 _PRESENT: Final = timedelta(hours=1)
@@ -222,6 +222,8 @@ class Comparison:
         """What is new in the listing. `of`: the earlier set, of the series for 0, then of each tag. `keep` gets the
         sets that include the day.
         """
+        from tsaudit.analysis.cardinality import arrivals
+
         tags, before = counter.hashed(), of(0)
         digests = series_digests(tags, counter.series.value)
         hashes = truncated(digests)
@@ -238,7 +240,7 @@ class Comparison:
             aged = arrivals.SeenTag(listed, values.first_days(listed.hashes), values.exact)
             seen[key] = aged, arrivals.new_values(earlier, values, aged, began, listing_days)
         new_series = arrivals.new_series(before, after, hashes, [aged for aged, _ in seen.values()])
-        return new_series, with_ages(new_series, after, digests, hashes, seen)
+        return new_series, arrivals.with_ages(new_series, after, digests, hashes, seen)
 
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for everything ever written."""
