@@ -154,7 +154,7 @@ def looks(tag: Tag) -> str:
 
 
 def shares_of_logarithms(
-    before: Mapping[str, float], now: Mapping[str, float], dependencies: Iterable[Dependency], series: float = 1.0
+    before: Mapping[str, float], now: Mapping[str, float], dependencies: Iterable[Dependency], series: float
 ) -> dict[str, float]:
     """The fallback if only numbers of values are known: tag to its share of the growth, from 0 to 1.
 

@@ -350,7 +350,7 @@ _KINDS_OF_DIGITS: Final = 8
 """Minimum number of different digits in such numbers: map tiles are numbered with four."""
 
 
-def _are_of_events(digits: Sequence[str], *, whole: bool = False) -> bool:
+def _are_of_events(digits: Sequence[str], *, whole: bool) -> bool:
     """Whether the numbers are so large or so close to each other that something counts events with them."""
     if whole and are_registered(digits):
         return False
