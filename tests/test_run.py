@@ -141,13 +141,13 @@ def test_muted_findings_are_known_and_acknowledged_ones_are_not(tmp_path: Path, 
     settings = settings_for(tmp_path, target)
     today = clock.today()
     first = run.audit_target(target, settings, store, day=today)
-    assert first.muted == frozenset()
+    assert first.muted == {}
     marks = {change.incident.subject.measurement: change.incident.fingerprint for change in first.changes}
     for name, kind in (("a", "mute"), ("b", "ack")):
         until = None if kind == "ack" else today + timedelta(days=30)
         decisions.decide(store, [marks[name]], kind, "ada", "known", until)
 
-    assert run.audit_target(target, settings, store, day=today).muted == {marks["a"]}
+    assert run.audit_target(target, settings, store, day=today).muted == {marks["a"]: today + timedelta(days=30)}
 
 
 def test_morning_after_an_outage_is_compared_with_the_last_audit_that_measured(tmp_path: Path, store: Store) -> None:
@@ -566,7 +566,7 @@ def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
         list(run.audit_targets([target], settings, store, day=NEXT_DAY))
         AuditSession(settings, store).notify(said.append)
         assert said == []
-        assert "nothing open anymore" in slack.messages[0].text, "the audit already knows that it is muted"
+        assert "muted until" in slack.messages[0].text, "the audit already knows that it is muted"
         assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["muted", "a:"]
         slack.scopes.remove("reactions:read")
         assert AuditSession(settings, store).notify(said.append).errors == ()
@@ -655,7 +655,7 @@ def test_what_is_new_is_what_is_no_longer_muted_or_was_never() -> None:
         None,
         0.0,
         None,
-        muted=frozenset({muted.fingerprint}),
+        muted={muted.fingerprint: DAY},
         returned=frozenset({worse.fingerprint, resolved.fingerprint}),
     )
     assert found.new == (opened, raised, worse)

@@ -124,7 +124,7 @@ def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() ->
     told = summary.of_result(result, a_profile())
     assert told.headline.startswith("main/other: Series grew")
     assert told.fingerprint == fingerprint(result.target, "CAR001", critical.subject)
-    assert summary.of_result(result, a_profile(), {told.fingerprint}).headline == "main/requests: A warning"
+    assert summary.of_result(result, a_profile(), {told.fingerprint: DAY}).headline == "main/requests: A warning"
 
 
 @pytest.mark.parametrize(
@@ -134,20 +134,42 @@ def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() ->
         (
             [Outcome.PASS, Outcome.OPEN],
             0,
-            "No finding in what was measured, but 1 rule could not be evaluated; 1 rule could",
+            "Nothing wrong was found in what was measured: 1 rule evaluated, 1 only in part",
         ),
         ([Outcome.OPEN], 0, "1 rule could not be evaluated, and no other rule applies"),
         ([Outcome.NOT_APPLICABLE], 0, "No rule applies to this target, so nothing could be evaluated"),
-        ([Outcome.PASS], 1, "Nothing new: 1 finding muted, 2 rules evaluated"),
+        ([Outcome.PASS], 1, "1 warning muted until 2026-06-01; 2 rules evaluated on complete figures"),
     ],
 )
 def test_summary_without_findings_says_what_was_evaluated(outcomes: list[Outcome], muted: int, expected: str) -> None:
     findings = [a_finding(TABLE)] * muted
     results = [a_rule_result(outcome=o, code=f"CAR00{n}") for n, o in enumerate(outcomes, start=2)]
     result = a_result(*results, *([a_rule_result(*findings)] if findings else []))
-    marks = {fingerprint(result.target, "CAR001", TABLE)}
+    marks = {fingerprint(result.target, "CAR001", TABLE): date(2026, 6, 1)}
     told = summary.of_result(result, a_profile(), marks)
     assert (told.headline, told.figures, told.first_step) == (expected, (), "")
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "muted", "expected"),
+    [
+        ([Outcome.FAIL], (), "No warnings, 2 notes; 1 rule evaluated on complete figures"),
+        ([Outcome.FAIL, Outcome.OPEN], (), "No warnings, 2 notes; 1 rule evaluated, 1 only in part"),
+        ([Outcome.FAIL], (5,), "1 critical muted until 2026-06-05, 2 notes; 1 rule evaluated on complete figures"),
+        ([Outcome.FAIL], (5, 3), "2 critical muted, the first until 2026-06-03, 2 notes; 1 rule evaluated on complete"),
+    ],
+)
+def test_summary_counts_notes_and_what_is_muted(outcomes: list[Outcome], muted: tuple[int, ...], expected: str) -> None:
+    places = [Subject("main", f"muted_{day}") for day in muted]
+    found = [a_finding(Subject("main", name), Severity.NOTE) for name in "ab"]
+    found += [a_finding(place, Severity.CRITICAL) for place in places]
+    results = [a_rule_result(outcome=o, code=f"CAR00{n}") for n, o in enumerate(outcomes, start=1)]
+    result = a_result(replace(results[0], findings=tuple(found)), *results[1:])
+    ends = [date(2026, 6, day) for day in muted]
+    marks = {fingerprint(result.target, "CAR001", place): end for place, end in zip(places, ends, strict=True)}
+    told = summary.of_result(result, a_profile(), marks).headline
+    assert told.startswith(expected)
+    assert len(told.split()) <= 25
 
 
 @pytest.mark.parametrize(

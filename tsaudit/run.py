@@ -7,10 +7,10 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
@@ -65,8 +65,8 @@ class AuditRun:
     """The problem, in one line, if anything went wrong that must fail the run; otherwise None."""
     is_first: bool = False
     """Whether this is the first audit of the target: it was audited, but on no earlier day."""
-    muted: frozenset[str] = frozenset()
-    """Fingerprints of muted findings, which are counted separately and do not fail the run."""
+    muted: Mapping[str, date] = field(default_factory=dict)
+    """Fingerprint to the last muted day of muted findings, which are counted separately and do not fail the run."""
     returned: frozenset[str] = frozenset()
     """Fingerprints of findings that were muted at the previous audit and are not anymore: the mute ended, or no longer
     covers them.
@@ -187,7 +187,7 @@ def _audit_alone(
     verdict = result.without(muted).verdict
     days = store.days(target.name)
     preceding = max((one for one in days if one < day), default=None)
-    returned = incidents.muted(store, target.name, preceding) - muted if preceding else frozenset[str]()
+    returned = frozenset(incidents.muted(store, target.name, preceding) if preceding else ()) - muted.keys()
     warning = clock.future_days_warning(target.name, days)
     location, report_error = _report(store, settings, result, profile, timeline, run_url)
     if location:

@@ -7,9 +7,10 @@ Report, Slack, command line, Dagster, and JSON show the same summary, in the sam
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
+from types import MappingProxyType
 from typing import Any, Final
 
 from tsaudit.engines.registry import ENGINES
@@ -28,7 +29,7 @@ from tsaudit.model.profile import Profile
 from tsaudit.planning import describe
 from tsaudit.text import amount, findings, listed, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
-from tsaudit.text.findings import headline, is_growing, origin
+from tsaudit.text.findings import headline, is_growing, origin, tally
 from tsaudit.text.table_roles import guessed_tags
 
 
@@ -112,24 +113,31 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     )
 
 
+_NO_MUTES: Final[Mapping[str, date]] = MappingProxyType({})
 _ABOUT_TAGS: Final = frozenset({"cardinality", "tags", "layout"})
 """Families of rules to which it matters whether a role was guessed."""
 
 
-def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> Summary:
-    """The summary of the worst finding; if there is none, what was evaluated.
+def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, date] = _NO_MUTES) -> Summary:
+    """The summary of the worst finding; if there is none, what is muted or noted, and what was evaluated.
 
-    `muted`: fingerprints of the findings that are left out. `profile`: None if nothing could be queried.
+    `muted`: fingerprint to the last muted day, of the findings that it does not lead with. `profile`: None if nothing
+    could be queried.
     """
-    muted_count = 0
+    silent: list[tuple[Severity, date]] = []
+    notes = 0
     for rule, finding in result.findings():
-        if fingerprint(result.target, rule.code, finding.subject) in muted:
-            muted_count += 1
+        if until := muted.get(fingerprint(result.target, rule.code, finding.subject)):
+            silent.append((finding.severity, until))
         elif finding.severity is not Severity.NOTE:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)
+        else:
+            notes += 1
     is_about_tags = any(rule.family in _ABOUT_TAGS for rule in result.results)
-    guessed = _to_confirm(result.target, profile) if is_about_tags and not muted_count else ""
-    return Summary(_nothing_wrong(result, profile, muted_count), first_step=guessed)
+    guessed = _to_confirm(result.target, profile) if is_about_tags and not silent else ""
+    known = [_muted(silent)] if silent else ["No warnings"] if notes else []
+    known += [many(notes, "note")] if notes else []
+    return Summary(_nothing_wrong(result, profile, known), first_step=guessed)
 
 
 def rules_evaluated(result: AuditResult) -> int:
@@ -146,22 +154,30 @@ def _rules(result: AuditResult) -> list[RuleResult]:
     return [r for r in result.results if r.code not in RULELESS_CODES]
 
 
-def _nothing_wrong(result: AuditResult, profile: Profile | None, muted: int) -> str:
+def _muted(silent: Sequence[tuple[str, date]]) -> str:
+    """Muted findings, each as its severity and its last muted day: `1 critical, 2 warnings muted until 2026-12-12`."""
+    days = {until for _, until in silent}
+    first = ", the first" if len(days) > 1 else ""
+    return f"{tally(severity for severity, _ in silent)} muted{first} until {min(days)}"
+
+
+def _nothing_wrong(result: AuditResult, profile: Profile | None, known: Sequence[str]) -> str:
+    """What was evaluated, after what is known: muted findings and notes."""
     evaluated, unsure = rules_evaluated(result), rules_unknown(result)
+    rules, found = many(evaluated, "rule"), "Nothing wrong was found"
     if not evaluated and not unsure:
         return "No rule applies to this target, so nothing could be evaluated"
-    rules = many(evaluated, "rule")
-    if not evaluated:
+    if not evaluated and not known:
         return f"{many(unsure, 'rule')} could not be evaluated, and no other rule applies"
     if unsure:
-        return f"No finding in what was measured, but {many(unsure, 'rule')} could not be evaluated; {rules} could"
-    if muted:
-        return f"Nothing new: {many(muted, 'finding')} muted, {rules} evaluated"
-    if not result.is_complete(profile):
-        return f"Nothing wrong was found: {rules} evaluated, but not everything was measured"
-    unread = _unread(profile)
-    but = f", but no row of {listed(unread, 3)} is in the window" if unread else ""
-    return f"Nothing wrong was found: {rules} evaluated on complete figures{but}"
+        found, rest = f"{found} in what was measured", f"evaluated, {number(unsure)} only in part"
+    elif not result.is_complete(profile):
+        rest = "evaluated, but not everything was measured"
+    else:
+        unread = _unread(profile)
+        but = f", but no row of {listed(unread, 3)} is in the window" if unread else ""
+        rest = f"evaluated on complete figures{but}"
+    return f"{', '.join(known)}; {rules} {rest}" if known else f"{found}: {rules} {rest}"
 
 
 def _unread(profile: Profile | None) -> list[str]:

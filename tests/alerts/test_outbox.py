@@ -249,7 +249,7 @@ def test_what_somebody_muted_is_quiet_until_it_expires(history: History, slack: 
     decide(history, "mute", DAY + timedelta(days=2))
     history.next_day(found(1))
     history.send()
-    assert "nothing open anymore" in slack.messages[1].text
+    assert slack.messages[1].text.endswith(f"1 warning muted until {DAY + timedelta(days=2)}")
     assert f"muted until {DAY + timedelta(days=2)}" in str(slack.messages[1].blocks)
     assert history.next_day(found(1)) == []
     assert len(history.next_day(found(1))) == 1

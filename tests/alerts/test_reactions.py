@@ -103,13 +103,13 @@ def test_taken_back_it_is_undone_and_can_be_given_again(history: History, slack:
 
 
 def test_taken_back_after_the_message_shows_nothing_any_more(history: History, slack: SlackDouble) -> None:
-    """The message about muted incidents is edited to say that nothing is open; its reaction still counts."""
+    """The message about muted incidents is edited to say so; its reaction still counts."""
     message = alerted(history, slack, *found(1))
     message.react("zzz", ANN)
     read_and_send(history)
     history.next_day(found(1))
     history.send()
-    assert "nothing open anymore" in message.text
+    assert "muted until" in message.text
     message.take_back("zzz", ANN)
     assert read(history).undone == 1
     history.next_day(found(1))

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html as entities
 import re
+from collections.abc import Mapping
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def others(count: int, severity: Severity = Severity.WARNING) -> list[Finding]:
     return [a_finding(Subject("main", f"t{i:03}", f"{severity}"), severity) for i in range(count)]
 
 
-def text(result: AuditResult, *, everything: bool = False, muted: frozenset[str] = frozenset()) -> list[str]:
+def text(result: AuditResult, *, everything: bool = False, muted: Mapping[str, date] | None = None) -> list[str]:
     lines = block.lines(results.of_result(result, a_profile(), muted), everything=everything)
     return [click.unstyle(line) for line in lines]
 
@@ -175,7 +176,7 @@ def test_block_breaks_no_statement_and_cuts_no_words_of_the_summary() -> None:
 def test_block_on_the_first_day_lists_notes_below_the_others_as_far_as_they_fit() -> None:
     known, fresh = others(2)
     result = with_plan(GROWING, known, fresh, *others(20, Severity.NOTE))
-    muted = {fingerprint("demo", "CAR004", known.subject)}
+    muted = {fingerprint("demo", "CAR004", known.subject): DAY}
     found = results.of_result(result, a_profile(), muted)
     later = "\n".join(block.lines(found, everything=False))
     first = [click.unstyle(line) for line in block.lines(found | {"first": True}, everything=False)]
@@ -197,7 +198,7 @@ def test_block_with_all_findings_lists_each_once() -> None:
 
 def test_block_leaves_muted_findings_out_and_counts_them() -> None:
     (known, fresh) = others(2)
-    muted = frozenset({fingerprint("demo", "CAR004", TABLE), fingerprint("demo", "CAR004", known.subject)})
+    muted = {fingerprint("demo", "CAR004", one): DAY for one in (TABLE, known.subject)}
     result = with_plan(GROWING, known, fresh)
     shown = "\n".join(text(result, muted=muted))
     assert "main/t001: Tag host" in shown.splitlines()[1]

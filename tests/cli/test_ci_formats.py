@@ -49,7 +49,7 @@ def found() -> dict[str, Any]:
         a_rule_result(code="TAG002", name="broken", outcome=Outcome.ERROR, reason="ValueError: x"),
         a_rule_result(code="DOC001", name="elsewhere", outcome=Outcome.NOT_APPLICABLE),
     )
-    run = AuditRun("demo", DAY, result, a_profile(), (), None, 12.3456, None, muted=frozenset({of("known")}))
+    run = AuditRun("demo", DAY, result, a_profile(), (), None, 12.3456, None, muted={of("known"): DAY})
     return results.of_run(run) | {"report": "https://reports.example/demo/2026-03-31.html"}
 
 

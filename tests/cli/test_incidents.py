@@ -139,18 +139,22 @@ def test_history_when_listed(tsaudit: Tsaudit) -> None:
         (DAY.isoformat(), "warning", 1, 5),
     ]
     heads, *lines = tsaudit("history", "list", "--days", "1").stdout.splitlines()
-    assert heads.split() == ["target", "day", "verdict", "findings", "series"]
+    assert heads.split() == ["target", "day", "verdict", "findings", "muted", "series"]
     assert [line.split()[0] for line in lines] == ["plant", "shop"]
     assert "`nowhere` was never audited" in tsaudit("history", "list", "nowhere").stderr
+    tsaudit("baseline", "--target", "shop", "--for", "9w", "--reason", "known")
+    row = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)[0]
+    assert (row["verdict"], row["findings"], row["muted"]) == ("ok", 0, 1)
 
 
 def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folder: Path) -> None:
     tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
     with closing(sqlite3.connect(folder / ".tsaudit" / "history.db")) as history, history:
         history.execute("UPDATE snapshot SET result = x'00'")
-    assert tsaudit("history", "list").stdout.splitlines()[1].split() == ["shop", DAY.isoformat(), "-", "-", "5"]
+    assert tsaudit("history", "list").stdout.splitlines()[1].split() == ["shop", DAY.isoformat(), "-", "-", "-", "5"]
     rows = json.loads(tsaudit("history", "list", "--format", "json").stdout)
-    assert rows == [{"target": "shop", "day": DAY.isoformat(), "verdict": None, "findings": None, "series": 5}]
+    nothing = {"verdict": None, "findings": None, "muted": None}
+    assert rows == [{"target": "shop", "day": DAY.isoformat(), **nothing, "series": 5}]
     done = tsaudit("report", "shop")
     assert done.exit_code == Exit.USAGE
     assert f"the data stored for {DAY} was written by another version" in done.stderr

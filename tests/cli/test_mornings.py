@@ -47,7 +47,7 @@ def test_a_week_of_mornings(tsaudit: Tsaudit, folder: Path) -> None:
     assert set(_codes(tsaudit, 2).values()) == {ok}
     _, found = _morning(tsaudit, 2)
     assert found["verdict"] == "ok"
-    assert found["summary"]["headline"].startswith("Nothing new: 1 finding muted")
+    assert found["summary"]["headline"].startswith("1 warning muted until ")
     page = folder / ".tsaudit" / "reports" / "shop" / f"{DAY + timedelta(days=2)}"
     assert json.loads(page.with_suffix(".json").read_text())["verdict"] == "ok"
     assert 'class="v warning"' not in page.with_suffix(".html").read_text()

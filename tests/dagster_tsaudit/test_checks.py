@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import date, timedelta
 
 import dagster as dg
 import pytest
@@ -148,7 +148,7 @@ def test_muted_findings_are_counted_apart() -> None:
     run = run_with(open_, muted, code="XYZ001", family="fields")
     assert run.result is not None
     assert run.profile is not None
-    found = AuditedTarget(replace(run, muted=frozenset({fingerprint(run.target, "XYZ001", muted.subject)})))
+    found = AuditedTarget(replace(run, muted={fingerprint(run.target, "XYZ001", muted.subject): DAY}))
     check = {c.check_name: c for c in check_results(KEY, found)}["fields"]
     assert (value(check, "value"), value(check, "severities")) == (1, "1 warning, 1 muted")
     numbers = {name: item.value for name, item in target_metadata(found, run.result, run.profile).items()}
@@ -207,13 +207,13 @@ def test_a_check_shows_the_summary_of_the_worst_finding_of_its_family() -> None:
 
 def test_a_muted_finding_is_never_the_worst() -> None:
     run, worst = summary_run()
-    muted = frozenset({fingerprint("demo", "CAR004", worst.subject)})
+    muted = {fingerprint("demo", "CAR004", worst.subject): date(2026, 6, 1)}
     check = checks_of(replace(run, muted=muted))["cardinality"]
     assert (check.passed, check.severity) == (False, dg.AssetCheckSeverity.WARN)
     assert description(check).startswith("**main/cpu: Tag host has too many values")
-    everything = muted | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host"))}
+    everything = muted | {fingerprint("demo", "CAR004", Subject("main", "cpu", "host")): date(2026, 6, 1)}
     check = checks_of(replace(run, muted=everything))["cardinality"]
-    assert description(check).startswith("**Nothing new: 2 findings muted")
+    assert description(check).startswith("**1 critical, 1 warning muted until 2026-06-01")
     assert check.passed
 
 

@@ -39,7 +39,7 @@ from tsaudit.config.settings import Reactions
 from tsaudit.history import decisions
 from tsaudit.history.lifecycle import Incident, IncidentState
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Verdict, worst_first
+from tsaudit.model.finding import Severity, Verdict, worst_first
 from tsaudit.model.plan import Plan
 from tsaudit.planning import describe
 from tsaudit.summary import Summary, of_finding
@@ -211,7 +211,10 @@ def _end(context: RunContext, closed: Sequence[Closed]) -> str:
     if all(c.how == "resolved" for c in closed):
         return f"{SIGNS['ok']} {context.target}: all resolved"
     sign = SIGNS["unknown" if context.verdict is Verdict.UNKNOWN else "note"]
-    return f"{sign} {context.target}: nothing open anymore"
+    alike: dict[str, list[Severity]] = {}
+    for one in closed:
+        alike.setdefault(one.how, []).append(one.incident.severity)
+    return f"{sign} {context.target}: {', '.join(f'{tally(some)} {how}' for how, some in alike.items())}"
 
 
 def moved(context: RunContext, channel: str) -> Message:

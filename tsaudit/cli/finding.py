@@ -344,7 +344,7 @@ def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]
     from tsaudit.model.finding import fingerprint
     from tsaudit.planning.plans import plans_of
 
-    all_others = {fingerprint(result.target, rule.code, f.subject) for rule, f in result.findings()} - muted
+    all_others = {fingerprint(result.target, rule.code, f.subject) for rule, f in result.findings()} - muted.keys()
     parts = (result.without(muted), result.without(all_others))
     asked, silent = (replace(part, plans=plans_of(profile, part.results)) for part in parts)
     return asked, silent

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -34,14 +34,15 @@ def history() -> None:
 def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) -> None:
     """List audited days with their verdicts and series, newest first.
 
-    The series are counted for the whole target; - means that not all of them could be counted.
+    Verdicts and findings are without what is muted. The series are counted for the whole target; - means that not all
+    of them could be counted.
     """
-    from tsaudit.history import clock
+    from tsaudit.history import clock, incidents
 
     with options.open_store(options.load_settings(config, "history")) as store:
         rows = [
             {"target": target, "day": day.isoformat()}
-            | _outcome(store.result(target, day))
+            | _outcome(store.result(target, day), incidents.muted(store, target, day))
             | {"series": profile.series if (profile := store.profile(target, day)) else None}
             | ({"clock": "in the future"} if clock.days_ahead([day]) else {})
             for target in options.audited(store, targets)
@@ -127,6 +128,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
     settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
         from tsaudit import report
+        from tsaudit.history import incidents
         from tsaudit.history.removal import remove_day
 
         days = store.days(*options.audited(store, [target]))
@@ -135,7 +137,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
             raise click.BadParameter(
                 f"{target} was not audited on {day}; the nearest days are {near}", param_hint="DAY"
             )
-        what = _outcome(store.result(target, day))
+        what = _outcome(store.result(target, day), incidents.muted(store, target, day))
         if not yes and not _agreed(f"Drop {day} of {target} (verdict {what['verdict'] or 'unreadable'})?"):
             raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
         screen.line(
@@ -178,11 +180,15 @@ def _removal_line(target: str, day: date, removed: Removed) -> str:
     return f"{target}: {day} dropped, with {', '.join(parts)}; {goes_on}" + (f"; not removed: {stays}" if stays else "")
 
 
-def _outcome(result: AuditResult | None) -> dict[str, Any]:
-    """Verdict and number of findings; both None if this version cannot read the stored data."""
+def _outcome(result: AuditResult | None, muted: Collection[str]) -> dict[str, Any]:
+    """The verdict and number of findings without muted ones, and the number of those; all None if this version cannot
+    read the stored data.
+    """
     if result is None:
-        return {"verdict": None, "findings": None}
-    return {"verdict": str(result.verdict), "findings": sum(1 for _ in result.findings())}
+        return {"verdict": None, "findings": None, "muted": None}
+    unmuted = result.without(muted)
+    everything, findings = (sum(1 for _ in one.findings()) for one in (result, unmuted))
+    return {"verdict": str(unmuted.verdict), "findings": findings, "muted": everything - findings}
 
 
 def _cell(row: dict[str, Any], head: str) -> object:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Mapping
+from datetime import date
 from typing import TYPE_CHECKING, Any
 
 from tsaudit.text.findings import sentence
@@ -41,11 +42,12 @@ def of_run(run: AuditRun) -> dict[str, Any]:
     }
 
 
-def of_result(result: AuditResult, profile: Profile | None, muted: Collection[str] = ()) -> dict[str, Any]:
+def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, date] | None = None) -> dict[str, Any]:
     """The same dictionary for a stored result and its profile, without report and changes.
 
-    `muted`: fingerprints of the findings that the summary leaves out.
+    `muted`: fingerprint to the last muted day, of the findings that the summary does not lead with.
     """
+    muted = muted or {}
     from tsaudit import summary
     from tsaudit.model.finding import fingerprint
 

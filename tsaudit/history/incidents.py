@@ -77,9 +77,10 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
         return standing(connection, target, day)
 
 
-def muted(store: Store, target: str, day: date) -> frozenset[str]:
-    """Fingerprints of the target's incidents that are muted on that day."""
-    return frozenset(i.fingerprint for i in current(store, target, day) if i.is_muted)
+def muted(store: Store, target: str, day: date) -> dict[str, date]:
+    """Fingerprint to the last muted day of the target's incidents that are muted on that day."""
+    standing = ((i.fingerprint, i.decision) for i in current(store, target, day) if i.is_muted)
+    return {mark: decision.until for mark, decision in standing if decision and decision.until}
 
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:

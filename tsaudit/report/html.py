@@ -150,7 +150,7 @@ def contents_of(
         schema = tuple(changes.schema_changes(timeline.previous, profile))
         moved = changes.movement(timeline.previous, profile)
     items = findings.items_of(result, profile, incidents)
-    muted = {item.fingerprint for item in items if item.muted}
+    muted = {i.fingerprint: i.decision.until for i in items if i.muted and i.decision and i.decision.until}
     return ReportContents(
         result=result,
         profile=profile,
