@@ -17,9 +17,9 @@ from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.codes import combined
 from tsaudit.analysis.values.hash_samples import Counted, bucketed
 from tsaudit.collect import catalog
+from tsaudit.collect.draft import as_text
 from tsaudit.collect.measuring import Measuring, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.read_rows import as_text
 from tsaudit.collect.roles import assign_roles, find_time
 from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series import list_tag_sets, scope

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.builders import a_source
 from tests.examples import examples
 from tsaudit.analysis.codes import RowGroups
-from tsaudit.collect.read_rows import ReadColumn
+from tsaudit.collect.draft import ReadColumn
 from tsaudit.collect.row_figures import (
     busiest,
     filled_in,

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.read_rows import ReadColumn
+from tsaudit.collect.draft import ReadColumn
 from tsaudit.collect.row_figures import repeats, reports, rise_per_day, same_tag, time_lag, turnover
 from tsaudit.model.profile import TimeLag
 

@@ -20,8 +20,7 @@ from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_source
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect import collect, rows
-from tsaudit.collect.draft import Draft
-from tsaudit.collect.read_rows import ReadRows, epoch_us
+from tsaudit.collect.draft import Draft, ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring, _joined

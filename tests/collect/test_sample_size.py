@@ -12,9 +12,8 @@ from tests.builders import NOW
 from tests.collecting import collected, figures
 from tsaudit import collect
 from tsaudit.collect import FEWEST_ROWS, SAMPLED_ROWS, measuring, rows_each
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.read_rows import ReadRows
 from tsaudit.config.settings import Target
 
 MOST = 10_000

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.read_rows import ReadColumn
+from tsaudit.collect.draft import ReadColumn
 from tsaudit.collect.row_figures import tag_changes, turnover
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

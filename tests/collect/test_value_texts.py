@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 import pytest
 
-from tsaudit.collect.read_rows import ReadColumn
+from tsaudit.collect.draft import ReadColumn
 
 
 def _column(*texts: str | None) -> ReadColumn:

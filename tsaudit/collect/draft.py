@@ -1,18 +1,266 @@
-"""A measurement under construction: what is known about it so far, and what the next steps need to know."""
+"""A measurement under construction: what is known about it so far, what the next steps need to know, and the rows read
+of it. Each of their columns is encoded once, for all that ask about its values.
+"""
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
+from functools import cached_property
 from typing import Final, TypedDict
 
-from tsaudit.analysis.columns.columns import Column, TimeColumn
-from tsaudit.collect.read_rows import ReadColumn, ReadRows
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tsaudit.analysis.codes import Codes
+from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind
+from tsaudit.analysis.columns.time_columns import instant_of
+from tsaudit.analysis.values.label_sets import FORM_SHARE, OPENING
 from tsaudit.engines.quoting import Label
 from tsaudit.model.profile import Count, Field, Gap, Measurement, Role, Tag, Window
 from tsaudit.model.query_parameters import TablePart
 from tsaudit.text import many
+
+Mask = npt.NDArray[np.bool_]
+
+NUMBER: Final = r"^\s*([+-]?\d{0,15}\.\d+|-?(0|[1-9]\d{0,14})\.?)([eE][+-]?\d+)?\s*$"
+"""A string that is a number. A whole one is none with a plus sign, as of a phone, with leading zeros, as of a code, or
+with more digits than anything measured.
+"""
+_DECIMAL: Final = r"[+-]?\d+\.\d+"
+_DECIMALS: Final = rf"^\s*[(\[]?{_DECIMAL}(\s*[,;|/ ]\s*{_DECIMAL})+[)\]]?\s*$"
+"""Several numbers with a fraction, such as a position: whole numbers may as well be codes."""
+PLACEHOLDER: Final = r"^\s*(-+|[nN]/?[aA]|(?i:null|none|nil|nan|undefined)|\\N|\?+)?\s*$"
+"""A string that stands for no value. States such as `unknown` do not: somebody may look for them."""
+_NUMBERS_BEGIN: Final = frozenset("0123456789+-.([")
+"""What the first character of a string is that is one or several numbers."""
+_TIMES_NAMED: Final = 10
+_DIGITS_NAMED: Final = 4
+
+
+class ReadColumn:
+    """A column of the rows read."""
+
+    def __init__(self, values: pa.ChunkedArray) -> None:
+        # An enumeration comes with codes of its own, also for values that no row has.
+        self.values = values.cast(values.type.value_type) if pa.types.is_dictionary(values.type) else values
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def type(self) -> pa.DataType:
+        """Of the values, as Arrow names it."""
+        return self.values.type
+
+    @cached_property
+    def known(self) -> Mask:
+        """Whether each row has a value."""
+        if not self.values.null_count:
+            return np.ones(len(self.values), np.bool_)
+        found: Mask = self.values.is_valid().to_numpy()
+        return found
+
+    @property
+    def filled_rows(self) -> bytes:
+        """Which rows have a value, as bytes to compare; empty for all of them."""
+        return self.known.tobytes() if self.values.null_count else b""
+
+    @cached_property
+    def filled(self) -> int:
+        """The number of rows with a value."""
+        return len(self.values) - int(self.values.null_count)
+
+    @property
+    def codes(self) -> Codes:
+        """A number per row: the same for equal values, from 0 without gaps, in the order of their first rows; -1 for
+        null.
+        """
+        return self._encoded[0]
+
+    @property
+    def distinct(self) -> pa.Array:
+        """The values by code. Those of types that Arrow cannot encode are strings."""
+        return self._encoded[1]
+
+    @cached_property
+    def _encoded(self) -> tuple[Codes, pa.Array]:
+        if pa.types.is_null(self.type):
+            return np.full(len(self), -1), pa.array([], pa.string())
+        try:
+            found = self.values.combine_chunks().dictionary_encode()
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            found = as_text(self.values).combine_chunks().dictionary_encode()
+        if isinstance(found, pa.ChunkedArray):
+            found = found.combine_chunks()
+        indices = found.indices
+        codes: Codes = (indices.fill_null(-1) if indices.null_count else indices).to_numpy().astype(np.int64)
+        return codes, found.dictionary
+
+    @property
+    def codes_of_words(self) -> Codes:
+        """The same, and -1 for an empty string, too."""
+        empty = pc.index(self.texts, "").as_py()
+        return self.codes if empty < 0 else np.where(self.codes == empty, -1, self.codes)
+
+    @cached_property
+    def rows(self) -> npt.NDArray[np.int64]:
+        """The number of rows of each distinct value, by code."""
+        return np.bincount(self.codes + 1, minlength=len(self.distinct) + 1)[1:]
+
+    @cached_property
+    def texts(self) -> pa.StringArray:
+        """The distinct values as strings, by code."""
+        if self.distinct.type == pa.string():
+            return self.distinct
+        texts = as_text(pa.chunked_array([self.distinct])).combine_chunks()
+        return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
+
+    @cached_property
+    def ranks(self) -> Codes:
+        """A number per row, in the order of the values; null is last."""
+        ordered = pc.sort_indices(self.values).to_numpy()
+        ranks: Codes = np.empty(len(ordered), np.int64)
+        ranks[ordered] = np.arange(len(ordered))
+        return ranks
+
+    def where(self, mask: Mask) -> ReadColumn:
+        """Only the rows for which the mask is true."""
+        return self if mask.all() else ReadColumn(self.values.filter(pa.array(mask)))
+
+    @cached_property
+    def mean_length(self) -> float:
+        """Mean characters of the values as strings; 0 without values."""
+        lengths = pc.utf8_length(self.texts).to_numpy()
+        return float((lengths * self.rows).sum()) / self.filled if self.filled else 0.0
+
+    @cached_property
+    def longest(self) -> int:
+        """Characters of the longest value as a string; 0 without values."""
+        return pc.max(pc.utf8_length(self.texts)).as_py() or 0
+
+    @cached_property
+    def number_share(self) -> float:
+        """The share of the strings that are numbers, without null and what stands for it; 0 if nothing is left."""
+        return self._share(NUMBER)
+
+    @cached_property
+    def measured_share(self) -> float:
+        """The same for strings that are one or several numbers: none of them names the source of a row."""
+        return self._share(f"{NUMBER}|{_DECIMALS}")
+
+    @cached_property
+    def initials(self) -> frozenset[str]:
+        """The first characters of the strings, without blanks before them; an empty string for a blank one."""
+        begin = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(self.texts), 0, 1)
+        return frozenset(begin.unique().to_pylist())
+
+    def _share(self, pattern: str) -> float:
+        if self.initials.isdisjoint(_NUMBERS_BEGIN):
+            # To compile a pattern takes longer than to compare it with the few texts of most columns.
+            return 0.0
+        # Each text is compared once, however many rows have it.
+        is_said = ~pc.match_substring_regex(self.texts, PLACEHOLDER).to_numpy(zero_copy_only=False)
+        said = int(self.rows[is_said].sum())
+        if not said:
+            return 0.0
+        fits = pc.match_substring_regex(self.texts, pattern).to_numpy(zero_copy_only=False)
+        return int(self.rows[is_said & fits].sum()) / said
+
+    @cached_property
+    def are_names(self) -> bool:
+        """Whether the strings are whole numbers that name things: all of one length, and each many times. Those of what
+        is measured have any length, or are hardly ever the same.
+        """
+        if not len(self.texts) or self.filled < _TIMES_NAMED * len(self.texts) or not self.initials <= _NUMBERS_BEGIN:
+            return False
+        lengths = pc.min_max(pc.utf8_length(self.texts)).as_py()
+        is_whole = bool(pc.all(pc.ascii_is_decimal(self.texts)).as_py())
+        return is_whole and lengths["min"] == lengths["max"] >= _DIGITS_NAMED
+
+    @cached_property
+    def may_have_label_sets(self) -> bool:
+        """False if so many values are texts of another form that `label_sets` finds none."""
+        if not pa.types.is_string(self.type):
+            return True
+        if self.filled and self.initials.isdisjoint(OPENING):
+            return False
+        begin = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(self.texts), 0, 1)
+        opens = pc.is_in(begin, pa.array(OPENING)).to_numpy(zero_copy_only=False)
+        return int(self.rows[opens].sum()) >= FORM_SHARE * self.filled
+
+
+class ReadRows:
+    """The rows read, with their columns by name."""
+
+    def __init__(self, table: pa.Table) -> None:
+        self.num_rows = table.num_rows
+        self._columns = {
+            name: ReadColumn(column) for name, column in zip(table.column_names, table.columns, strict=True)
+        }
+        self._times: dict[tuple[str, TimeKind], ReadColumn] = {}
+
+    @classmethod
+    def of(cls, batches: Sequence[pa.RecordBatch]) -> ReadRows:
+        """The rows of these batches, of which there is at least one."""
+        return cls(pa.Table.from_batches(batches))
+
+    def column(self, name: str) -> ReadColumn:
+        """One column."""
+        return self._columns[name]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        return tuple(self._columns)
+
+    def has(self, name: str) -> bool:
+        """Whether there is such a column."""
+        return name in self._columns
+
+    def with_column(self, name: str, values: pa.Array) -> ReadRows:
+        """The same with one more column."""
+        other = ReadRows.__new__(ReadRows)
+        other.num_rows, other._times = self.num_rows, self._times
+        other._columns = {**self._columns, name: ReadColumn(pa.chunked_array([values]))}
+        return other
+
+    def times_us(self, name: str, kind: TimeKind) -> ReadColumn:
+        """A column of times in microseconds since 1970; null for those that cannot be read."""
+        if (name, kind) not in self._times:
+            self._times[name, kind] = ReadColumn(epoch_us(self._columns[name].values, kind))
+        return self._times[name, kind]
+
+
+def as_text(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    """The values as strings; types that Arrow cannot convert are converted by Python."""
+    if pa.types.is_string(column.type):
+        return column
+    try:
+        return column.cast(pa.string())
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        values = [None if v is None else v.hex() if isinstance(v, bytes) else str(v) for v in column.to_pylist()]
+        return pa.chunked_array([pa.array(values, pa.string())])
+
+
+def epoch_us(times: pa.ChunkedArray, kind: TimeKind) -> pa.ChunkedArray:
+    """The times in microseconds since 1970; null for those that cannot be read."""
+    if pa.types.is_timestamp(times.type) or pa.types.is_date(times.type):
+        # Not by way of Python, whose datetime does not have all the years that databases store.
+        return times.cast(pa.timestamp("us"), safe=False).cast(pa.int64())
+    if kind not in UNITS and pa.types.is_string(times.type):
+        for zone in ("UTC", None):
+            # All have a zone, or none has; others are read one by one.
+            with contextlib.suppress(pa.ArrowInvalid):
+                return times.cast(pa.timestamp("us", zone)).cast(pa.int64())
+    epoch = datetime.fromtimestamp(0, UTC)
+    read = [instant_of(value, kind) for value in times.to_pylist()]
+    return pa.chunked_array([pa.array([t and (t - epoch) // timedelta(microseconds=1) for t in read], pa.int64())])
+
 
 LONGEST: Final = 1000
 """Most characters read of each string: enough to recognize what it contains, even if the column contains documents."""

@@ -22,11 +22,10 @@ from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, t
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import fewer_and_shorter
-from tsaudit.collect.draft import LONGEST, Draft
+from tsaudit.collect.draft import LONGEST, Draft, ReadColumn, ReadRows
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.partial_scan import may_look_up_newest, measure_extent
 from tsaudit.collect.query_runner import QueryRunner, keeping
-from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.collect.row_figures import is_float
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.queries import query_files

@@ -26,11 +26,10 @@ from tsaudit.collect import partial_scan
 from tsaudit.collect.alike import content_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.cheaper import shorter
-from tsaudit.collect.draft import LONGEST, Draft, PartialScan
+from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.misdated import find_misdated
 from tsaudit.collect.query_runner import Answered, QueryRunner
-from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.collect.roles import EARLIEST, LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,

@@ -32,9 +32,8 @@ from tsaudit.analysis.columns.time_columns import Extent, kind_of
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.analysis.values.label_sets import label_sets
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.read_rows import ReadColumn, ReadRows
 from tsaudit.model.profile import TableKind
 from tsaudit.text.table_roles import CONFIGURED
 

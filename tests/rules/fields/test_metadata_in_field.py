@@ -22,7 +22,7 @@ from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.analysis.rows.column_groups import repeated_together
 from tsaudit.analysis.significance import ENOUGH
-from tsaudit.collect.read_rows import ReadColumn
+from tsaudit.collect.draft import ReadColumn
 from tsaudit.collect.row_figures import repeated_columns
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows

@@ -14,10 +14,9 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.columns.columns import TimeKind
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, ReadColumn, epoch_us
 from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.read_rows import ReadColumn, epoch_us
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
 from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
 from tsaudit.model.query_parameters import OfRowSlice

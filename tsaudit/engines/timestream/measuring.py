@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     import numpy as np
     import pyarrow as pa
 
-    from tsaudit.collect.read_rows import ReadColumn
+    from tsaudit.collect.draft import ReadColumn
 
 _OWN_VALUE_RATIO: Final = 0.5
 """Ratio of a tag's values to rows at which most rows have a value of their own, so that a listing would return the
