@@ -15,7 +15,7 @@ from typing import ClassVar
 import pyarrow as pa
 
 from tsaudit.analysis.columns.columns import Column
-from tsaudit.collect import partial_scan
+from tsaudit.collect import partial_reads
 from tsaudit.collect.draft import ColumnStatistics, Draft
 from tsaudit.collect.earlier_days import Comparison
 from tsaudit.collect.fact_rows import Row, each_of, rows_about
@@ -225,7 +225,7 @@ class Measuring:
         rows = rows_about(runner, "column_statistics", database, [d.name for d in drafts if d.name in big])
         known: dict[str, dict[str, ColumnStatistics]] = {}
         with runner.understanding("column_statistics", database):
-            known = partial_scan.by_measurement(rows or ())
+            known = partial_reads.by_measurement(rows or ())
         return [replace(d, statistics=known.get(d.name, {})) if d.name in big else d for d in drafts]
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:

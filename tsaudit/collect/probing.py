@@ -14,7 +14,7 @@ import pyarrow as pa
 from tsaudit.collect import catalog
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import contained, measuring_of
-from tsaudit.collect.partial_scan import measure_extent
+from tsaudit.collect.partial_reads import measure_extent
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows, sampled
 from tsaudit.engines.queries import query_files

@@ -22,13 +22,13 @@ from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH
-from tsaudit.collect import partial_scan
+from tsaudit.collect import partial_reads
 from tsaudit.collect.alike import content_of
 from tsaudit.collect.batch import prefetch_tables
-from tsaudit.collect.cheaper import shorter
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows
 from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.misdated import find_misdated
+from tsaudit.collect.partial_reads import shorter
 from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.roles import EARLIEST, LATEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
@@ -200,16 +200,16 @@ def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
 
 def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
     assert draft.partial_scan is not None
-    rows, last = partial_scan.rows_by_planner(runner, draft), draft.measurement.last_time
+    rows, last = partial_reads.rows_by_planner(runner, draft), draft.measurement.last_time
     if draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name).values).as_py()
         last = instant_of(newest, draft.time.kind)
-    ratios = {field.key: partial_scan.null_ratio(runner, draft, field.key) for field in draft.fields}
+    ratios = {field.key: partial_reads.null_ratio(runner, draft, field.key) for field in draft.fields}
     unknown = [key for key, ratio in ratios.items() if ratio is None]
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_scan.too_many(runner, draft)}"
+        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_reads.too_many(runner, draft)}"
         runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
@@ -219,7 +219,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
         if draft.partial_scan and "row_sample" in draft.measurement.statements:
-            detail = f"no row within the window was among those read; {partial_scan.too_many(runner, draft)}"
+            detail = f"no row within the window was among those read; {partial_reads.too_many(runner, draft)}"
             runner.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft
 
@@ -671,7 +671,7 @@ def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
     if not draft.partial_scan:
         # If a past day is audited, rows after its window did not exist then.
         end = runner.window.end if utc_now() - runner.window.end > SAME_DAY else LATEST
-        if not partial_scan.may_look_up_newest(runner, draft, Window(_FIRST, end)):
+        if not partial_reads.may_look_up_newest(runner, draft, Window(_FIRST, end)):
             return None
         times = times_of(runner, sampled(draft, Window(_FIRST, end), [draft.time.name], 1))
         newest = newest_of(draft, times or [])

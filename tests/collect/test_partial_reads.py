@@ -13,7 +13,7 @@ from tests.collecting import Writer, collected, collected_with, writer_to
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import Influxd, Postgresql
-from tsaudit.collect.cheaper import fewer, fewer_and_shorter, shorter
+from tsaudit.collect.partial_reads import fewer, fewer_and_shorter, shorter
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.influx import influxql

@@ -1,26 +1,72 @@
-"""Tables too big to read completely: which rows are read instead, and what the engine's statistics show about all rows.
+"""Reading less than everything: ever cheaper ways to query a fact about rows, for `QueryRunner.first_answered`; and
+which rows of a table too big to read are read instead, with what the engine's statistics show about all of them.
 
 A table is read completely, within the window, if the planner estimates at most `budget.max_scan_rows` rows. For a
 bigger table, only the newest rows are read if an index provides them, otherwise pages selected at random. The rest
-comes from the engine's statistics and is marked as such.
+comes from the statistics and is marked as such.
 """
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import UTC
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
 from tsaudit.collect.draft import ColumnStatistics, Draft, PartialScan
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.profile import Count, How, Ratio, Reason, Source, Window
-from tsaudit.model.query_parameters import OfScanEstimate
+from tsaudit.model.query_parameters import OfBuckets, OfDocuments, OfMeasurement, OfRowSample, OfScanEstimate, TablePart
 from tsaudit.text import instant, many, number, percent
+
+_PARTS: Final = (4, 16, 64, 256)
+_FEWEST_ROWS: Final = 100
+"""Fewest rows to ask for: a smaller sample shows too little."""
+
+About = TypeVar("About", bound=OfMeasurement)
+Limited = TypeVar("Limited", OfRowSample, OfDocuments, OfBuckets)
+
+
+def shorter(given: About) -> Iterator[About]:
+    """The whole window, then smaller and smaller newest parts of it: engines that store rows by time then read less.
+    For a table of which only a part may be read, smaller and smaller parts.
+    """
+    yield given
+    part: TablePart | None = getattr(given, "partial_scan", None)
+    for by in _PARTS:
+        if part is not None:
+            yield replace(given, partial_scan=_smaller(part, by))  # type: ignore[call-arg]
+        elif given.time is not None:
+            yield replace(given, start=given.end - (given.end - given.start) / by)
+
+
+def fewer(given: Limited) -> Iterator[Limited]:
+    """The number of rows wanted, then fewer."""
+    yield given
+    for by in _PARTS:
+        if given.limit // by >= _FEWEST_ROWS:
+            yield replace(given, limit=given.limit // by)
+
+
+def fewer_and_shorter(given: OfRowSample) -> Iterator[OfRowSample]:
+    """Fewer rows, in case rows are wide; then fewer rows from the newest parts of the window, in case there are many
+    rows.
+    """
+    sizes = list(fewer(given))
+    yield from sizes
+    # All combinations would take longer than the audit may, so only a few parts are tried, with a small number of rows.
+    few = sizes[min(2, len(sizes) - 1)]
+    _whole, *parts = shorter(few)
+    yield from parts[1::2]
+
+
+def _smaller(part: TablePart, by: int) -> TablePart:
+    return TablePart(part.newest, max(part.rows // by, 1), f"{float(part.percent) / by:.6f}")
+
 
 LISTED_ROWS: Final = 100_000
 """Rows of a big table whose tag sets are listed: few enough that their distinct values fit into the server's memory."""
