@@ -19,10 +19,10 @@ from tsaudit.collect import partial_reads
 from tsaudit.collect.draft import ColumnStatistics, Draft
 from tsaudit.collect.earlier_days import Comparison
 from tsaudit.collect.fact_rows import Row, each_of, rows_about
-from tsaudit.collect.misdated import find_misdated
+from tsaudit.collect.outside_window import find_misdated, look_outside_window
 from tsaudit.collect.query_runner import QueryRunner, not_understood
 from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
-from tsaudit.collect.rows import count_nulls, describe_fields, look_outside_window, prefetch_nulls
+from tsaudit.collect.rows import count_nulls, describe_fields, prefetch_nulls
 from tsaudit.collect.series import list_tag_sets, prefetch_listings
 from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.engines.engine import Engine

@@ -15,7 +15,7 @@ from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.draft import Draft, ReadRows, as_text
 from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
-from tsaudit.collect.misdated import EARLY, is_early, with_misdated
+from tsaudit.collect.outside_window import EARLY, is_early, with_misdated
 from tsaudit.collect.partial_reads import fewer, shorter
 from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.roles import EARLIEST, LATEST, sampled
