@@ -14,7 +14,7 @@ from sqlalchemy import event
 from tests.builders import DAY
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
-from tsaudit.collect import fact_rows
+from tsaudit.collect import catalog_facts
 from tsaudit.config.settings import Incidents, Report, Settings, Target
 from tsaudit.history import incidents
 from tsaudit.history import store as history_store
@@ -116,12 +116,12 @@ def test_what_a_server_lists_twice_is_measured_once_and_a_gap(
 ) -> None:
     target = _target(tmp_path)
     once = collected(target)
-    each_once = fact_rows._each_once
+    each_once = catalog_facts._each_once
 
     def doubled(runner: Any, about: str, rows: list[Any], given: Any) -> Any:
         return each_once(runner, about, rows * 2 if about == fact else rows, given)
 
-    monkeypatch.setattr(fact_rows, "_each_once", doubled)
+    monkeypatch.setattr(catalog_facts, "_each_once", doubled)
     profile = collected(target)
     assert [m.name for m in profile.measurements] == [m.name for m in once.measurements]
     assert [m.columns for m in profile.measurements] == [m.columns for m in once.measurements]

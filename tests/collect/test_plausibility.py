@@ -20,7 +20,7 @@ from tests.builders import DAY, NOW
 from tests.collecting import Tampered, writer_to
 from tests.databases import Dataset, Row, Table, times
 from tests.examples import examples
-from tsaudit.collect import collect, fact_rows, plausibility
+from tsaudit.collect import catalog_facts, collect, plausibility
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Rows, RowsOfSeveral
 from tsaudit.engines.opening import open_connection
@@ -243,7 +243,7 @@ def _ways(fact: str, batch: pa.RecordBatch) -> Iterator[tuple[str, str]]:
         # A batch without any column means that the server is still at work.
         if name in FACTS[fact].columns and batch.num_columns > 1:
             yield name, "missing"
-    if fact in fact_rows._NAMED_BY:
+    if fact in catalog_facts._NAMED_BY:
         yield "", "twice"
     if fact in ("columns", "tag_keys", "field_types"):
         yield "", "nothing"

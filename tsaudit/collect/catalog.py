@@ -15,8 +15,8 @@ from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.collect import earlier_days
+from tsaudit.collect.catalog_facts import Row, rows_about, rows_of
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.fact_rows import Row, rows_about, rows_of
 from tsaudit.collect.measuring import Audited, Measuring, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.queries import query_files

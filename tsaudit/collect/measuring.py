@@ -16,15 +16,14 @@ import pyarrow as pa
 
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.collect import partial_reads
+from tsaudit.collect.catalog_facts import STORAGE_FACTS, Row, describe_storage, each_of, rows_about
 from tsaudit.collect.draft import ColumnStatistics, Draft
 from tsaudit.collect.earlier_days import Comparison
-from tsaudit.collect.fact_rows import Row, each_of, rows_about
 from tsaudit.collect.outside_window import find_misdated, look_outside_window
 from tsaudit.collect.query_runner import QueryRunner, not_understood
 from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
 from tsaudit.collect.rows import count_nulls, describe_fields, prefetch_nulls
 from tsaudit.collect.series import list_tag_sets, prefetch_listings
-from tsaudit.collect.storage import STORAGE_FACTS, describe_storage
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.model.facts import STRUCTURE, asked_for

@@ -13,8 +13,8 @@ from typing import Any, Final
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.rows import misdated
 from tsaudit.collect import partial_reads
+from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import LATEST, newest_of, sampled, times_of
 from tsaudit.engines.queries import query_files, query_name

@@ -21,8 +21,8 @@ from tsaudit.analysis.columns.columns import Column, TimeColumn
 from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, time_candidates, time_column
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
+from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import LONGEST, Draft, ReadColumn, ReadRows
-from tsaudit.collect.fact_rows import single_value
 from tsaudit.collect.partial_reads import fewer_and_shorter, may_look_up_newest, measure_extent
 from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import is_float

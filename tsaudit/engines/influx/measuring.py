@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import misdating_factor
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
+from tsaudit.collect.catalog_facts import rows_of
 from tsaudit.collect.draft import Draft, ReadRows, as_text
-from tsaudit.collect.fact_rows import rows_of
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.outside_window import EARLY, is_early, with_misdated
 from tsaudit.collect.partial_reads import fewer, shorter

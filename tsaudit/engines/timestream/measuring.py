@@ -8,8 +8,8 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.columns.time_columns import instant_of
+from tsaudit.collect.catalog_facts import each_of
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.fact_rows import each_of
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import read_sample, roles_without_rows

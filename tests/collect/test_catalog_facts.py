@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from tests.builders import NOW, a_measurement
+from tsaudit.collect.catalog_facts import describe_storage
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.storage import describe_storage
 from tsaudit.model.profile import MAX_PARTITIONS, Index, Measurement, Partition, Storage
 
 
