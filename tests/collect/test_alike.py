@@ -16,8 +16,7 @@ import pytest
 from tests.builders import a_field, a_source
 from tests.collecting import NOW, collected
 from tsaudit.collect import row_figures, rows, series
-from tsaudit.collect.alike import Alike, content_of
-from tsaudit.collect.draft import Draft, ReadRows
+from tsaudit.collect.draft import Alike, Draft, ReadRows, content_of
 from tsaudit.config.settings import Target
 from tsaudit.model.profile import Measurement, Tag, Window
 

@@ -20,10 +20,9 @@ from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect import partial_reads
-from tsaudit.collect.alike import content_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
-from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows
+from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows, content_of
 from tsaudit.collect.partial_reads import shorter
 from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.roles import EARLIEST, newest_of, sampled, times_of

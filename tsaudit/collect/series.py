@@ -12,9 +12,8 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import partial_reads
-from tsaudit.collect.alike import content_of
 from tsaudit.collect.batch import prefetch_tables
-from tsaudit.collect.draft import Draft
+from tsaudit.collect.draft import Draft, content_of
 from tsaudit.collect.partial_reads import shorter
 from tsaudit.collect.query_runner import Answered, QueryRunner, TooMuchError
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
