@@ -22,7 +22,7 @@ from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
 from tsaudit.cli.discovery import guessed
 from tsaudit.cli.errors import Exit
-from tsaudit.collect import Probed
+from tsaudit.collect.probing import Probed
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
@@ -37,7 +37,7 @@ def a_probe(*gaps: Gap, **changes: Any) -> Profile:
 
 def probing_finds(monkeypatch: pytest.MonkeyPatch, profile: Profile) -> None:
     """Instead of what is on the target; no table is shown."""
-    monkeypatch.setattr(import_module("tsaudit.collect"), "probe", lambda *_, **__: Probed(profile))
+    monkeypatch.setattr(import_module("tsaudit.collect.probing"), "probe", lambda *_, **__: Probed(profile))
 
 
 def configure(folder: Path, top: str) -> None:

@@ -20,7 +20,7 @@ from tests.command import CliRunner
 from tsaudit.cli import discovery, main
 from tsaudit.cli import init as module
 from tsaudit.cli.errors import Exit
-from tsaudit.collect import Probed
+from tsaudit.collect.probing import Probed
 from tsaudit.config.file import advice, load
 from tsaudit.config.settings import Columns, Settings, Target
 from tsaudit.engines.connection import ConnectorError

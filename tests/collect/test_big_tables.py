@@ -14,7 +14,7 @@ import pytest
 from tests.builders import NOW
 from tests.collecting import collected, collected_with
 from tests.servers import Postgresql
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Rows
 from tsaudit.engines.opening import open_connection

@@ -19,7 +19,8 @@ from tests.engines.influxdb2.conversations import REAL, conversation, is_kept_ba
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import MONGODB_URL
 from tsaudit import not_audited
-from tsaudit.collect import collect, probe
+from tsaudit.collect import collect
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Columns, MeasurementOverride, Target
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection

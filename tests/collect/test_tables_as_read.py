@@ -18,7 +18,7 @@ from tests.engines.traits import ARE_FILES
 from tests.layouts.catalog import all_layouts
 from tests.layouts.layout import Layout
 from tests.layouts.running import written
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.opening import open_connection, with_connection
 from tsaudit.model.profile import Measurement, Profile

@@ -17,7 +17,8 @@ from tests.faults.rights import CASES, DATABASE, EVERYTHING, Case, dataset
 from tsaudit import not_audited
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
-from tsaudit.collect import probe, probing
+from tsaudit.collect import probing
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate, required_facts

@@ -19,7 +19,7 @@ from tsaudit.cli import screen
 from tsaudit.text import listed, many, printable
 
 if TYPE_CHECKING:
-    from tsaudit.collect import Probed
+    from tsaudit.collect.probing import Probed
     from tsaudit.config.settings import Target
     from tsaudit.engines.connection import Connection
     from tsaudit.engines.engine import Engine
@@ -214,7 +214,7 @@ def _recognized(host: str, port: int | None, scheme: str = "http") -> Iterator[t
 
 def databases_of(engine: str, url: str) -> tuple[str, ...]:
     """The server's databases that an audit would read without a login, by name; empty if a login is needed."""
-    from tsaudit.collect import database_names
+    from tsaudit.collect.probing import database_names
     from tsaudit.config.settings import Budget, Target
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.opening import with_connection
@@ -313,7 +313,7 @@ class GuessedRoles:
 
 def probed(target: Target, before: Profile | None = None) -> Probed:
     """What exists on the target. Raises ConnectorError if it cannot be reached. `before`: its newest profile."""
-    from tsaudit.collect import probe
+    from tsaudit.collect.probing import probe
     from tsaudit.engines.opening import with_connection
 
     def look(connection: Connection, end: Deadline) -> Probed:

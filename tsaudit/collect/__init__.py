@@ -18,7 +18,6 @@ from tsaudit.collect.cross_checks import cross_checked, without_unusable_figures
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
 from tsaudit.collect.measuring import MeasuringContext, MeasuringStep, contained, measuring_of
-from tsaudit.collect.probing import Probed, database_names, probe
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
@@ -31,8 +30,6 @@ from tsaudit.net.watchdog import Deadline
 if TYPE_CHECKING:
     from tsaudit.config.settings import Target
     from tsaudit.engines.connection import Connection
-
-__all__ = ["Probed", "collect", "database_names", "of_its_day", "probe"]
 
 
 def collect(

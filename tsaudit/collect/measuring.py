@@ -230,20 +230,23 @@ class Measuring:
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         """The steps for each measurement, in order."""
         runner, queried = self.runner, context.queried
-        yield MeasuringStep("columns", functools.partial(find_time, runner), functools.partial(prefetch_time, runner))
+
+        def several(prefetch: Callable[..., None], **wanted: bool) -> Callable[[Sequence[Draft]], None] | None:
+            return functools.partial(prefetch, runner, **wanted) if runner.engine.batched_facts else None
+
+        yield MeasuringStep("columns", functools.partial(find_time, runner), several(prefetch_time))
         wanted = "row_sample" in queried
         yield MeasuringStep(
             "columns",
             lambda draft: assign_roles(runner, draft, sample_wanted=wanted),
-            lambda drafts: prefetch_roles(runner, drafts, sample_wanted=wanted),
+            several(prefetch_roles, sample_wanted=wanted),
             keeps_rows=True,
         )
         if "series_listing" in queried:
-            list_all = functools.partial(prefetch_listings, runner)
-            yield MeasuringStep("series_listing", self.listing(context), list_all, keeps_rows=True)
+            yield MeasuringStep("series_listing", self.listing(context), several(prefetch_listings), keeps_rows=True)
         if "null_counts" in queried:
-            prefetch = functools.partial(prefetch_nulls, runner)
-            yield MeasuringStep("null_counts", functools.partial(count_nulls, runner), prefetch, keeps_rows=True)
+            count = functools.partial(count_nulls, runner)
+            yield MeasuringStep("null_counts", count, several(prefetch_nulls), keeps_rows=True)
         if "row_sample" in queried:
             yield MeasuringStep("row_sample", functools.partial(describe_fields, runner), keeps_rows=True)
             yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner), keeps_rows=True)

@@ -15,7 +15,7 @@ from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.double import ADMIN, READER
 from tests.engines.greptimedb.server import a_table, a_target, asked, running, sent
 from tests.query_parameters import filled
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.jsonfile import to_json

@@ -14,7 +14,7 @@ from tests.databases import Dataset, Greptime, Row, Table, times, write
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.examples import examples
 from tests.rules.cases import run_rule
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity

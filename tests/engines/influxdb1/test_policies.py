@@ -16,8 +16,8 @@ from tests.builders import NOW, a_count, a_measurement, a_place, a_source
 from tests.collecting import collected, collected_with
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, run_influxd
-from tsaudit.collect import probe
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring

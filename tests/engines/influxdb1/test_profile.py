@@ -31,7 +31,8 @@ from tests.databases import (
 )
 from tests.examples import examples
 from tests.servers import ADMIN, Influxd, wait_until
-from tsaudit.collect import collect, probe
+from tsaudit.collect import collect
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb1.connector import Client

@@ -21,7 +21,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.influxdb3.double import ADMIN, READER, InfluxDB3, metrics
 from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server, need_stand_in
 from tests.query_parameters import filled
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influxdb3 import client

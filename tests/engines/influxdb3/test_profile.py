@@ -14,7 +14,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server
 from tests.examples import examples
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.engines.opening import open_connection
 
 # Line protocol has no names with a newline, and takes a backslash for itself before a comma, a blank or `=`.

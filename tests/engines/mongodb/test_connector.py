@@ -20,7 +20,7 @@ from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb.double import MongoDB, User
 from tests.engines.mongodb.pipeline import CommandError
 from tests.query_parameters import filled
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.mongodb.answers import description, sample_size

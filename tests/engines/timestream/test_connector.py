@@ -22,7 +22,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.timestream import double as timestream_double
 from tests.engines.timestream.double import AUDITOR, STRANGER, Timestream, shipped_policy
 from tests.query_parameters import filled
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.opening import open_connection

@@ -13,7 +13,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, Value, times, write
 from tests.engines.timestream.double import Timestream
 from tests.examples import examples
-from tsaudit.collect import probe
+from tsaudit.collect.probing import probe
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import How, Measurement
 
