@@ -14,8 +14,8 @@ from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.message import Closed, RunContext
 from tsaudit.alerts.reactions import ReactionOutcome
 from tsaudit.config.settings import Reactions
+from tsaudit.history.deliveries import StoredReaction
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident
-from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.model.change import LeaveOut
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Forecast, Limit, Severity, Verdict

@@ -28,11 +28,10 @@ from tsaudit.alerts.notifier import (
 )
 from tsaudit.alerts.sending import SendingPace, TimeBudget
 from tsaudit.config.settings import Settings
-from tsaudit.history import clock, decision_log, decisions, deliveries, incidents, reaction_log
+from tsaudit.history import clock, decision_log, decisions, deliveries, incidents
 from tsaudit.history.database import lock
-from tsaudit.history.deliveries import Delivery, DeliveryKind, MessageDraft
+from tsaudit.history.deliveries import Delivery, DeliveryKind, MessageDraft, StoredReaction
 from tsaudit.history.lifecycle import DecisionKind, Incident, IncidentState
-from tsaudit.history.reaction_log import StoredReaction
 from tsaudit.text import many, number, plural, short_fingerprint
 
 if TYPE_CHECKING:
@@ -136,7 +135,7 @@ def _act(store: Store, settings: Settings, one: Covered, seen: Mapping[str, tupl
     kinds = settings.slack.reactions.kinds
     people = {kind: seen[name] for name, kind in kinds.items() if seen.get(name)}
     with store.writing(decisions.LOCK) as connection:
-        before = reaction_log.present(connection, one.message.id)
+        before = deliveries.reactions_present(connection, one.message.id)
         if {r.kind: r.person for r in before} == {kind: some[0] for kind, some in people.items()}:
             return None
         lock(connection, "deliveries")
@@ -152,7 +151,7 @@ def _messages(connection: Connection) -> list[Covered]:
     something.
     """
     current = {i.fingerprint: i for i in incidents.standing(connection, None, clock.today())}
-    counted = {r.delivery_id for r in reaction_log.present(connection)}
+    counted = {r.delivery_id for r in deliveries.reactions_present(connection)}
     chosen = []
     for one in _covered(deliveries.on_slack(connection)):
         known = [current[f] for f in one.fingerprints if f in current]
@@ -218,20 +217,20 @@ class Reacting:
         there = {one.kind: one for one in before if one.kind in people}
         freed: list[Incident] = []
         for one in gone:
-            reaction_log.end(self.connection, one)
+            deliveries.end_reaction(self.connection, one)
             freed += self._undo(one)
         self.undone += len(freed)
         for kind in map(str, DecisionKind):
             if kind in there:
                 self._go_on(there[kind], people[kind], freed)
             elif kind in people:
-                new = reaction_log.add(self.connection, self.message, kind, people[kind][0])
+                new = deliveries.add_reaction(self.connection, self.message, kind, people[kind][0])
                 self._decide(new, self._covered())
 
     def _go_on(self, one: StoredReaction, people: Sequence[str], freed: Sequence[Incident]) -> None:
         """Apply a reaction that is still there to incidents that a removed reaction no longer decides."""
         if one.person not in people:
-            reaction_log.hand_over(self.connection, one, people[0])
+            deliveries.hand_over_reaction(self.connection, one, people[0])
             one = StoredReaction(one.id, one.delivery_id, one.kind, people[0])
             # An incident that got worse since then is reported again: the reaction was about its earlier state.
             still = [incident for incident in self._made_by(one) if incident.decision]

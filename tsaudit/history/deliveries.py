@@ -4,6 +4,9 @@ A row is `queued`, then `sending` from just before the call until its outcome is
 one sender works at a time (`sole_sender`), so a row found in state `sending` was left by a sender that died: it is in
 doubt. `superseded` rows were replaced by a newer edit; `not_sent` rows were printed in the terminal, because Slack is
 not configured.
+
+The reactions on messages that led to decisions are here, too: each row lasts from when the reaction was seen until it is
+gone.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from sqlalchemy import Connection, Engine
 
 from tsaudit.history import database
 from tsaudit.history.schema import delivery as table
+from tsaudit.history.schema import reaction
 
 SLACK: Final = "slack"
 """The notifier of messages to Slack; any other name is that of an entry under `notifiers:`."""
@@ -362,3 +366,61 @@ def _retry(attempt: Callable[[], bool], wait_s: float) -> bool:
             return False
         time.sleep(min(0.2, wait_s))
     return True
+
+
+# --- Reactions that led to decisions -------------------------------------------------------------------------------
+
+
+_OF_REACTION: Final = (reaction.c.id, reaction.c.delivery_id, reaction.c.kind, reaction.c.person)
+
+
+@dataclass(frozen=True, slots=True)
+class StoredReaction:
+    """A reaction that was there the last time its message was read."""
+
+    id: int
+    delivery_id: str
+    kind: str
+    """What the reaction does: a DecisionKind."""
+    person: str
+    """Slack ID of the person whose decision it is; other people with the same reaction on the message only agree."""
+
+
+def reactions_present(connection: Connection, delivery_id: str | None = None) -> list[StoredReaction]:
+    """The reactions on the message that have not been removed, oldest first; None: on all messages."""
+    query = sa.select(*_OF_REACTION).where(reaction.c.gone_at.is_(None))
+    if delivery_id is not None:
+        query = query.where(reaction.c.delivery_id == delivery_id)
+    rows = connection.execute(query.order_by(reaction.c.id))
+    return [StoredReaction(*row) for row in rows]
+
+
+def add_reaction(connection: Connection, message: Delivery, kind: str, person: str) -> StoredReaction:
+    """Store a reaction that was not there before."""
+    values = {"delivery_id": message.id, "kind": kind, "person": person, "seen_at": _now()}
+    key = connection.execute(sa.insert(reaction).values(values)).inserted_primary_key
+    assert key is not None
+    return StoredReaction(key[0], message.id, kind, person)
+
+
+def hand_over_reaction(connection: Connection, found: StoredReaction, person: str) -> None:
+    """Assign the reaction to another person who also left it, after the first one removed theirs."""
+    connection.execute(sa.update(reaction).where(reaction.c.id == found.id).values(person=person))
+
+
+def end_reaction(connection: Connection, found: StoredReaction) -> None:
+    """Store that the reaction was removed."""
+    connection.execute(sa.update(reaction).where(reaction.c.id == found.id).values(gone_at=_now()))
+
+
+def prune_reactions(connection: Connection, which: sa.ColumnElement[bool], messages: sa.ColumnElement[bool]) -> None:
+    """Delete the matching reactions on the matching messages; both arguments are conditions on the two tables.
+
+    The newest reaction of all is kept: SQLite would reuse its ID for another reaction, to which old decisions would
+    then refer.
+    """
+    newest = sa.select(sa.func.max(reaction.c.id)).scalar_subquery()
+    # Checked for each of the few reactions: no index finds the messages of a thread, and an audit must not read all of
+    # them.
+    mine = sa.select(table.c.id).where(table.c.id == reaction.c.delivery_id, messages).exists()
+    connection.execute(sa.delete(reaction).where(which, mine, reaction.c.id < newest))

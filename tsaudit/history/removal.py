@@ -14,7 +14,7 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, func, or_, select, true
 
 from tsaudit.config.settings import Incidents
-from tsaudit.history import base_texts, clock, database, incidents, lifecycle, reaction_log, value_sets
+from tsaudit.history import base_texts, clock, database, deliveries, incidents, lifecycle, value_sets
 from tsaudit.history.base_texts import Packers
 from tsaudit.history.deliveries import DeliveryKind, DeliveryState, threads_about
 from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot
@@ -228,11 +228,11 @@ def _prune_messages(connection: Connection, target: str, newest: date) -> None:
     connection.execute(delete(delivery).where(delivery.c.parent_id.in_(digests), done))
     connection.execute(delete(delivery).where(delivery.c.id.in_(digests)))
     about = delivery.c.thread.in_(threads_about(connection, target))
-    reaction_log.prune(connection, reaction.c.gone_at < datetime.combine(newest - DAILY, time.min), about)
+    deliveries.prune_reactions(connection, reaction.c.gone_at < datetime.combine(newest - DAILY, time.min), about)
     closings = select(delivery.c.parent_id).where(delivery.c.kind == str(DeliveryKind.RESOLVE), old, about)
     for alert in connection.execute(closings).scalars().all():
         family = or_(delivery.c.id == alert, delivery.c.parent_id == alert)
         waits = connection.execute(select(delivery.c.id).where(family, or_(~done, ~old)).limit(1)).first()
         if waits is None:
-            reaction_log.prune(connection, true(), family)
+            deliveries.prune_reactions(connection, true(), family)
             connection.execute(delete(delivery).where(family))
