@@ -17,7 +17,7 @@ from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
 from tsaudit import alerts
 from tsaudit.alerts.sending import SendReport
-from tsaudit.history import clock, decision_log, decisions, incidents
+from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.store import Store
 
 ROOT = Path(__file__).parents[2]
@@ -99,8 +99,8 @@ def test_killed_with_a_webhook_loses_none(store: Store, slack: SlackDouble, step
     ("step", "moment"),
     [
         ("tsaudit.alerts.reactions:lock", "after"),
-        ("tsaudit.history.decision_log:write", "before"),
-        ("tsaudit.history.decision_log:write", "after"),
+        ("tsaudit.history.incidents:write_decisions", "before"),
+        ("tsaudit.history.incidents:write_decisions", "after"),
         ("tsaudit.history.deliveries:add", "after"),
         ("tsaudit.alerts.reactions:_act", "after"),
     ],
@@ -127,7 +127,7 @@ def test_killed_between_reading_and_confirming_a_reaction_neither_loses_nor_doub
     with store.reading() as connection:
         now = decisions.decided_today(connection, incidents.standing(connection, None, None))
     assert [i.decision.owner for i in now if i.decision] == ([] if taken_back else [ANN] * 2)
-    entries = decision_log.entries(store, {i.fingerprint for i in now})
+    entries = incidents.decisions_made(store, {i.fingerprint for i in now})
     assert len(entries) == (4 if taken_back else 2), "lost or doubled"
     confirmations = [state for kind, state in states(store) if kind == "confirm"]
     assert confirmations == ["sent"] * (2 if taken_back else 1)

@@ -11,7 +11,7 @@ from tests.builders import a_finding, a_profile, a_result, a_rule_result
 from tests.history.test_incidents_properties import HOST
 from tsaudit import alerts
 from tsaudit.config.settings import Incidents, Settings
-from tsaudit.history import clock, decision_log, decisions, incidents
+from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.lifecycle import ChangeKind, IncidentChange, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import Verdict
@@ -74,10 +74,10 @@ def test_decisions_of_a_clock_that_was_ahead_do_not_hold(store: Store, monkeypat
     (change,) = audited(store, TODAY, bad=True)
     mark = change.incident.fingerprint
     with monkeypatch.context() as wrong:
-        wrong.setattr(decision_log, "utc_now", lambda: NOW + timedelta(days=400))
+        wrong.setattr(incidents, "utc_now", lambda: NOW + timedelta(days=400))
         decisions.decide(store, [mark], "mute", "ada", "two weeks", AHEAD + timedelta(days=14))
     assert incidents.current(store, "t")[0].decision is None
-    monkeypatch.setattr(decision_log, "utc_now", lambda: NOW)
+    monkeypatch.setattr(incidents, "utc_now", lambda: NOW)
     (decided,) = decisions.decide(store, [mark], "mute", "ada", "a week", TODAY + timedelta(days=7))
     assert decided.decision is not None
     assert decided.decision.reason == "a week"

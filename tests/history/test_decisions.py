@@ -17,7 +17,7 @@ from tests.builders import a_finding, a_result, a_rule_result
 from tests.history.conftest import EXAMPLES
 from tests.long_day import BEGUN
 from tsaudit.config.settings import Incidents
-from tsaudit.history import clock, decision_log, decisions, incidents
+from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.decisions import Baseline, DecidedError, IncidentSelection, Mute
 from tsaudit.history.lifecycle import Incident
 from tsaudit.history.store import Store
@@ -43,7 +43,7 @@ WARN, CRITICAL = Severity.WARNING, Severity.CRITICAL
 
 @pytest.fixture(autouse=True)
 def _midnight_never_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (clock, decision_log):
+    for module in (clock, incidents):
         monkeypatch.setattr(module, "utc_now", lambda: NOW)
 
 
@@ -111,11 +111,11 @@ def test_another_decision_is_refused_unless_it_is_to_replace_the_first(
     decisions.decide(store, [mark], "mute", "ann", "known", LATER)
     with pytest.raises(DecidedError, match=rf"shop CAR001 main/m0 is muted by ann until {LATER} \(known\)"):
         decisions.decide(store, [mark], kind, owner, reason, until)
-    assert [(e.kind, e.owner) for e in decision_log.entries(store, {mark})] == [("mute", "ann")]
+    assert [(e.kind, e.owner) for e in incidents.decisions_made(store, {mark})] == [("mute", "ann")]
     (decided,) = decisions.decide(store, [mark], kind, owner, reason, until, replace=True)
     assert decided.decision is not None
     assert (decided.decision.kind, decided.decision.owner, decided.decision.reason) == (kind, owner, reason)
-    assert [e.kind for e in decision_log.entries(store, {mark})] == ["mute", kind], "the first one is kept"
+    assert [e.kind for e in incidents.decisions_made(store, {mark})] == ["mute", kind], "the first one is kept"
 
 
 def test_of_several_incidents_all_are_decided_about_or_none(store: Store) -> None:
@@ -127,7 +127,7 @@ def test_of_several_incidents_all_are_decided_about_or_none(store: Store) -> Non
     assert [i.decision and i.decision.owner for i in standing(store).values()].count("ann") == 0
     decided = decisions.decide(store, [*marks, *marks], "mute", "ann", "known", LATER, replace=True)
     assert [i.fingerprint for i in decided] == marks
-    assert len(decision_log.entries(store, marks)) == 4
+    assert len(incidents.decisions_made(store, marks)) == 4
 
 
 def test_the_same_decision_again_changes_nothing(store: Store) -> None:
@@ -135,7 +135,7 @@ def test_the_same_decision_again_changes_nothing(store: Store) -> None:
     mark = fingerprint_of("shop")
     for _ in range(3):
         decisions.decide(store, [mark], "mute", "ann", "known", LATER)
-    assert len(decision_log.entries(store, {mark})) == 1
+    assert len(incidents.decisions_made(store, {mark})) == 1
 
 
 def test_a_decision_that_has_ended_is_in_nobodys_way(store: Store) -> None:
@@ -151,11 +151,11 @@ def test_the_log_says_who_decided_what_and_when(store: Store) -> None:
     mark = fingerprint_of("shop")
     decisions.decide(store, [mark], "mute", " ann ", "moving", LATER)
     decisions.reopen(store, IncidentSelection(), "bob", "moved")
-    muted, reopened = decision_log.entries(store, {mark})
+    muted, reopened = incidents.decisions_made(store, {mark})
     assert (muted.kind, muted.owner, muted.reason, muted.until) == ("mute", "ann", "moving", LATER)
     assert (reopened.kind, reopened.owner, reopened.reason, reopened.until) == ("reopen", "bob", "moved", None)
     assert muted.made_at <= reopened.made_at <= datetime.now(UTC)
-    assert decision_log.entries(store, {"0" * 16}) == []
+    assert incidents.decisions_made(store, {"0" * 16}) == []
 
 
 # What gets worse comes back
@@ -313,7 +313,7 @@ def test_baseline_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
         return 1.0
 
     calls = itertools.count()
-    monkeypatch.setattr(decision_log, "bound_of", breaks)
+    monkeypatch.setattr(incidents, "bound_of", breaks)
     with pytest.raises(RuntimeError):
         decisions.mute_all(store, a_mute())
     assert not [i for i in incidents.current(store) if i.decision]
@@ -403,7 +403,7 @@ def test_of_several_people_at_once_one_decides_and_the_others_hear_who(address: 
     assert len(refused) == 5
     assert {one.decision.owner for one in refused} == {won.decision.owner}
     with Store.open(address) as store:
-        assert [e.owner for e in decision_log.entries(store, {fingerprint_of("shop")})] == [won.decision.owner]
+        assert [e.owner for e in incidents.decisions_made(store, {fingerprint_of("shop")})] == [won.decision.owner]
 
 
 def test_of_several_people_who_replace_at_once_every_decision_is_kept(address: str) -> None:
@@ -411,7 +411,7 @@ def test_of_several_people_who_replace_at_once_every_decision_is_kept(address: s
         with_findings(store, of_size(10))
     at_once(address, *(deciding(f"p{n}", replace=True) for n in range(6)))
     with Store.open(address) as store:
-        made = decision_log.entries(store, {fingerprint_of("shop")})
+        made = incidents.decisions_made(store, {fingerprint_of("shop")})
         assert sorted(e.owner for e in made) == [f"p{n}" for n in range(6)]
         (found,) = incidents.current(store)
         assert found.decision is not None
@@ -424,7 +424,7 @@ def test_baselines_and_mutes_at_once_decide_about_each_incident_once(address: st
     baselines = [lambda store, n=n: decisions.mute_all(store, a_mute(owner=f"a{n}")) for n in range(3)]
     done = at_once(address, *baselines, *(deciding("bob", number) for number in range(0, 8, 3)))
     with Store.open(address) as store:
-        made = decision_log.entries(store, {fingerprint_of("shop", n) for n in range(8)})
+        made = incidents.decisions_made(store, {fingerprint_of("shop", n) for n in range(8)})
     assert sorted(e.fingerprint for e in made) == sorted(fingerprint_of("shop", n) for n in range(8))
     muted = [i.fingerprint for one in done if isinstance(one, Baseline) for i in one.muted]
     assert sorted(muted) == sorted(e.fingerprint for e in made if e.owner != "bob")
@@ -525,7 +525,7 @@ def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
         if found.decision is not None and model.made is not None:
             made = found.decision
             assert (str(made.kind), made.owner, made.reason, made.until) == model.made[:4]
-        assert len(decision_log.entries(store, {mark})) == written, "nothing that was decided is lost"
+        assert len(incidents.decisions_made(store, {mark})) == written, "nothing that was decided is lost"
 
 
 @pytest.mark.parametrize("looked_up", [0, 1, 500])
@@ -533,7 +533,7 @@ def test_decisions_are_the_same_however_they_are_read(
     store: Store, looked_up: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """One by one for a few incidents, all at once for many, with those of other targets."""
-    monkeypatch.setattr(decision_log, "_LOOKED_UP", looked_up)
+    monkeypatch.setattr(incidents, "_LOOKED_UP", looked_up)
     with_findings(store, *(of_size(10, number) for number in range(2)), target="first")
     with_findings(store, of_size(10), target="second")
     decisions.decide(store, [fingerprint_of("first", 1)], "mute", "ann", "moving", LATER)

@@ -28,7 +28,7 @@ from tsaudit.alerts.notifier import (
 )
 from tsaudit.alerts.sending import SendingPace, TimeBudget
 from tsaudit.config.settings import Settings
-from tsaudit.history import clock, decision_log, decisions, deliveries, incidents
+from tsaudit.history import clock, decisions, deliveries, incidents
 from tsaudit.history.database import lock
 from tsaudit.history.deliveries import Delivery, DeliveryKind, MessageDraft, StoredReaction
 from tsaudit.history.lifecycle import DecisionKind, Incident, IncidentState
@@ -245,13 +245,13 @@ class Reacting:
         """The incidents whose newest decision was made by this reaction and has not ended, including those that got
         worse since.
         """
-        behind = decision_log.reactions_behind(self.connection)
+        behind = incidents.reactions_behind(self.connection)
         return [i for i in self._covered() if behind.get(i.fingerprint) == one.id and (i.decision or i.exceeded)]
 
     def _undo(self, one: StoredReaction) -> list[Incident]:
         undone = self._made_by(one)
         why = f"reaction :{self._name(one.kind)}: taken back in Slack"
-        decision_log.write(self.connection, undone, decision_log.REOPEN, one.person, why, None)
+        incidents.write_decisions(self.connection, undone, incidents.REOPEN, one.person, why, None)
         self._refresh(undone)
         if undone:
             self._reply(confirm_undone(one, self._name(one.kind), undone))
@@ -260,12 +260,12 @@ class Reacting:
     def _decide(self, one: StoredReaction, some: Iterable[Incident], *, again: bool = False) -> None:
         """`again`: repeat decisions of the same reaction in the name of another person."""
         outcome, until = ReactionOutcome(), self._until(one.kind)
-        behind = decision_log.reactions_behind(self.connection)
+        behind = incidents.reactions_behind(self.connection)
         for incident in some:
             where = self._kept(incident, one, behind.get(incident.fingerprint), until, outcome, again=again)
             where.append(incident)
         why = by_reaction(self._name(one.kind))
-        decision_log.write(self.connection, outcome.decided, one.kind, one.person, why, until, one.id)
+        incidents.write_decisions(self.connection, outcome.decided, one.kind, one.person, why, until, one.id)
         self._refresh(outcome.decided)
         if text := confirm_decided(one, self._name(one.kind), outcome, until):
             self._reply(text)

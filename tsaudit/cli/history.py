@@ -67,12 +67,12 @@ def decisions(targets: tuple[str, ...], config: str | None, form: str) -> None:
     Decisions are never overwritten: a later decision ends an earlier one, and both are listed. They are removed
     together with their incident, a year after it was resolved.
     """
-    from tsaudit.history import decision_log, incidents
+    from tsaudit.history import incidents
 
     with options.open_store(options.load_settings(config, "history")) as store:
         chosen = set(options.audited(store, targets))
         known = {i.fingerprint: i for i in incidents.current(store) if i.target in chosen}
-        made = decision_log.entries(store, known)
+        made = incidents.decisions_made(store, known)
     rows = [
         {
             "made_at": one.made_at.isoformat(timespec="seconds"),

@@ -13,7 +13,7 @@ from typing import Final
 from sqlalchemy import Connection
 
 from tsaudit.errors import TsauditError
-from tsaudit.history import clock, decision_log, incidents
+from tsaudit.history import clock, incidents
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RULELESS_CODES, Severity
@@ -100,7 +100,7 @@ def decide(
 ) -> list[Incident]:
     """Store a person's decision on incidents (`ack` or `mute`), and return the incidents with it. All or nothing.
 
-    A mute needs its last day, and covers the current severity and figure (`decision_log.GROWTH`): it does not apply
+    A mute needs its last day, and covers the current severity and figure (`incidents.GROWTH`): it does not apply
     while the incident is worse. An ack has no last day. Repeating a decision changes nothing. Raises
     UnknownIncidentError, DecidedError if another decision applies and `replace` is not set, ValueError for a decision
     that is incomplete or could never apply.
@@ -116,8 +116,8 @@ def decide(
             if made is not None and not replace:
                 raise DecidedError(incident, made)
             new.append(incident)
-        decision_log.write(connection, new, str(chosen), owner, reason, until)
-        return decision_log.with_decisions(connection, found, None)
+        incidents.write_decisions(connection, new, str(chosen), owner, reason, until)
+        return incidents.with_decisions(connection, found, None)
 
 
 def _applicable(connection: Connection, fingerprint: str, kind: DecisionKind, until: date | None) -> Incident:
@@ -148,7 +148,7 @@ def mute_all(store: Store, wanted: Mute, *, dry_run: bool = False) -> Baseline:
             raise ValueError(f"{wanted.until} is over: {late.target} was audited on {late.day}")
         if not dry_run:
             kind = str(DecisionKind.MUTE)
-            decision_log.write(connection, found.muted, kind, wanted.owner, wanted.reason, wanted.until)
+            incidents.write_decisions(connection, found.muted, kind, wanted.owner, wanted.reason, wanted.until)
     return found
 
 
@@ -183,7 +183,7 @@ def reopen(
         standing = incidents.standing(connection, None, None)
         found = [i for i in standing if selection.has(i) and (i.decision or i.exceeded)]
         if not dry_run:
-            decision_log.write(connection, found, decision_log.REOPEN, owner, reason, None)
+            incidents.write_decisions(connection, found, incidents.REOPEN, owner, reason, None)
     return found
 
 
@@ -202,7 +202,7 @@ def outgrown(incident: Incident) -> str:
         return ""
     if incident.severity.rank > decision.severity.rank:
         return f"covers {decision.severity}, now {incident.severity}"
-    figure = decision_log.of_decision(decision, finding)
+    figure = incidents.of_decision(decision, finding)
     if decision.bound is None or figure.value is None:
         return ""
     how = "up to" if figure.value > decision.bound else "down to"
@@ -211,7 +211,7 @@ def outgrown(incident: Incident) -> str:
 
 def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
     """The incidents with the decisions that apply today; a decision that has ended since the last audit is left out."""
-    return decision_log.with_decisions(connection, found, clock.today())
+    return incidents.with_decisions(connection, found, clock.today())
 
 
 def _may_replace(decision: Decision, wanted: Mute) -> bool:

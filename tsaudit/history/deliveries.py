@@ -5,8 +5,8 @@ one sender works at a time (`sole_sender`), so a row found in state `sending` wa
 doubt. `superseded` rows were replaced by a newer edit; `not_sent` rows were printed in the terminal, because Slack is
 not configured.
 
-The reactions on messages that led to decisions are here, too: each row lasts from when the reaction was seen until it is
-gone.
+The reactions on messages that led to decisions are here, too: each row lasts from when the reaction was seen until it
+is gone.
 """
 
 from __future__ import annotations
