@@ -28,10 +28,9 @@ from tsaudit.alerts.outbox import notified_by
 from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import deliveries, incidents, removal
-from tsaudit.history.base_texts import Packers
 from tsaudit.history.lifecycle import IncidentState
 from tsaudit.history.schema import incident_day
-from tsaudit.history.store import Store
+from tsaudit.history.store import Packers, Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.figures import Subject
 from tsaudit.model.timeline import figures

@@ -16,11 +16,10 @@ from sqlalchemy import func, select, update
 
 from tests.builders import a_finding, a_measurement, a_profile, a_result, a_rule_result, a_tag
 from tsaudit.config.settings import Incidents
-from tsaudit.history import base_texts, incidents
-from tsaudit.history.base_texts import Packer
+from tsaudit.history import incidents
 from tsaudit.history.removal import compact, remove_day
 from tsaudit.history.schema import base_text, incident_day, snapshot
-from tsaudit.history.store import Store
+from tsaudit.history.store import Packer, Store
 from tsaudit.model.finding import AuditResult, Finding, RuleResult
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Profile
@@ -141,7 +140,7 @@ def test_days_without_a_profile_make_no_base_and_are_read_with_the_one_made_late
 
 
 def test_text_longer_than_a_base_can_be_is_stored_by_itself(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(base_texts, "LARGEST_BASE", 100)
+    monkeypatch.setattr("tsaudit.history.store.LARGEST_BASE", 100)
     save(store, 0)
     assert bases(store) == {}
     assert store.profile("demo", FIRST) == profile_of("a", FIRST)
@@ -151,7 +150,7 @@ def test_text_longer_than_a_base_is_never_in_memory_as_a_whole(store: Store, mon
     values = ("v" * 4_000,) * 25
     long = a_profile(*(a_measurement(f"m{n}", tags=(a_tag(sample=values),)) for n in range(200)), day=FIRST)
     length = len(to_json(long))
-    monkeypatch.setattr(base_texts, "LARGEST_BASE", length // 2)
+    monkeypatch.setattr("tsaudit.history.store.LARGEST_BASE", length // 2)
     store.save(profile_of("a", FIRST), result_of(FIRST), None)  # what is only loaded once
     tracemalloc.start()
     store.save(long, result_of(FIRST), None)

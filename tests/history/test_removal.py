@@ -18,11 +18,10 @@ from tests.history.test_value_sets import HOST
 from tsaudit.analysis.values import stored_value_sets
 from tsaudit.config.settings import Incidents
 from tsaudit.history import deliveries, incidents
-from tsaudit.history.base_texts import Packers
 from tsaudit.history.deliveries import DeliveryKind, DeliveryState, MessageDraft, thread_of
 from tsaudit.history.removal import remove_day
 from tsaudit.history.schema import figure, incident_day, value_set
-from tsaudit.history.store import Store
+from tsaudit.history.store import Packers, Store
 from tsaudit.history.value_sets import RememberedValues
 from tsaudit.model.finding import Finding, RuleResult
 

@@ -24,11 +24,9 @@ from tests.builders import (
     a_rule_result,
     a_tag,
 )
-from tsaudit.history.base_texts import Packer
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, snapshot
-from tsaudit.history.store import Store, stored_subject, subject_from
-from tsaudit.model.figures import Subject
+from tsaudit.history.store import Packer, Store, stored_subject, subject_from
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Profile, Reason

@@ -20,7 +20,6 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock
-from tsaudit.history.base_texts import Packers
 from tsaudit.history.lifecycle import (
     DaySeen,
     Decision,
@@ -32,7 +31,7 @@ from tsaudit.history.lifecycle import (
     change_between,
 )
 from tsaudit.history.schema import decision, incident_day, snapshot
-from tsaudit.history.store import Store, naive, stored_subject, subject_from, unpacked
+from tsaudit.history.store import Packers, Store, naive, stored_subject, subject_from, unpacked
 from tsaudit.model.figures import utc_now
 from tsaudit.model.finding import AuditResult, Currency, Finding, RuleResult, Severity, worst_first
 from tsaudit.model.jsonfile import to_json

@@ -14,11 +14,10 @@ from typing import Any, Final
 from sqlalchemy import Connection, delete, func, or_, select, true
 
 from tsaudit.config.settings import Incidents
-from tsaudit.history import base_texts, clock, database, deliveries, incidents, lifecycle, value_sets
-from tsaudit.history.base_texts import Packers
+from tsaudit.history import clock, database, deliveries, incidents, lifecycle, value_sets
 from tsaudit.history.deliveries import DeliveryKind, DeliveryState, threads_about
 from tsaudit.history.schema import decision, delivery, incident_day, reaction, snapshot
-from tsaudit.history.store import Store, prune_outcomes, remove_outcomes, unpacked
+from tsaudit.history.store import Packers, Store, prune_base_texts, prune_outcomes, remove_outcomes, unpacked
 from tsaudit.model.finding import AuditResult, Finding, RuleResult
 
 
@@ -161,7 +160,7 @@ def compact(store: Store, target: str, today: date) -> int:
         _prune_incidents(connection, target, newest, kept)
         value_sets.prune(connection, target, newest - DAILY, newest - WEEKLY)
         _prune_messages(connection, target, newest)
-        base_texts.prune(connection, target, incidents.days(connection, target))
+        prune_base_texts(connection, target, incidents.days(connection, target))
     return len(removed)
 
 

@@ -34,7 +34,7 @@ metadata: Final = MetaData(
     }
 )
 
-_PACKED: Final = "JSON as base_texts.Packer stores it"
+_PACKED: Final = "JSON as store.Packer packs it"
 
 base_text: Final = Table(
     "base_text",

@@ -20,9 +20,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, Select, bindparam, case, delete, func, insert, select
 
-from tsaudit.history.base_texts import month_of
 from tsaudit.history.schema import value_set
-from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, stored_subject
+from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, month_of, stored_subject
 
 if TYPE_CHECKING:
     from tsaudit.analysis.values.value_hashes import Hashes
