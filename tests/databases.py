@@ -21,7 +21,7 @@ import urllib3
 
 from tests.builders import NOW
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 
 Value = float | int | str | bool | datetime | None
 TimeAs = Literal["text", "seconds", "milliseconds"]
@@ -231,7 +231,7 @@ def create_table(table: Table, types: Mapping[str, str], time_type: str) -> str:
     """The statement that makes the table. `types`: by the kinds of `Table.fields`."""
 
     def quoted(name: str) -> str:
-        return quote_identifier("duckdb", name)
+        return ENGINES["duckdb"].language.identifier(name)
 
     columns = [f"{quoted(table.time)} {time_type}"]
     columns += [f"{quoted(tag)} {types['string']}" for tag in table.tags]
@@ -246,8 +246,10 @@ def create_table(table: Table, types: Mapping[str, str], time_type: str) -> str:
 def create_indexes(table: Table, engine: str) -> Iterator[str]:
     """The statements that make the table's further indexes."""
     for columns in table.indexes:
-        name, *members = (quote_identifier(engine, n) for n in ("_".join((table.name, *columns, "idx")), *columns))
-        yield f"CREATE INDEX {name} ON {quote_identifier(engine, table.name)} ({', '.join(members)})"
+        name, *members = (
+            ENGINES[engine].language.identifier(n) for n in ("_".join((table.name, *columns, "idx")), *columns)
+        )
+        yield f"CREATE INDEX {name} ON {ENGINES[engine].language.identifier(table.name)} ({', '.join(members)})"
 
 
 def columns_of(table: Table, rows: Sequence[Row]) -> dict[str, list[Value]]:

@@ -17,7 +17,7 @@ from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.config.settings import Harm
 from tsaudit.engines.engine import Engine, ServerLimit
 from tsaudit.engines.queries import query_files
-from tsaudit.engines.quoting import Qualified, quote_name
+from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.facts import offered, sources_of
@@ -217,7 +217,7 @@ class Case:
 
     def quoted(self, names: Iterable[str | Qualified]) -> str:
         """The names as quoted identifiers of the engine, separated by commas."""
-        return ", ".join(quote_name(self.profile.engine, name) for name in names)
+        return ", ".join(self.engine.quoted(name) for name in names)
 
 
 Check = Callable[[Case], Iterator[Finding]]

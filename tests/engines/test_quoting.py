@@ -16,7 +16,8 @@ from tests.builders import NOW
 from tests.examples import examples
 from tests.servers import Influxd
 from tsaudit.engines import queries
-from tsaudit.engines.quoting import Qualified, quote_identifier, quote_name, quote_text
+from tsaudit.engines.quoting import Qualified
+from tsaudit.engines.registry import ENGINES
 
 # Neither engine takes NUL in a statement, and lone surrogates are no text.
 _TEXT = st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1, max_size=30)
@@ -27,7 +28,9 @@ _HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "a",
 @given(_TEXT | _HOSTILE)
 def test_names_and_texts_come_back_from_sqlite(text: str) -> None:
     connection = sqlite3.connect(":memory:")
-    cursor = connection.execute(f"SELECT {quote_text('sqlite', text)} AS {quote_identifier('sqlite', text)}")
+    cursor = connection.execute(
+        f"SELECT {ENGINES['sqlite'].language.string(text)} AS {ENGINES['sqlite'].language.identifier(text)}"
+    )
     assert (cursor.description[0][0], cursor.fetchone()) == (text, (text,))
     connection.close()
 
@@ -36,7 +39,9 @@ def test_names_and_texts_come_back_from_sqlite(text: str) -> None:
 @given(_TEXT | _HOSTILE)
 def test_names_and_texts_come_back_from_duckdb(text: str) -> None:
     with duckdb.connect() as connection:
-        relation = connection.sql(f"SELECT {quote_text('duckdb', text)} AS {quote_identifier('duckdb', text)}")
+        relation = connection.sql(
+            f"SELECT {ENGINES['duckdb'].language.string(text)} AS {ENGINES['duckdb'].language.identifier(text)}"
+        )
         assert (relation.columns, relation.fetchall()) == ([text], [(text,)])
 
 
@@ -142,6 +147,6 @@ def test_names_stay_within_their_quotes_in_every_statement(
     ],
 )
 def test_schema_is_named_where_the_table_would_not_be_found_without(engine: str, database: str, quoted: str) -> None:
-    assert quote_name(engine, Qualified(database, 'o"d')) == quoted
+    assert ENGINES[engine].quoted(Qualified(database, 'o"d')) == quoted
     assert str(Qualified(database, 'o"d')) == 'o"d'
-    assert quote_name(engine, "plain") == '"plain"'
+    assert ENGINES[engine].quoted("plain") == '"plain"'

@@ -3,7 +3,7 @@
 from collections.abc import Callable
 
 from tsaudit.engines.engine import Engine
-from tsaudit.engines.language import Language
+from tsaudit.engines.quoting import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import SqlEngine
 

@@ -20,7 +20,7 @@ from tests.layouts.layout import Layout, Made, Script, Wanted
 from tests.planning.opposites import opposites
 from tests.planning.places import Place
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Profile
 
@@ -152,7 +152,9 @@ def _in_postgresql(made: Script, where: Sql) -> tuple[str, tuple[str, ...]]:
         for statement in made.statements:
             connection.execute(statement)
         for table, rows in made.rows.items():
-            with connection.cursor().copy(f"COPY {quote_identifier('postgresql', table)} FROM STDIN") as copy:
+            with connection.cursor().copy(
+                f"COPY {ENGINES['postgresql'].language.identifier(table)} FROM STDIN"
+            ) as copy:
                 for row in rows:
                     copy.write_row(row)
         for statement in made.then:
@@ -181,7 +183,7 @@ def _run(connection: Any, made: Script, engine: str) -> None:
         connection.execute(statement)
     for table, rows in made.rows.items():
         places = ", ".join("?" * len(rows[0]))
-        connection.executemany(f"INSERT INTO {quote_identifier(engine, table)} VALUES ({places})", rows)
+        connection.executemany(f"INSERT INTO {ENGINES[engine].language.identifier(table)} VALUES ({places})", rows)
     for statement in made.then:
         connection.execute(statement)
 

@@ -13,7 +13,8 @@ from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import writing_of
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import Qualified, quote_name
+from tsaudit.engines.quoting import Qualified
+from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import AuditResult
 from tsaudit.model.plan import Step
@@ -86,8 +87,8 @@ class Statements:
         """Counts of rows and of values."""
         found = {}
         for m in profile.measurements:
-            counts = [f"count({quote_name(self._engine, column)})" for column in m.columns]
-            name = quote_name(self._engine, Qualified(m.database, m.name))
+            counts = [f"count({ENGINES[self._engine].quoted(column)})" for column in m.columns]
+            name = ENGINES[self._engine].quoted(Qualified(m.database, m.name))
             ((rows, *values),) = self.rows(f"SELECT count(*), {', '.join(counts)} FROM {name}")
             found[m.name] = Counter({ROWS: rows} | dict(zip(m.columns, values, strict=True)))
         return found

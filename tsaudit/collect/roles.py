@@ -28,7 +28,6 @@ from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import is_float
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.queries import query_files
-from tsaudit.engines.quoting import MOST_OPENED, can_open
 from tsaudit.model.profile import TEXT_KEPT, Count, Field, How, OtherTimes, Reason, Role, Tag, Window, utc_now
 from tsaudit.model.query_parameters import OfRowSample, OfTimeExtents, TablePart
 from tsaudit.model.timeline import SAME_DAY
@@ -378,6 +377,8 @@ def _repetition(draft: Draft, name: str) -> roles.Values:
 
 _ROWS: Final = 10_000
 """Most rows examined for label sets: enough to see whether whole sets repeat."""
+_MOST_OPENED: Final = 32
+"""Most labels of one column that become tags; the others are a gap."""
 _KEYS_NAMED: Final = 3
 _INCOMPARABLE: Final = frozenset({"json"})
 """Types that cannot be a tag: unlike jsonb, PostgreSQL cannot compare their values for equality."""
@@ -395,8 +396,8 @@ def open_labels(runner: QueryRunner, draft: Draft) -> Draft:
     chosen = runner.target.columns.get(draft.name)
     for name, labels in _label_columns(draft).items():
         data_type = next(c.data_type for c in draft.columns if c.name == name)
-        is_sure = labels.recurring_but_ids and len(labels.keys) <= MOST_OPENED and not labels.rare
-        if is_sure and can_open(runner.target.engine, data_type):
+        is_sure = labels.recurring_but_ids and len(labels.keys) <= _MOST_OPENED and not labels.rare
+        if is_sure and runner.engine.label("x", data_type, "'x'") is not None:
             draft = _opened(draft, name, labels, chosen)
     return draft
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import ClassVar, Final
 
-from tsaudit.engines.language import Qualified
+from tsaudit.engines.quoting import Qualified
 from tsaudit.model.change import (
     Change,
     ChangeType,

@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.language import Language, Qualified
+from tsaudit.engines.quoting import Language, Qualified
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.engines.quoting import quote_flux, quote_identifier, quote_text, selected
+from tsaudit.engines.quoting import Label, quote_flux
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS
@@ -87,12 +87,22 @@ def environment(engine: str, language: str) -> Environment:
     # Escaping for HTML is off: the filters `name` and `text` do the quoting.
     loader = FunctionLoader(shared)
     environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
-    environment.filters["name"] = functools.partial(quote_identifier, engine)
-    environment.filters["selected"] = functools.partial(selected, engine)
-    environment.filters["text"] = _TEXT.get(language) or functools.partial(quote_text, engine)
+    environment.filters["name"] = ENGINES[engine].language.identifier
+    environment.filters["selected"] = functools.partial(_selected, engine)
+    environment.filters["text"] = _TEXT.get(language) or ENGINES[engine].language.string
     environment.filters["instant"] = _instant
     environment.filters["epoch"] = _epoch
     return environment
+
+
+def _selected(engine: str, name: str) -> str:
+    """The tag for use in a list of columns to select: its quoted name, preceded by an expression if it is a label."""
+    about = ENGINES[engine]
+    quoted = about.language.identifier(name)
+    if not isinstance(name, Label):
+        return quoted
+    column, label = about.language.identifier(name.column), about.language.string(name.label)
+    return f"{about.label(column, name.data_type, label)} AS {quoted}"
 
 
 def _json_text(text: object) -> str:

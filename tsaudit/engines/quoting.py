@@ -1,34 +1,61 @@
-"""Quotes names and text for the engine with the given name. Names read from a database are untrusted: never insert them
+"""Names and text in the languages of statements. Both are untrusted if they come from a database: never insert them
 unquoted.
 """
 
 from __future__ import annotations
 
-from typing import Final, Self
-
-from tsaudit.engines.language import Qualified, quote_flux
-from tsaudit.engines.registry import ENGINES
-
-__all__ = ["Qualified", "quote_flux", "quote_identifier", "quote_name", "quote_text"]
+import enum
+import json
+from dataclasses import dataclass
+from typing import Self
 
 
-def quote_name(engine: str, name: str | Qualified) -> str:
-    """`name` as an identifier, qualified with its schema if it would not be found otherwise."""
-    return ENGINES[engine].quoted(name)
+@dataclass(frozen=True, slots=True)
+class Qualified:
+    """The name of a table or an index, in a form that a statement finds whatever the schema search path is."""
+
+    database: str
+    name: str
+    path: tuple[str, ...] = ()
+    """The prefix instead of the database: a database and retention policy of InfluxQL."""
+
+    def __str__(self) -> str:
+        return self.name
 
 
-def quote_identifier(engine: str, name: str) -> str:
-    """`name` as an identifier of the engine's query language."""
-    return ENGINES[engine].language.identifier(name)
+class Language(enum.StrEnum):
+    """The language of statements."""
+
+    SQL = "sql"
+    INFLUXQL = "influxql"
+    MONGOSH = "mongosh"
+
+    def identifier(self, name: str) -> str:
+        """`name` as an identifier.
+
+        SQL doubles the quote; MongoDB's shell uses a JavaScript string; InfluxQL escapes the quote, the backslash, and
+        the newline with a backslash (https://docs.influxdata.com/influxdb/v1/query_language/spec/#identifiers).
+        """
+        if self is Language.MONGOSH:
+            return json.dumps(name, ensure_ascii=False)
+        if self is Language.INFLUXQL:
+            return '"' + name.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n") + '"'
+        return '"' + name.replace('"', '""') + '"'
+
+    def string(self, text: str) -> str:
+        """`text` as a string literal."""
+        if self is Language.INFLUXQL:
+            return "'" + text.replace("\\", "\\\\").replace("'", "\\'").replace("\n", "\\n") + "'"
+        return "'" + text.replace("'", "''") + "'"
 
 
-def quote_text(engine: str, text: str) -> str:
-    """`text` as a string literal of the engine's query language."""
-    return ENGINES[engine].language.string(text)
+def quote_flux(text: str) -> str:
+    """`text` as a string literal of Flux, in which `${` would start an expression.
 
-
-MOST_OPENED: Final = 32
-"""Maximum number of labels of one column that become tags; the others are a gap."""
+    https://docs.influxdata.com/flux/v0/spec/lexical-elements/#string-literals
+    """
+    escaped = text.replace("\\", "\\\\").replace('"', '\\"').replace("${", "\\${")
+    return '"' + escaped.replace("\n", "\\n").replace("\r", "\\r").replace("\t", "\\t") + '"'
 
 
 class Label(str):
@@ -46,17 +73,3 @@ class Label(str):
         made = cls(f"{column}.{label}")
         made.column, made.data_type, made.label = column, data_type, label
         return made
-
-
-def can_open(engine: str, data_type: str) -> bool:
-    """Whether a statement can read single labels of a column of this type."""
-    return ENGINES[engine].label("x", data_type, "'x'") is not None
-
-
-def selected(engine: str, name: str) -> str:
-    """The tag for use in a list of columns to select: its quoted name, preceded by an expression if it is a label."""
-    quoted = quote_identifier(engine, name)
-    if not isinstance(name, Label):
-        return quoted
-    column, label = quote_identifier(engine, name.column), quote_text(engine, name.label)
-    return f"{ENGINES[engine].label(column, name.data_type, label)} AS {quoted}"

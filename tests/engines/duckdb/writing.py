@@ -15,7 +15,7 @@ from tests.databases import Dataset, Table, Value, Written, columns_of
 from tests.engines.sql.files import written_file
 from tests.planning.places import Statements, each_on_its_own, file_of
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 
 _TYPES: Final = {
     "float": "DOUBLE",
@@ -51,7 +51,7 @@ def _insert(connection: Any, table: Table) -> None:
         for i, (name, values) in enumerate(columns_of(table, table.rows).items())
     }
     connection.register("written", pa.table(arrays))
-    connection.execute(f"INSERT INTO {quote_identifier('duckdb', table.name)} SELECT * FROM written")
+    connection.execute(f"INSERT INTO {ENGINES['duckdb'].language.identifier(table.name)} SELECT * FROM written")
     connection.unregister("written")
 
 

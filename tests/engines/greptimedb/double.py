@@ -31,7 +31,7 @@ from tests.engines.greptimedb.mysql_server import Answer, MysqlError, MysqlServe
 from tests.engines.greptimedb.mysql_server import Row as Cells
 from tests.engines.greptimedb.stored import CATALOG, INTERNAL, Column, File, Region, Stored, Version
 from tests.engines.greptimedb.tables import PER_SECOND, declared
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 
 ADMIN: Final = ("admin", "admin-secret")
 READER: Final = ("audit", "audit-secret")
@@ -155,7 +155,7 @@ class GreptimeDB:
 
     def rows(self, table: Stored) -> pa.Table:
         """All that can be read of it."""
-        database, name = (quote_identifier("greptimedb", part) for part in (table.database, table.name))
+        database, name = (ENGINES["greptimedb"].language.identifier(part) for part in (table.database, table.name))
         return self.read(f"SELECT * FROM {database}.{name}").cast(pa.schema([(c.name, c.type) for c in table.columns]))
 
     def keep(self, table: Stored, rows: pa.Table, bounds: Sequence[str] | None = None) -> None:

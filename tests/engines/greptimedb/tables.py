@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from tests.databases import Dataset, Row, Table, Value
 from tests.engines.greptimedb.definition import definition
 from tests.engines.greptimedb.stored import Column, Region, Stored
-from tsaudit.engines.quoting import quote_identifier, quote_text
+from tsaudit.engines.registry import ENGINES
 
 REAL: Final = os.environ.get("TSAUDIT_GREPTIMEDB_URL", "")
 """With it, such as mysql+pymysql://user:password@host:4002, tests write their data sets to that server."""
@@ -117,7 +117,7 @@ class RealGreptimeDB:
         """The name of the database that holds it now; one of that name is replaced."""
         name = dataset.database or f"tsaudit_test_{next(_numbers)}"
         self._made.append(name)
-        database = quote_identifier("greptimedb", name)
+        database = ENGINES["greptimedb"].language.identifier(name)
         for statement in (f"DROP DATABASE IF EXISTS {database}", f"CREATE DATABASE {database}"):
             self._execute(statement)
         self._connection.select_db(name)
@@ -127,7 +127,7 @@ class RealGreptimeDB:
 
     def stop(self) -> None:
         for name in self._made:
-            self._execute(f"DROP DATABASE IF EXISTS {quote_identifier('greptimedb', name)}")
+            self._execute(f"DROP DATABASE IF EXISTS {ENGINES['greptimedb'].language.identifier(name)}")
         self._connection.close()
 
     def _execute(self, statement: str) -> None:
@@ -138,17 +138,17 @@ class RealGreptimeDB:
 def statements(dataset: Dataset) -> Iterator[str]:
     """What makes and fills the tables of a data set within a database."""
     for name in dict.fromkeys(table.greptime.physical for table in dataset.tables if table.greptime.physical):
-        quoted = quote_identifier("greptimedb", name)
+        quoted = ENGINES["greptimedb"].language.identifier(name)
         columns = "greptime_timestamp TIMESTAMP(3) NOT NULL TIME INDEX, greptime_value DOUBLE NULL"
         yield f"CREATE TABLE {quoted} ({columns}) ENGINE=metric WITH (physical_metric_table = '')"
     for table in dataset.tables:
         stored, written = declared("", table)
         regions = tuple(Region(0, bound, 0, 0, 0, 0, 0) for bound in table.greptime.partitions)
         yield definition(dataclasses.replace(stored, regions=regions))
-        names = ", ".join(quote_identifier("greptimedb", name) for name in written.column_names)
+        names = ", ".join(ENGINES["greptimedb"].language.identifier(name) for name in written.column_names)
         for start in range(0, len(written), _BATCH):
             rows = ",\n".join(literals(written.slice(start, _BATCH)))
-            yield f"INSERT INTO {quote_identifier('greptimedb', table.name)} ({names}) VALUES {rows}"
+            yield f"INSERT INTO {ENGINES['greptimedb'].language.identifier(table.name)} ({names}) VALUES {rows}"
 
 
 def literals(rows: pa.Table) -> Iterator[str]:
@@ -162,5 +162,5 @@ def _literal(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, bytes):
-        return quote_text("greptimedb", value.removeprefix(DOCUMENT).decode())
-    return quote_text("greptimedb", value) if isinstance(value, str) else str(value)
+        return ENGINES["greptimedb"].language.string(value.removeprefix(DOCUMENT).decode())
+    return ENGINES["greptimedb"].language.string(value) if isinstance(value, str) else str(value)

@@ -24,7 +24,6 @@ from tsaudit.engines.influx.measuring import InfluxMeasuring
 from tsaudit.engines.influxdb1 import policies
 from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.engines.opening import open_connection
-from tsaudit.engines.quoting import quote_identifier
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import AuditResult, Verdict
@@ -67,7 +66,7 @@ def written(server: Server, layout: Layout, **settings: Any) -> Target:
     influxql(server.url, f"CREATE DATABASE {database}")
     for policy, lines in layout.items():
         if policy:
-            name = quote_identifier("influxdb1", policy)
+            name = ENGINES["influxdb1"].language.identifier(policy)
             influxql(server.url, f"CREATE RETENTION POLICY {name} ON {database} DURATION INF REPLICATION 1")
         numbered = (f"{line} {_NEWEST * 10**9 - i * 10**6}" for i, line in enumerate(lines))
         write_lines(server.url, database, numbered, policy=policy)

@@ -13,7 +13,7 @@ import pytest
 from tests.databases import Dataset, Written, influxql, line, new_name, write_lines
 from tests.planning.places import Held, counted, split
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.plan import Step
 from tsaudit.model.profile import Profile
 
@@ -37,7 +37,7 @@ def _database(dataset: Dataset, url: str) -> str:
         policy += f" DURATION {_seconds(dataset.retention)}"
     if dataset.partition:
         policy += f" SHARD DURATION {_seconds(dataset.partition)}"
-    name = quote_identifier("influxdb1", database)
+    name = ENGINES["influxdb1"].language.identifier(database)
     if dataset.database:
         influxql(url, f"DROP DATABASE {name}")
     influxql(url, f"CREATE DATABASE {name}" + (f" WITH{policy} NAME kept" if policy else ""))
@@ -78,7 +78,7 @@ class InfluxDB1:
         return {name: counted(self._points(profile.engine, name)) for name in names}
 
     def _points(self, engine: str, name: str) -> Iterator[dict[str, Any]]:
-        statement = f"SELECT * FROM {quote_identifier(engine, name)} GROUP BY *"
+        statement = f"SELECT * FROM {ENGINES[engine].language.identifier(name)} GROUP BY *"
         for result in influxql(self.url, statement, db=self.database)["results"]:
             for series in result.get("series", ()):
                 for row in series["values"]:

@@ -12,7 +12,7 @@ from tests.databases import Server, write_to_server
 from tests.engines.influxdb3 import cli
 from tests.planning.places import Held, counted, split
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.plan import Step
 from tsaudit.model.profile import Profile
 
@@ -52,7 +52,7 @@ class InfluxDB3:
 
     def held(self, profile: Profile) -> Held:
         """Counts of rows and of values."""
-        names = {m.name: quote_identifier(profile.engine, m.name) for m in profile.measurements}
+        names = {m.name: ENGINES[profile.engine].language.identifier(m.name) for m in profile.measurements}
         return {
             name: counted(self.server.rows(self.database, f"SELECT * FROM {quoted}")) for name, quoted in names.items()
         }

@@ -20,7 +20,7 @@ from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.opening import open_connection
-from tsaudit.engines.quoting import quote_identifier, quote_text
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Reason
 
 pytestmark = pytest.mark.wall_clock
@@ -209,7 +209,9 @@ _HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "%",
 @given(_TEXT | _HOSTILE.map("".join))
 def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connection, text: str) -> None:
     raw: Any = vars(connection)["_raw"]
-    statement = f"SELECT {quote_text('postgresql', text)} AS {quote_identifier('postgresql', text)}"
+    statement = (
+        f"SELECT {ENGINES['postgresql'].language.string(text)} AS {ENGINES['postgresql'].language.identifier(text)}"
+    )
     cursor = raw.execute(statement.encode())
     # Names are kept to 63 bytes.
     assert text.encode().startswith(cursor.description[0].name.encode())

@@ -10,7 +10,7 @@ import pytest
 from tests.databases import Dataset, Sql, Written, columns_of, create_indexes, create_table, new_name
 from tests.planning.places import Statements, each_on_its_own
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 
 _TYPES: Final = {
     "float": "DOUBLE PRECISION",
@@ -41,7 +41,7 @@ def server(where: Sql, target: Target) -> Statements:
 
 def _schema(dataset: Dataset, where: Sql) -> str:
     schema = dataset.database or new_name()
-    quoted = quote_identifier("postgresql", schema)
+    quoted = ENGINES["postgresql"].language.identifier(schema)
     with where.connect() as connection:
         connection.execute(f"DROP SCHEMA IF EXISTS {quoted} CASCADE")
         connection.execute(f"CREATE SCHEMA {quoted}")
@@ -49,9 +49,9 @@ def _schema(dataset: Dataset, where: Sql) -> str:
         for table in dataset.tables:
             by = f" PARTITION BY {table.partition_by}" if table.partition_by else ""
             connection.execute(create_table(table, _TYPES, _TYPES["time"]) + by)
-            name = quote_identifier("postgresql", table.name)
+            name = ENGINES["postgresql"].language.identifier(table.name)
             for i, bounds in enumerate(table.partitions):
-                part = quote_identifier("postgresql", f"{table.name}_{i}")
+                part = ENGINES["postgresql"].language.identifier(f"{table.name}_{i}")
                 connection.execute(f"CREATE TABLE {part} PARTITION OF {name} {bounds}")
             with connection.cursor().copy(f"COPY {name} FROM STDIN") as copy:
                 for row in zip(*columns_of(table, table.rows).values(), strict=True):

@@ -21,7 +21,7 @@ from tests.planning.places import server_of
 from tests.planning.runner import misshapen
 from tests.rules.cases import dataset, hosts, table
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import Qualified, quote_name
+from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.statements import shown
 from tsaudit.model.change import (
@@ -66,7 +66,7 @@ class Where:
     def rows(self, query: str, name: str = HOSTILE) -> list[Any]:
         """`{t}` stands for the table."""
         database = self.profile().databases[0].name
-        return self.server.rows(query.format(t=quote_name(self.engine, Qualified(database, name))))
+        return self.server.rows(query.format(t=ENGINES[self.engine].quoted(Qualified(database, name))))
 
     def plan(self, *changes: Change, name: str = "") -> Plan:
         """The only plan for the changes, whose measurement is set here."""

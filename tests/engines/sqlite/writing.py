@@ -14,7 +14,7 @@ from tests.databases import Dataset, Table, TimeAs, Value, Written, columns_of
 from tests.engines.sql.files import written_file
 from tests.planning.places import Statements, each_on_its_own, file_of
 from tsaudit.config.settings import Target
-from tsaudit.engines.quoting import quote_identifier
+from tsaudit.engines.registry import ENGINES
 
 _TYPES: Final = {
     "float": "REAL",
@@ -52,7 +52,7 @@ def _insert(connection: Any, table: Table) -> None:
     columns[table.time] = [_sqlite_time(row.time, table.time_as) for row in table.rows]
     places = ", ".join("?" * len(columns))
     rows = zip(*([_sqlite_value(v) for v in values] for values in columns.values()), strict=True)
-    connection.executemany(f"INSERT INTO {quote_identifier('sqlite', table.name)} VALUES ({places})", rows)
+    connection.executemany(f"INSERT INTO {ENGINES['sqlite'].language.identifier(table.name)} VALUES ({places})", rows)
 
 
 def _sqlite_value(value: Value) -> Any:

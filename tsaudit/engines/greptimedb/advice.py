@@ -11,7 +11,6 @@ from typing import Final
 from tsaudit.engines import writers
 from tsaudit.engines.advice import Place, days_of
 from tsaudit.engines.greptimedb.tables import (
-    ENGINE,
     INDEX_KINDS,
     METRIC_OF_ROW,
     deduplicates,
@@ -22,7 +21,7 @@ from tsaudit.engines.greptimedb.tables import (
     primary_key,
     version,
 )
-from tsaudit.engines.quoting import quote_text
+from tsaudit.engines.quoting import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
@@ -388,7 +387,7 @@ def partitions_clause(place: Place, measurement: Measurement) -> str:
 
 
 def _set_to(option: str, value: str) -> str:
-    return f"{quote_text(ENGINE, option)}={quote_text(ENGINE, value)}"
+    return f"{Language.SQL.string(option)}={Language.SQL.string(value)}"
 
 
 def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:

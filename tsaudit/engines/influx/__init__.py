@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from tsaudit.engines.engine import Engine
-from tsaudit.engines.language import Language
+from tsaudit.engines.quoting import Language
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -8,7 +8,7 @@ from datetime import timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
-from tsaudit.engines.quoting import quote_name
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import POLICY_SEPARATOR, Profile, StoredQuery
 
 _ENGINE: Final = "influxdb1"
@@ -51,7 +51,9 @@ def redirection(query: Downsampling, policy: str) -> str:
     """
     match = _QUERY.search(query.statement)
     assert match is not None
-    name, database, own, new = (quote_name(_ENGINE, one) for one in (query.name, query.database, query.policy, policy))
+    name, database, own, new = (
+        ENGINES[_ENGINE].quoted(one) for one in (query.name, query.database, query.policy, policy)
+    )
     places = (_PARTS.fullmatch(text) for text in re.findall(_PLACE, match["sources"]))
     sources = ", ".join(f"{database}.{new}.{place['measurement']}" for place in places if place)
     start, end = match.span("sources")

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Words
-from tsaudit.engines.language import Language
+from tsaudit.engines.quoting import Language
 
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice

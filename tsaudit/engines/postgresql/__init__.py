@@ -12,7 +12,7 @@ from tsaudit.engines.sql import BATCHED, SqlEngine
 if TYPE_CHECKING:
     from tsaudit.engines.advice import Advice
     from tsaudit.engines.connection import Access, Connection
-    from tsaudit.engines.language import Qualified
+    from tsaudit.engines.quoting import Qualified
     from tsaudit.model.profile import IdSequence
 
 

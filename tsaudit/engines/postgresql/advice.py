@@ -7,7 +7,7 @@ from typing import Final
 
 from tsaudit.analysis.columns.columns import is_integer, is_text
 from tsaudit.engines.advice import Place, days_of, free
-from tsaudit.engines.quoting import Qualified, quote_name, quote_text
+from tsaudit.engines.quoting import Language, Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.statements import Part, folded
@@ -105,11 +105,11 @@ class PostgresqlAdvice(SqlAdvice):
         """
         cut = self.place.here.partitioning
         assert cut is not None
-        engine, taken = self.place.profile.engine, set[str]()
+        taken = set[str]()
         using, members = f" USING {method}" if method else "", self.place.quoted(columns)
 
         def at(relation: str, schema: str = "") -> str:
-            return quote_name(engine, Qualified(schema or self.place.database, relation))
+            return self.place.quote(Qualified(schema or self.place.database, relation))
 
         def named(of: str) -> str:
             # PostgreSQL cuts off longer names, which could then be the same.
@@ -158,7 +158,7 @@ class PostgresqlAdvice(SqlAdvice):
             if isinstance(change, AddPartitions):
                 yield self._partitions(change)
             if isinstance(change, SetRetention) and change.policy:
-                text = quote_text("postgresql", self.place.table())
+                text = Language.SQL.string(self.place.table())
                 days, counts = days_of(change), is_integer(self.place.here.time_type or "")
                 age = f"BIGINT '{days * _A_DAY_S}'" if counts else f"INTERVAL '{days} days'"
                 needed = " Set set_integer_now_func first; the age here is in seconds." if counts else ""
@@ -172,7 +172,7 @@ class PostgresqlAdvice(SqlAdvice):
     def _partitions(self, change: AddPartitions) -> Part:
         here, statements = self.place.here, list[str]()
         for name, bounds in change.partitions:
-            own = quote_name("postgresql", Qualified(change.schema or self.place.database, self.free_name(name)))
+            own = self.place.quote(Qualified(change.schema or self.place.database, self.free_name(name)))
             statements.append(f"CREATE TABLE {own} PARTITION OF {self.place.table()} {bounds};")
         parts = here.partitioning.partitions if here.partitioning else ()
         rest = any(part.bounds == DEFAULT_PARTITION for part in parts)
@@ -232,6 +232,5 @@ ORDER BY 1, 2;"""
 
 def dependents(place: Place, columns: Sequence[str]) -> str:
     """A query for the views, including materialized ones, that use the columns."""
-    engine = place.profile.engine
-    listed = ", ".join(quote_text(engine, column) for column in columns)
-    return _QUERY.format(table=quote_text(engine, place.table()), columns=listed)
+    listed = ", ".join(Language.SQL.string(column) for column in columns)
+    return _QUERY.format(table=Language.SQL.string(place.table()), columns=listed)

@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.analysis.columns.columns import is_number
 from tsaudit.engines.advice import Piece, Place, by_source, by_time
-from tsaudit.engines.quoting import quote_text
+from tsaudit.engines.quoting import Language
 from tsaudit.model.change import Diagnose
 
 _A_DAY: Final = timedelta(days=1)
@@ -47,10 +47,9 @@ class DiagnosticQueries:
 
 
 def _standard(place: Place, view: str, listed: str) -> str:
-    engine = place.profile.engine
-    where = [f"table_schema = {quote_text(engine, place.database)}"]
+    where = [f"table_schema = {Language.SQL.string(place.database)}"]
     if place.measurement is not None:
-        where.append(f"table_name = {quote_text(engine, place.here.name)}")
+        where.append(f"table_name = {Language.SQL.string(place.here.name)}")
     return f"SELECT {listed} FROM information_schema.{view} WHERE {' AND '.join(where)}"  # noqa: S608 -- shown
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsaudit.engines.quoting import quote_text
+from tsaudit.engines.quoting import Language
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
 
@@ -12,6 +12,6 @@ class SqliteAdvice(SqlAdvice):
 
     alter_locks = "all writers of the file"
     diagnostic_queries = DiagnosticQueries(
-        columns=lambda place: f"PRAGMA table_info({quote_text('sqlite', place.here.name)})",
+        columns=lambda place: f"PRAGMA table_info({Language.SQL.string(place.here.name)})",
         tables=lambda _: "SELECT name FROM sqlite_master WHERE type = 'table'",
     )

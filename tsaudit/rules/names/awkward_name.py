@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from importlib import resources
 from typing import Final
 
-from tsaudit.engines.language import Language
+from tsaudit.engines.quoting import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
 from tsaudit.model.figures import Subject
