@@ -24,8 +24,7 @@ from tsaudit.engines.greptimedb.tables import (
 from tsaudit.engines.quoting import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
-from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
-from tsaudit.engines.sql.statements import MOST_OF_PLAN, Part, create_table, fits, lines_of, types_of
+from tsaudit.engines.sql.statements import MOST_OF_PLAN, DiagnosticQueries, Part, create_table, fits, lines_of, types_of
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (

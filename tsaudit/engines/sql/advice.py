@@ -13,11 +13,12 @@ from tsaudit.engines import writers
 from tsaudit.engines.advice import WRITTEN, Advice, free, no_longer_sent, together
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries, query
 from tsaudit.engines.sql.statements import (
+    DiagnosticQueries,
     MergedTable,
     Part,
     create_table,
+    diagnostic_query,
     enumerated,
     fits,
     folded,
@@ -130,7 +131,7 @@ class SqlAdvice(Advice):
 
     def find(self) -> Step | None:
         for one in (*self.asked_for(), *self.new_values()):
-            if (found := query(self.place, one, self.diagnostic_queries)) is not None:
+            if (found := diagnostic_query(self.place, one, self.diagnostic_queries)) is not None:
                 return together(StepKind.FIND, [found], "sql")
         return None
 

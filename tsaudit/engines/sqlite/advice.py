@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tsaudit.engines.quoting import Language
 from tsaudit.engines.sql.advice import SqlAdvice
-from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
+from tsaudit.engines.sql.statements import DiagnosticQueries
 
 
 class SqliteAdvice(SqlAdvice):

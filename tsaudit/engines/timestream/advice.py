@@ -13,8 +13,8 @@ from typing import Final
 
 from tsaudit.engines.advice import WRITTEN, Advice, Piece, no_longer_sent, together
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.sql import diagnostic_queries
-from tsaudit.engines.sql.diagnostic_queries import DiagnosticQueries
+from tsaudit.engines.sql import statements
+from tsaudit.engines.sql.statements import DiagnosticQueries
 from tsaudit.engines.timestream.tables import (
     ENFORCEMENT,
     KEY,
@@ -79,7 +79,7 @@ class TimestreamAdvice(Advice):
 
     def find(self) -> Step | None:
         asked = self.asked_for() or self.new_values()
-        each = (diagnostic_queries.query(self.place, change, DIAGNOSTIC_QUERIES) for change in asked)
+        each = (statements.diagnostic_query(self.place, change, DIAGNOSTIC_QUERIES) for change in asked)
         found = [one for one in each if one is not None]
         return together(StepKind.FIND, found[:_MOST_QUERIES], "sql")
 
