@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tsaudit.engines.postgresql.query_plan import ScanEstimate, scan_estimate
+from tsaudit.engines.postgresql.connector import ScanEstimate, scan_estimate
 
 
 def _scan(kind: str, rows: int, relation: str = "t", **more: Any) -> dict[str, Any]:
