@@ -17,7 +17,7 @@ from tests.engines.influxdb3.double import metrics
 from tests.rules.cases import run_rule
 from tsaudit.engines import metrics_page
 from tsaudit.engines.connection import FactError
-from tsaudit.engines.greptimedb import facts, wire
+from tsaudit.engines.greptimedb import connector, wire
 from tsaudit.engines.influxdb2.buckets import read_gauges
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
@@ -117,7 +117,7 @@ def test_page_of_greptimedb_is_known_by_its_usual_ports() -> None:
     assert wire.metrics_url(wire.address("mysql+pymysql://db.example", None, "p")) == "http://db.example:4000/metrics"
     assert wire.metrics_url(sa.make_url("mysql+pymysql://db.example:3306/public")) == ""
     lines = [b"greptime_mito_write_reject_total 4", b'greptime_mito_write_stalling_count{worker="0"} 1']
-    rows = list(metrics_page.counted(lines, facts._COUNTERS))
+    rows = list(metrics_page.counted(lines, connector._COUNTERS))
     assert rows == [("counter", "writes_rejected", "", 4.0)]
 
 
