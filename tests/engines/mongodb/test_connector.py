@@ -23,7 +23,7 @@ from tests.query_parameters import filled
 from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
-from tsaudit.engines.mongodb.answers import description, sample_size
+from tsaudit.engines.mongodb.connector import description, sample_size
 from tsaudit.engines.mongodb.documents import leaves
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
@@ -371,8 +371,8 @@ def test_thousands_of_collections_are_asked_about_some_at_a_time(monkeypatch: py
 
 
 def test_large_documents_are_read_up_to_a_number_of_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tsaudit.engines.mongodb.answers.MOST_BYTES", 50_000)
-    monkeypatch.setattr("tsaudit.engines.mongodb.answers._BATCH_BYTES", 20_000)
+    monkeypatch.setattr("tsaudit.engines.mongodb.connector.MOST_BYTES", 50_000)
+    monkeypatch.setattr("tsaudit.engines.mongodb.connector._BATCH_BYTES", 20_000)
     many = Collection("many", [{"v": "x" * 1000} for _ in range(300)])
     with running() as server:
         target = write(Dataset(collections=(many,), database="shop"), "mongodb", server.url)

@@ -10,7 +10,7 @@ import pytest
 from tests.collecting import collected
 from tests.databases import Collection, Dataset, write
 from tests.engines.mongodb.double import MongoDB
-from tsaudit.engines.mongodb.answers import status_rows
+from tsaudit.engines.mongodb.connector import status_rows
 
 _NOW = datetime(2026, 3, 31, 6, tzinfo=UTC)
 _GB = 1_000_000_000

@@ -22,8 +22,8 @@ from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.partial_reads import fewer
 from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.row_figures import some_texts
-from tsaudit.engines.mongodb.answers import LARGEST_SHARE
 from tsaudit.engines.mongodb.collections import is_series
+from tsaudit.engines.mongodb.connector import LARGEST_SHARE
 from tsaudit.engines.mongodb.documents import DatedArray, growth
 from tsaudit.model.profile import (
     MAX_PATTERNS,
