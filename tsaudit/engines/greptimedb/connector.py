@@ -1,5 +1,5 @@
-"""Connects to GreptimeDB with SQLAlchemy and PyMySQL. Facts about a database come from views that cover all databases at
-once and are read once per audit, facts about a measurement from the rows within the window.
+"""Connects to GreptimeDB with SQLAlchemy and PyMySQL. Facts about a database come from views that cover all databases
+at once and are read once per audit, facts about a measurement from the rows within the window.
 """
 
 from __future__ import annotations

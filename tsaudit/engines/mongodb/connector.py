@@ -1,5 +1,5 @@
-"""MongoDB: commands over its own protocol, through pymongo, and their responses, including those about the server itself,
-as the columns of each fact.
+"""MongoDB: commands over its own protocol, through pymongo, and their responses, including those about the server
+itself, as the columns of each fact.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""PostgreSQL through SQLAlchemy and psycopg: read-only transactions, responses streamed by a server-side cursor, and how
-much a statement would read according to the planner, from `EXPLAIN (FORMAT JSON)`.
+"""PostgreSQL through SQLAlchemy and psycopg: read-only transactions, responses streamed by a server-side cursor, and
+how much a statement would read according to the planner, from `EXPLAIN (FORMAT JSON)`.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
-"""Statements of plans: queries that show what a finding is about, what each change adds to a step, which must fit on one
-screen, and the table that replaces several.
+"""Statements of plans: queries that show what a finding is about, what each change adds to a step, which must fit on
+one screen, and the table that replaces several.
 """
 
 from __future__ import annotations
