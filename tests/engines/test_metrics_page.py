@@ -18,8 +18,7 @@ from tests.rules.cases import run_rule
 from tsaudit.engines import metrics_page
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import connector, wire
-from tsaudit.engines.influxdb2.buckets import read_gauges
-from tsaudit.model.figures import Subject
+from tsaudit.engines.influxdb2.client import read_gauges
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.timeline import Point, Timeline

@@ -19,8 +19,18 @@ from tsaudit.engines import metrics_page, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.streaming import MOST_BYTES
-from tsaudit.engines.influxdb2.buckets import BucketList, Dbrp, Gauges, KnownBuckets, read_gauges, shown
-from tsaudit.engines.influxdb2.client import Address, Client, Record
+from tsaudit.engines.influxdb2.client import (
+    Address,
+    BucketList,
+    Client,
+    Dbrp,
+    Gauges,
+    KnownBuckets,
+    Record,
+    read_gauges,
+    shown,
+)
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given, OfMeasurement
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tsaudit.engines.influxdb2.buckets import Gauges, read_gauges
+from tsaudit.engines.influxdb2.client import Gauges, read_gauges
 
 LIVE, NEW, EMPTY = "867cf5ac811aa409", "0b4d1c22f3a71f00", "1779bd800e398fef"
 
