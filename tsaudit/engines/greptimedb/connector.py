@@ -14,8 +14,7 @@ from typing import Any, Final
 import pyarrow as pa
 
 from tsaudit.engines import metrics_page, queries
-from tsaudit.engines.connection import Access, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.file_limit import FileLimit
+from tsaudit.engines.connection import Access, FactError, FileLimit, Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import catalog, wire
 from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, CreateTable, Row, Table
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW

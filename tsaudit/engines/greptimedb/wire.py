@@ -24,8 +24,7 @@ from pymysql.err import OperationalError
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
-from tsaudit.engines.connection import ConnectorError, FactError
-from tsaudit.engines.file_limit import TooManyFilesError
+from tsaudit.engines.connection import ConnectorError, FactError, TooManyFilesError
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Reason
 from tsaudit.net.addresses import IN_CLEAR, is_loopback, sql_url

@@ -22,8 +22,7 @@ import pyarrow as pa
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError
 
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
-from tsaudit.engines.file_limit import TooManyFilesError
+from tsaudit.engines.connection import ConnectorError, FactError, Rows, TooManyFilesError
 from tsaudit.engines.influx import streaming
 from tsaudit.engines.influxdb3 import flight_process
 from tsaudit.engines.influxdb3.flight_process import DONE, HEADER, IDLE_S

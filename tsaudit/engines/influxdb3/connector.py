@@ -12,8 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import metrics_page, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows
-from tsaudit.engines.file_limit import FileLimit
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, FileLimit, Rows
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Reason
