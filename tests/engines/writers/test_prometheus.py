@@ -9,8 +9,7 @@ from dataclasses import replace
 import yaml
 
 from tests.builders import a_field, a_measurement, a_tag
-from tsaudit.engines.writers import Program, setting
-from tsaudit.engines.writers.prometheus import is_writer, settings
+from tsaudit.engines.writers import Program, is_prometheus, prometheus_settings, setting
 from tsaudit.model.change import Change, LeaveOut, MakeField, Rename
 from tsaudit.model.figures import Subject
 
@@ -33,8 +32,10 @@ def relabeled(text: str, labels: Mapping[str, str]) -> dict[str, str]:
 
 def of(*changes: Change) -> dict[str, str]:
     labels = {"__name__": AT.measurement, "job": "api", "path": "/a", "zone": "de-1a"}
-    assert relabeled(settings([HERE], changes, 10), labels | {"__name__": "up"}) == labels | {"__name__": "up"}
-    return relabeled(settings([HERE], changes, 10), labels)
+    assert relabeled(prometheus_settings([HERE], changes, 10), labels | {"__name__": "up"}) == labels | {
+        "__name__": "up"
+    }
+    return relabeled(prometheus_settings([HERE], changes, 10), labels)
 
 
 def test_a_label_is_dropped_from_one_metric() -> None:
@@ -43,10 +44,10 @@ def test_a_label_is_dropped_from_one_metric() -> None:
 
 
 def test_prometheus_is_evident_from_the_labels_of_a_scrape_and_its_only_value() -> None:
-    assert is_writer(HERE)
-    assert not is_writer(a_measurement(tags=(a_tag("job"),), fields=(a_field("value"),)))
+    assert is_prometheus(HERE)
+    assert not is_prometheus(a_measurement(tags=(a_tag("job"),), fields=(a_field("value"),)))
     two = (a_field("value"), a_field("other"))
-    assert not is_writer(a_measurement(tags=(a_tag("job"), a_tag("instance")), fields=two))
+    assert not is_prometheus(a_measurement(tags=(a_tag("job"), a_tag("instance")), fields=two))
 
 
 def test_its_setting_is_shown_and_others_in_the_application() -> None:
