@@ -5,14 +5,19 @@ from __future__ import annotations
 import shlex
 from typing import Final
 
-from tsaudit.engines.advice import by_source, by_time, days_of
+from tsaudit.engines.advice import days_of
 from tsaudit.engines.influx.advice import InfluxAdvice
+from tsaudit.engines.sql.statements import DiagnosticQueries, diagnostic_query
 from tsaudit.engines.writers import Terms
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Step, StepKind
 
-_RECENT: Final = "WHERE time >= now() - INTERVAL '1 day'"
-_COST: Final = "reads a day of rows"
+_QUERIES: Final = DiagnosticQueries(
+    recent=lambda _: "time >= now() - INTERVAL '1 day'",
+    columns=lambda place: f"SHOW COLUMNS FROM {place.table()}",
+    tables=lambda _: "SHOW TABLES",
+    end="",
+)
 
 
 class Influxdb3Advice(InfluxAdvice):
@@ -22,40 +27,8 @@ class Influxdb3Advice(InfluxAdvice):
     kept_in = "database"
 
     def query(self, change: Diagnose) -> Step | None:
-        return self._of_database(change) if self.place.measurement is None else self._of_table(change)
-
-    def _of_database(self, change: Diagnose) -> Step | None:
-        place = self.place
-        if change.what == "measurements":
-            return Step(StepKind.FIND, f"See which tables {place.database} has.", "SHOW TABLES", "sql")
-        return None
-
-    def _of_table(self, change: Diagnose) -> Step | None:
-        place = self.place
-        column, table = place.quoted([change.column]), place.table()
-        if change.what == "new values" and (writers := place.writers_of(change.column)):
-            by = place.quoted(writers)
-            text = (
-                f"SELECT {by}, count(DISTINCT {column}) AS distinct_values FROM {table}\n"  # noqa: S608 -- shown
-                f"{_RECENT} GROUP BY {by} ORDER BY {len(writers) + 1} DESC LIMIT 20"
-            )
-            return Step(StepKind.FIND, by_source(change.column), text, "sql", cost=_COST)
-        if change.what == "new values":
-            text = (
-                f"SELECT {column}, min(time) AS first, count(*) FROM {table}\n"  # noqa: S608 -- shown
-                f"{_RECENT} GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
-            )
-            return Step(StepKind.FIND, by_time(change.column), text, "sql", cost=_COST)
-        if change.what == "sources":
-            tags = place.quoted(tag.key for tag in place.here.tags)
-            by, group = (f"{tags}, ", f" GROUP BY {tags} ORDER BY filled") if tags else ("", "")
-            text = f"SELECT {by}count(*) AS total, count({column}) AS filled FROM {table}\n{_RECENT}{group}"  # noqa: S608
-            return Step(
-                StepKind.FIND, f"Find the sources that stopped sending {change.column}.", text, "sql", cost=_COST
-            )
-        if change.what == "schema":
-            return Step(StepKind.FIND, f"See which columns {place.here.name} has.", f"SHOW COLUMNS FROM {table}", "sql")
-        return None
+        found = diagnostic_query(self.place, change, _QUERIES)
+        return None if found is None else Step(StepKind.FIND, found.words, found.text, "sql", cost=found.cost)
 
     def writer(self) -> Step | None:
         change = next((change for change in self.changes if isinstance(change, SetRetention)), None)

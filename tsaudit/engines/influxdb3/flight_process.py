@@ -1,4 +1,4 @@
-"""The process that reads Arrow Flight, so that ending it frees all memory it used; see `flight_reader`.
+"""The process that reads Arrow Flight, so that ending it frees all memory it used; see `client`.
 
 gRPC receives a complete message before it refuses it, and Arrow decompresses a batch in one call: the memory for either
 can only be limited by ending the process.
