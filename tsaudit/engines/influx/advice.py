@@ -78,6 +78,21 @@ class InfluxAdvice(Advice):
         """
         raise NotImplementedError
 
+    def by_influxql(self, change: Diagnose, reach: str = "") -> Step | None:
+        """The query that only InfluxQL can make: of one type of a field, and of a field beside a tag of its name.
+        `reach`: what else to say of it.
+        """
+        column, table = self.place.quoted([change.column]), self.place.table()
+        if change.what == "types":
+            each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
+            words = f"See some values of {change.column} of each type: {listed(change.values)}{reach}."
+            return Step(StepKind.FIND, words, ";\n".join(each), "influxql")
+        if change.what == "both":
+            words = f"Until the old points have expired, say which {change.column} is meant{reach}."
+            text = f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'"  # noqa: S608 -- shown, never run
+            return Step(StepKind.FIND, words, text, "influxql")
+        return None
+
     # --- The steps ----------------------------------------------------------------------------------------------------
 
     def find(self) -> Step | None:

@@ -8,7 +8,6 @@ from typing import Final
 from tsaudit.engines.influx.advice import InfluxAdvice, weeks
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.text import listed
 
 _DATA: Final = re.compile(r"\{\w+\}")
 """A placeholder for the varying part in the template of a family's names."""
@@ -21,7 +20,7 @@ class Influxdb1Advice(InfluxAdvice):
 
     def query(self, change: Diagnose) -> Step | None:
         found = self._of_database() if self.place.measurement is None else self._of_measurement(change)
-        return Step(StepKind.FIND, *found, "influxql") if found else None
+        return Step(StepKind.FIND, *found, "influxql") if found else self.by_influxql(change)
 
     def _of_measurement(self, change: Diagnose) -> tuple[str, str] | None:
         place = self.place
@@ -35,14 +34,6 @@ class Influxdb1Advice(InfluxAdvice):
                 )
             shown = f"SHOW TAG VALUES ON {database} FROM {table} WITH KEY = {column} LIMIT 20"
             return f"See some values of {change.column}, to find what writes them.", shown
-        if change.what == "types":
-            each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
-            return f"See some values of {change.column} of each type: {listed(change.values)}.", ";\n".join(each)
-        if change.what == "both":
-            return (
-                f"Until the old points have expired, say which {change.column} is meant.",
-                f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'",  # noqa: S608 -- shown, never run
-            )
         if change.what == "schema":
             return (
                 f"See which tags and fields {place.here.name} has, and where.",

@@ -9,7 +9,6 @@ from tsaudit.engines.influx.advice import InfluxAdvice, weeks
 from tsaudit.engines.quoting import quote_flux
 from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.text import listed
 
 _NOT_MAPPED: Final = (
     " (the audit could not reach this bucket by InfluxQL; if it has no DBRP mapping, create one, with its id from "
@@ -43,17 +42,7 @@ class Influxdb2Advice(InfluxAdvice):
             return Step(
                 StepKind.FIND, f"See which tags {name} has; measurementFieldKeys lists its fields.", text, "flux"
             )
-        column, table = self.place.quoted([change.column]), self.place.table()
-        reach = "" if self.place.here.path else _NOT_MAPPED
-        if change.what == "types":
-            each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
-            words = f"See some values of {change.column} of each type, {listed(change.values)}, by InfluxQL{reach}."
-            return Step(StepKind.FIND, words, ";\n".join(each), "influxql")
-        if change.what == "both":
-            words = f"Until the old points have expired, say by InfluxQL which {change.column} is meant{reach}."
-            text = f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'"  # noqa: S608 -- shown, never run
-            return Step(StepKind.FIND, words, text, "influxql")
-        return None
+        return self.by_influxql(change, ", by InfluxQL" + ("" if self.place.here.path else _NOT_MAPPED))
 
     def _sources(self, tag: str) -> Step:
         """The query for the sources with the most new values within a day; if no other tag identifies a source, the
