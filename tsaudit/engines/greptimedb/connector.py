@@ -13,12 +13,11 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tsaudit.engines import metrics_page, queries
+from tsaudit.engines import http_responses, queries
 from tsaudit.engines.connection import Access, FactError, FileLimit, Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import catalog, wire
 from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, CreateTable, Row, Table
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
-from tsaudit.engines.metrics_page import as_batch
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
@@ -244,11 +243,13 @@ def server_status(asked: CatalogQueries, timeout_s: float) -> Iterator[pa.Record
     down = asked.once(statement("server_status")) if "region_peers" in _views(asked) else []
     known = {table.id: (database, name) for database, own in asked.tables.items() for name, table in own.items()}
     found = [(row["region_id"] & _NUMBER, known.get(row["region_id"] >> 32, ("", "a table"))) for row in down]
-    yield as_batch(("failure", f"region {number} of {table}", database, 1.0) for number, (database, table) in found)
+    yield http_responses.status_batch(
+        ("failure", f"region {number} of {table}", database, 1.0) for number, (database, table) in found
+    )
     if asked.known.metrics_url:
         with suppress(FactError):
-            page = metrics_page.read(asked.known.metrics_url, {}, min(timeout_s, _METRICS_S))
-            yield as_batch(metrics_page.counted(page, _COUNTERS))
+            page = http_responses.read_metrics(asked.known.metrics_url, {}, min(timeout_s, _METRICS_S))
+            yield http_responses.status_batch(http_responses.counted_metrics(page, _COUNTERS))
 
 
 _METRICS_S: Final = 5.0

@@ -12,8 +12,8 @@ import pyarrow as pa
 import urllib3
 
 from tsaudit.engines.connection import FactError, Rows, RowsOfSeveral
+from tsaudit.engines.http_responses import lines
 from tsaudit.engines.influx.series_keys import by_measurement, parse, read_listing
-from tsaudit.engines.influx.streaming import lines
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import OfMeasurement
 from tsaudit.net import http

@@ -13,9 +13,9 @@ import pyarrow as pa
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from tsaudit.engines import queries
+from tsaudit.engines import http_responses, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
-from tsaudit.engines.influx import influxql, streaming
+from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import (
@@ -34,7 +34,7 @@ from tsaudit.engines.influxdb1.answers import (
     shards,
     status_rows,
 )
-from tsaudit.engines.metrics_page import as_batch as as_rows
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import http
@@ -71,7 +71,7 @@ class Client:
         self, statement: str, timeout_s: float, rows: Rows, policy: str = "", database: str = ""
     ) -> Iterator[Series]:
         """The series of a response that is kept in memory, so that its size is limited. See `series`."""
-        return self.series(statement, timeout_s, rows, streaming.MOST_BYTES, policy, database)
+        return self.series(statement, timeout_s, rows, http_responses.MOST_BYTES, policy, database)
 
     def series(
         self,
@@ -98,9 +98,9 @@ class Client:
                     raise influxql.refused(response, _GRANT)
                 yield from influxql.read_series(response, rows, _GRANT, most)
         except TimeoutError as error:
-            raise streaming.timed_out(timeout_s) from error
+            raise http_responses.timed_out(timeout_s) from error
         except UnfitAnswerError as error:
-            raise streaming.unfit(error) from error
+            raise http_responses.unfit(error) from error
         except (HTTPError, OSError) as error:
             raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
         finally:
@@ -120,7 +120,7 @@ class Client:
         version = response.headers.get("X-Influxdb-Version")
         if version is None:
             raise ConnectorError(f"{self.access.url} responds, but not like InfluxDB (HTTP {response.status})")
-        if not streaming.is_major(version, 1):
+        if not http_responses.is_major(version, 1):
             raise ConnectorError(f"{self.access.url} is InfluxDB {version[:40]}; this engine is for 1.x")
         return version.removeprefix("v")[:40]
 
@@ -243,7 +243,7 @@ class InfluxConnection:
 
     def _read(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The response to the fact's own statement."""
-        most = None if ask.fact in _STREAMED else streaming.MOST_BYTES
+        most = None if ask.fact in _STREAMED else http_responses.MOST_BYTES
         return _READERS[ask.fact](self._client.series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
 
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
@@ -388,7 +388,7 @@ class InfluxConnection:
         """
         statement, answer = self._about_shards(ask, "limits and dropped points")
         ask.rows.statement = statement
-        yield as_rows(status_rows(iter(answer)))
+        yield http_responses.status_batch(status_rows(iter(answer)))
 
     def _kept_points(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The number of points that the server accepted for the newest shard that is not too large, and how many of

@@ -24,10 +24,10 @@ from influxdb_client.client.influxdb_client import InfluxDBClient
 from influxdb_client.rest import ApiException
 from urllib3.exceptions import HTTPError
 
-from tsaudit.engines import queries
+from tsaudit.engines import http_responses, queries
 from tsaudit.engines.connection import ConnectorError, FactError, FactQuery
-from tsaudit.engines.influx import influxql, streaming
-from tsaudit.engines.metrics_page import samples
+from tsaudit.engines.http_responses import metric_samples
+from tsaudit.engines.influx import influxql
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
@@ -119,8 +119,8 @@ class Client:
         with closing(self._asked(request, ask)) as response:
             body = whole(response, _REST_BYTES)
         ask.rows.bytes = (ask.rows.bytes or 0) + len(body)
-        if ask.rows.bytes > streaming.MOST_BYTES:
-            raise TooBigAnswerError(f"the pages of the response have more than {streaming.MOST_BYTES >> 20} MiB")
+        if ask.rows.bytes > http_responses.MOST_BYTES:
+            raise TooBigAnswerError(f"the pages of the response have more than {http_responses.MOST_BYTES >> 20} MiB")
         try:
             found = json.loads(body)
         except (ValueError, RecursionError) as error:
@@ -133,7 +133,7 @@ class Client:
     def lines(self, request: Mapping[str, Any], ask: FactQuery) -> Iterator[bytes]:
         """The raw response to a request of the REST API."""
         with closing(self._asked(request, ask)) as response:
-            yield from streaming.lines(response, ask.rows, streaming.MOST_BYTES)
+            yield from http_responses.lines(response, ask.rows, http_responses.MOST_BYTES)
 
     def _asked(self, request: Mapping[str, Any], ask: FactQuery) -> urllib3.BaseHTTPResponse:
         query = [(key, str(value)) for key, value in request["query"].items()]
@@ -145,7 +145,7 @@ class Client:
         """
         body = {"query": statement, "type": "flux", "dialect": DIALECT}
         with closing(self._send("/api/v2/query", ask, query_params=[("orgID", org_id)], body=body)) as response:
-            yield from read_records(streaming.lines(response, ask.rows, most))
+            yield from read_records(http_responses.lines(response, ask.rows, most))
 
     def series(self, statement: str, ask: FactQuery, policy: str = "") -> Iterator[influxql.Series]:
         """The series that an InfluxQL statement returns. `policy`: the retention policy for statements that
@@ -222,7 +222,7 @@ class Client:
             raise ConnectorError(f"{url} responds, but not like InfluxDB (HTTP {response.status})")
         if build.lower().startswith("cloud"):
             return "Cloud", True
-        if not streaming.is_major(version, 2):
+        if not http_responses.is_major(version, 2):
             raise ConnectorError(f"{url} is InfluxDB {version[:40]}; this engine is for 2.x")
         return version.removeprefix("v")[:40], False
 
@@ -233,11 +233,11 @@ class Client:
             with self._pool.until(timeout_s):
                 yield
         except TimeoutError as error:
-            raise streaming.timed_out(timeout_s) from error
+            raise http_responses.timed_out(timeout_s) from error
         except ApiException as error:
             raise _refused(error) from error
         except UnfitAnswerError as error:
-            raise streaming.unfit(error) from error
+            raise http_responses.unfit(error) from error
         except (HTTPError, OSError) as error:
             raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
 
@@ -399,7 +399,7 @@ def read_gauges(lines: Iterable[bytes]) -> Gauges:
     series: dict[str, int] = {}
     shards: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: dict.fromkeys(_LIVE, 0))
     counters, uptime_s = defaultdict[tuple[str, str], float](float), None
-    for sample in samples(lines, {_SERIES, *_LIVE, _SHARD_SERIES, _UPTIME, *_COUNTERS}):
+    for sample in metric_samples(lines, {_SERIES, *_LIVE, _SHARD_SERIES, _UPTIME, *_COUNTERS}):
         bucket, value = sample.labels.get("bucket"), sample.value
         if sample.metric == _UPTIME:
             uptime_s = value

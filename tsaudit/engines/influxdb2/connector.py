@@ -15,10 +15,10 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pyarrow as pa
 from influxdb_client.rest import ApiException
 
-from tsaudit.engines import metrics_page, queries
+from tsaudit.engines import http_responses, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
+from tsaudit.engines.http_responses import MOST_BYTES
 from tsaudit.engines.influx import influxql
-from tsaudit.engines.influx.streaming import MOST_BYTES
 from tsaudit.engines.influxdb2.client import (
     Address,
     BucketList,
@@ -214,7 +214,7 @@ class InfluxConnection:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
         found = self._needed_gauges(ask, "dropped points")
         names = {bucket.id: name for name, bucket in self._known.buckets.by_name.items()}
-        rows: list[metrics_page.Row] = []
+        rows: list[http_responses.StatusRow] = []
         if found.uptime_s is not None:
             up_s = found.uptime_s + time.monotonic() - self._known.metrics[0]
             rows.append(("started", "", "", (time.time() - up_s) // 60 * 60))
@@ -224,7 +224,7 @@ class InfluxConnection:
             if bucket in names and name != "compactions_failed":
                 refused = found.counters.get(("points_failed", bucket), 0.0) if name == "points_written" else 0.0
                 rows.append(("counter", name, names[bucket], value - refused))
-        yield metrics_page.as_batch(rows)
+        yield http_responses.status_batch(rows)
 
     def _database_bytes(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         if self._client.is_cloud:

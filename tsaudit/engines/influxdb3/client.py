@@ -22,8 +22,8 @@ import pyarrow as pa
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError
 
+from tsaudit.engines import http_responses
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, TooManyFilesError
-from tsaudit.engines.influx import streaming
 from tsaudit.engines.influxdb3 import flight_process
 from tsaudit.engines.influxdb3.flight_process import DONE, HEADER, IDLE_S
 from tsaudit.errors import TsauditError
@@ -282,7 +282,7 @@ class Flight:
             if error is not None:
                 raise error
         except TimeoutError as late:
-            raise streaming.timed_out(left) from late
+            raise http_responses.timed_out(left) from late
         except EndedError as ended:
             raise self._ended(ended) from ended
         finally:
@@ -336,7 +336,7 @@ class Flight:
 def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:
     text = _words(words)
     if kind == flight_process.TIMED_OUT:
-        return streaming.timed_out(timeout_s)
+        return http_responses.timed_out(timeout_s)
     if kind == flight_process.DENIED:
         return FactError(Reason.DENIED, text)
     if kind == flight_process.CANCELLED:
@@ -373,12 +373,12 @@ class Http:
                 )
                 if response.status != 200:
                     raise _http_error(response)
-                lines = streaming.lines(response, rows, None if columns.as_text else streaming.MOST_BYTES)
+                lines = http_responses.lines(response, rows, None if columns.as_text else http_responses.MOST_BYTES)
                 yield from batches(lines, columns.names, as_text=columns.as_text)
         except TimeoutError as error:
-            raise streaming.timed_out(left) from error
+            raise http_responses.timed_out(left) from error
         except UnfitAnswerError as error:
-            raise streaming.unfit(error) from error
+            raise http_responses.unfit(error) from error
         except NewConnectionError as error:
             raise FactError(Reason.UNREACHABLE, http.cause_of(error)) from error
         except (HTTPError, OSError, ValueError, RecursionError) as error:

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from tsaudit.engines import metrics_page, queries
+from tsaudit.engines import http_responses, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, FileLimit, Rows
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS
@@ -118,9 +118,9 @@ class InfluxConnection:
         request = json.loads(queries.render(_ENGINE, "server_counters"))
         ask.rows.statement = f"{request['method']} {request['path']}"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        page = metrics_page.read(f"{self._address}{request['path']}", headers, ask.timeout_s)
+        page = http_responses.read_metrics(f"{self._address}{request['path']}", headers, ask.timeout_s)
         ask.rows.bytes = sum(map(len, page))
-        yield metrics_page.as_batch(metrics_page.counted(page, _COUNTERS, "db"))
+        yield http_responses.status_batch(http_responses.counted_metrics(page, _COUNTERS, "db"))
 
     def _listed(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """All databases; if the token may not list them, those that the target names."""
