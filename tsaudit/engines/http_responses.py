@@ -4,12 +4,13 @@ the counters on a metrics page, in the text format of Prometheus.
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pyarrow as pa
 import urllib3
@@ -27,12 +28,6 @@ each name takes ten times its size.
 LONGEST_LINE: Final = 24 << 20
 """Maximum length of a line in bytes: a chunk of 10,000 rows is one line."""
 _READ_BYTES: Final = 1 << 16
-
-
-def is_major(version: str, major: int) -> bool:
-    """Whether a server may be of the major version. A server that was built from source reports no version."""
-    numbered = re.match(r"v?(\d+)\.", version)
-    return numbered is None or int(numbered[1]) == major
 
 
 def lines(response: urllib3.BaseHTTPResponse, rows: Rows, most: int | None = None) -> Iterator[bytes]:
@@ -63,6 +58,32 @@ def lines(response: urllib3.BaseHTTPResponse, rows: Rows, most: int | None = Non
             raise TooBigAnswerError(f"a line of the response has more than {LONGEST_LINE >> 20} MiB")
     if last := b"".join(parts):
         yield last
+
+
+def json_object(body: bytes) -> dict[str, Any]:
+    """The object that a whole response, or a line of it, is. Raises FactError if it is anything else."""
+    try:
+        found = json.loads(body)
+    except (ValueError, RecursionError) as error:
+        what = "is a web page, not JSON" if http.is_page({}, body) else "is not JSON"
+        raise FactError(Reason.FAILED, f"the response {what}; is there a proxy in between?") from error
+    if not isinstance(found, dict):
+        raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")
+    return found
+
+
+@contextmanager
+def translated(pool: BoundedPool, timeout_s: float) -> Iterator[None]:
+    """Converts errors inside the `with` block to FactError, and aborts the work when the time is up."""
+    try:
+        with pool.until(timeout_s):
+            yield
+    except TimeoutError as error:
+        raise timed_out(timeout_s) from error
+    except UnfitAnswerError as error:
+        raise unfit(error) from error
+    except (HTTPError, OSError) as error:
+        raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
 
 
 def timed_out(timeout_s: float) -> FactError:

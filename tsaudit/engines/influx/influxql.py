@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 import urllib3
 
-from tsaudit.engines.connection import FactError, Rows, RowsOfSeveral
-from tsaudit.engines.http_responses import lines
+from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.http_responses import json_object, lines
 from tsaudit.engines.influx.series_keys import by_measurement, parse, read_listing
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import OfMeasurement
@@ -36,6 +36,22 @@ Series = Mapping[str, Any]
 """One series of a response: `name`, `columns`, and `values`, as sent by the server; see `series_keys.read_listing`."""
 Reader = Callable[[Iterator[Series], Mapping[str, Any]], Iterator[pa.RecordBatch]]
 """Converts the series of a response, and the parameters of the statement, to the columns of a fact."""
+
+
+def server_version(url: str, response: urllib3.BaseHTTPResponse, login: str, major: int) -> str:
+    """The version in the response to `/ping`. Raises ConnectorError if it is no InfluxDB, or of another major version.
+
+    `login`: what the server may reject. A server that was built from source reports no number, and may be any.
+    """
+    if what := http.what_it_is(response, login):
+        raise ConnectorError(f"{url} {what}")
+    version = response.headers.get("X-Influxdb-Version")
+    if version is None:
+        raise ConnectorError(f"{url} responds, but not like InfluxDB (HTTP {response.status})")
+    numbered = re.match(r"v?(\d+)\.", version)
+    if numbered is not None and int(numbered[1]) != major:
+        raise ConnectorError(f"{url} is InfluxDB {version[:40]}; this engine is for {major}.x")
+    return version.removeprefix("v")[:40]
 
 
 def read_series(
@@ -83,13 +99,7 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
         return
     if line.count(b",") + line.count(b"[") + line.count(b"{") > _MOST_VALUES:
         raise FactError(Reason.OVER_BUDGET, f"a part of the response has more than {_MOST_VALUES:,} values")
-    try:
-        document = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        what = "is a web page, not JSON" if http.is_page({}, line) else "is not JSON"
-        raise FactError(Reason.FAILED, f"the response {what}; is there a proxy in between?") from error
-    if not isinstance(document, dict):
-        raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")
+    document = json_object(line)
     if "error" in document:
         raise _said(str(document["error"]), grant)
     yield document

@@ -38,7 +38,7 @@ from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import http
-from tsaudit.net.http import BoundedPool, UnfitAnswerError
+from tsaudit.net.http import BoundedPool
 
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 
@@ -90,19 +90,13 @@ class Client:
         """
         response = None
         try:
-            with self._pool.until(timeout_s):
+            with http_responses.translated(self._pool, timeout_s):
                 named = {"rp": policy, "db": database}
                 form = {"q": statement} | {name: value for name, value in named.items() if value}
                 response = self._post(form, timeout_s)
                 if response.status != 200:
                     raise influxql.refused(response, _GRANT)
                 yield from influxql.read_series(response, rows, _GRANT, most)
-        except TimeoutError as error:
-            raise http_responses.timed_out(timeout_s) from error
-        except UnfitAnswerError as error:
-            raise http_responses.unfit(error) from error
-        except (HTTPError, OSError) as error:
-            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
         finally:
             if response is not None:
                 # A connection with unread data is not reused: closing it makes the server stop.
@@ -115,14 +109,7 @@ class Client:
                 response = self._pool.request("GET", f"{self.access.url}/ping", headers=headers, timeout=timeout)
         except (HTTPError, OSError) as error:
             raise ConnectorError(f"{self.access.url} does not respond: {http.cause_of(error)}") from error
-        if what := http.what_it_is(response, "the user name or the password"):
-            raise ConnectorError(f"{self.access.url} {what}")
-        version = response.headers.get("X-Influxdb-Version")
-        if version is None:
-            raise ConnectorError(f"{self.access.url} responds, but not like InfluxDB (HTTP {response.status})")
-        if not http_responses.is_major(version, 1):
-            raise ConnectorError(f"{self.access.url} is InfluxDB {version[:40]}; this engine is for 1.x")
-        return version.removeprefix("v")[:40]
+        return influxql.server_version(self.access.url, response, "the user name or the password", 1)
 
     def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
         # The socket's own timeout must come after that of the pool.

@@ -30,7 +30,7 @@ from tsaudit.engines.http_responses import metric_samples
 from tsaudit.engines.influx import influxql
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
-from tsaudit.net.http import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
+from tsaudit.net.http import BoundedPool, TooBigAnswerError, whole
 
 DIALECT: Final = {"annotations": ["datatype"], "header": True, "delimiter": ","}
 """Request parameters that give the response the format read here."""
@@ -121,14 +121,7 @@ class Client:
         ask.rows.bytes = (ask.rows.bytes or 0) + len(body)
         if ask.rows.bytes > http_responses.MOST_BYTES:
             raise TooBigAnswerError(f"the pages of the response have more than {http_responses.MOST_BYTES >> 20} MiB")
-        try:
-            found = json.loads(body)
-        except (ValueError, RecursionError) as error:
-            what = "is a web page, not JSON" if http.is_page({}, body) else "is not JSON"
-            raise FactError(Reason.FAILED, f"the response {what}; is there a proxy in between?") from error
-        if not isinstance(found, dict):
-            raise FactError(Reason.FAILED, "the response is not an object; is there a proxy in between?")
-        return found
+        return http_responses.json_object(body)
 
     def lines(self, request: Mapping[str, Any], ask: FactQuery) -> Iterator[bytes]:
         """The raw response to a request of the REST API."""
@@ -214,32 +207,18 @@ class Client:
             response = error.response
         except (HTTPError, OSError) as error:
             raise ConnectorError(f"{url} does not respond: {http.cause_of(error)}") from error
-        if what := http.what_it_is(response, "the token"):
-            raise ConnectorError(f"{url} {what}")
-        headers = response.headers
-        version, build = headers.get("X-Influxdb-Version"), headers.get("X-Influxdb-Build", "")
-        if version is None:
-            raise ConnectorError(f"{url} responds, but not like InfluxDB (HTTP {response.status})")
-        if build.lower().startswith("cloud"):
+        if response.status < 300 and response.headers.get("X-Influxdb-Build", "").lower().startswith("cloud"):
             return "Cloud", True
-        if not http_responses.is_major(version, 2):
-            raise ConnectorError(f"{url} is InfluxDB {version[:40]}; this engine is for 2.x")
-        return version.removeprefix("v")[:40], False
+        return influxql.server_version(url, response, "the token", 2), False
 
     @contextmanager
     def translated(self, timeout_s: float) -> Iterator[None]:
         """Converts errors inside the `with` block to FactError, and aborts the work when the time is up."""
         try:
-            with self._pool.until(timeout_s):
+            with http_responses.translated(self._pool, timeout_s):
                 yield
-        except TimeoutError as error:
-            raise http_responses.timed_out(timeout_s) from error
         except ApiException as error:
             raise _refused(error) from error
-        except UnfitAnswerError as error:
-            raise http_responses.unfit(error) from error
-        except (HTTPError, OSError) as error:
-            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
 
 
 def _refused(error: ApiException) -> FactError:
