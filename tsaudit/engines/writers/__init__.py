@@ -151,7 +151,7 @@ def setting(
         found = Setting(program, words, text, "yaml")
     elif program is Program.PROMETHEUS:
         text = prometheus_settings(measurements, changes, MOST_LINES)
-        words = f"If Prometheus writes it, {every}in remote_write (Grafana Alloy: as rules of relabel):"
+        words = f"If Prometheus writes it, {every}in remote_write (Grafana Alloy: as rules of prometheus.relabel):"
         found = Setting(program, words, text, "yaml")
     else:
         found = _by_hand(example)
