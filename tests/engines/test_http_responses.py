@@ -19,6 +19,7 @@ from tsaudit.engines import http_responses
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import connector, wire
 from tsaudit.engines.influxdb2.client import read_gauges
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.timeline import Point, Timeline

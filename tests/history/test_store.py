@@ -27,6 +27,7 @@ from tests.builders import (
 from tsaudit.history.database import HistoryError
 from tsaudit.history.schema import figure, snapshot
 from tsaudit.history.store import Packer, Store, stored_subject, subject_from
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Outcome
 from tsaudit.model.jsonfile import to_json
 from tsaudit.model.profile import Gap, Profile, Reason

@@ -15,7 +15,6 @@ import pyarrow as pa
 from tsaudit.analysis.tables.partition_ranges import range_of
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.model.facts import Given
 from tsaudit.model.profile import (
     DEFAULT_PARTITION,
     FOREVER,
@@ -32,7 +31,7 @@ from tsaudit.model.profile import (
     StoredRows,
     TableStatus,
 )
-from tsaudit.model.query_parameters import OfMeasurements
+from tsaudit.model.query_parameters import Given, OfMeasurements
 
 Row = dict[str, Any]
 

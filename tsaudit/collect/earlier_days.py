@@ -20,6 +20,7 @@ from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.values.value_hashes import series_digests, truncated
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.draft import Alike, Draft
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import (
     FOREVER,
     Arrivals,

@@ -24,6 +24,7 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, in
 
 from tsaudit.history import clock, database
 from tsaudit.history.schema import base_text, duration, figure, incident_day, rule_outcome, snapshot
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, in_parts, to_json
 from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day

@@ -34,7 +34,6 @@ from tsaudit.engines.influxdb1.answers import (
     shards,
     status_rows,
 )
-from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import http

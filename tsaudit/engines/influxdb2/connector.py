@@ -30,7 +30,6 @@ from tsaudit.engines.influxdb2.client import (
     read_gauges,
     shown,
 )
-from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given, OfMeasurement
 
