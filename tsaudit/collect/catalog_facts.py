@@ -12,7 +12,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tsaudit.analysis.tables.partition_ranges import range_of
+from tsaudit.analysis.partition_ranges import range_of
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.profile import (

@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
+from tsaudit.analysis.columns import time_columns
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.analysis.rows import misdated
 from tsaudit.collect import partial_reads
 from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import Draft
@@ -135,7 +135,7 @@ def _doubted(count: Count | None) -> Count | None:
     return replace(count, source=replace(count.source, how=How.ESTIMATE))
 
 
-EARLY = Window(misdated.EARLIEST, misdated.LATEST)
+EARLY = Window(time_columns.EARLIEST_MISDATED, time_columns.LATEST_MISDATED)
 
 
 def is_early(time: datetime | None) -> bool:
@@ -147,7 +147,7 @@ def with_misdated(
     runner: QueryRunner, draft: Draft, first: datetime, last: datetime, rows: Count | None, *, are_all: bool
 ) -> Draft:
     """The draft with its rows in 1970, if they are misdated."""
-    factor = misdated.factor_of(first, last, runner.window.end)
+    factor = time_columns.misdating_factor(first, last, runner.window.end)
     if factor is None:
         return draft
     found = MisdatedRows(first.astimezone(UTC), last.astimezone(UTC), factor, rows, are_all)

@@ -21,9 +21,7 @@ from tsaudit.analysis.rows.column_groups import repeated_together, split_by
 from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.significance import ENOUGH, REPEATS
-from tsaudit.analysis.tables.typed_values import split_by
-from tsaudit.analysis.values.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
-from tsaudit.analysis.values.value_sample import sample
+from tsaudit.analysis.values.hash_samples import sample
 from tsaudit.collect.draft import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,

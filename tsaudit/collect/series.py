@@ -46,7 +46,7 @@ def list_tag_sets(
         return draft
     if not draft.tags:
         # Without tags, all rows are from one source: there is nothing to list.
-        return _with_series(draft, Count(1, runner.source(fact, scope="has no tags")), ())
+        return _with_series(draft, Count(0 if draft.is_empty else 1, runner.source(fact, scope="has no tags")), ())
     if draft.is_too_big and not also and (bound := partial_reads.series_bound(runner, draft)):
         return _with_series(draft, bound, tuple(_by_statistics(runner, draft, tag) for tag in draft.tags))
     tried: list[_Listing] = []

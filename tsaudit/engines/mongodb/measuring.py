@@ -16,7 +16,6 @@ from tsaudit.analysis.collection_families import spread
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.name_words import OTHER, words_of
 from tsaudit.analysis.columns.time_columns import Extent, time_column
-from tsaudit.analysis.tables.collection_families import spread
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.partial_reads import fewer

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from tsaudit.analysis.columns.types import is_number
+from tsaudit.analysis.columns.columns import is_number
 from tsaudit.engines.advice import Piece, Place, by_source, by_time, free
 from tsaudit.engines.quoting import Language
 from tsaudit.model.change import Diagnose, Merged, MergeMeasurements
