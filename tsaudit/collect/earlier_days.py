@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.values.value_hashes import series_digests, truncated
-from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect.draft import Alike, Draft
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import (
