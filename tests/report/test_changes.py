@@ -322,7 +322,15 @@ def test_page_never_says_nothing_on_a_day_that_grew() -> None:
 def test_page_says_if_nothing_moved_and_what_was_compared() -> None:
     text = section(snapshot(table("cpu")), snapshot(table("cpu")))
     assert text.startswith("What changed since 2026-03-30 Nothing moved. The verdict ( OK ), findings, and schema")
-    assert "Unchanged: series (3), rows (1,000), tag values (3), tables (1)." in text
+    assert "Unchanged: series (3), rows of the last 30 days (1,000), tag values (3), tables (1)." in text
+
+
+def test_page_says_rows_of_when_are_compared() -> None:
+    """A window that moves on loses rows, too: fewer may be counted although many were written."""
+    timeless = replace(table("depots"), time_column=None)
+    assert "Unchanged: series (3), rows (1,000)" in section(snapshot(timeless), snapshot(timeless))
+    before, now = (snapshot(table("cpu", rows=rows)) for rows in (40_000, 34_056))
+    assert "Rows of the last 30 days, all tables −5,944" in section(before, now)
 
 
 def test_page_does_not_take_the_series_of_some_tables_for_all() -> None:
@@ -330,7 +338,10 @@ def test_page_does_not_take_the_series_of_some_tables_for_all() -> None:
     gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 2 not looked at", "main")
     text = section(snapshot(table("cpu"), uncounted), snapshot(table("cpu"), uncounted))
     assert "Nothing moved in what could be compared." in text
-    assert "Unchanged: series (3, without 1 table not comparable), rows (1,070), tag values (5)" in text
+    assert (
+        "Unchanged: series (3, without 1 table not comparable), rows of the last 30 days (1,070), tag values (5)"
+        in text
+    )
     text = section(snapshot(table("cpu"), gaps=(gap,)), snapshot(table("cpu", 8), gaps=(gap,)))
     assert "Series, compared tables +5 3 → 8, 167% more; of the tables compared" in text
 
@@ -354,7 +365,10 @@ def test_page_says_in_which_direction_findings_changed() -> None:
 def test_page_says_that_not_everything_could_be_compared() -> None:
     text = section(snapshot(replace(table("cpu"), rows=None)), snapshot(table("cpu")))
     assert "Nothing moved in what could be compared." in text
-    assert "Not compared, because they were sampled, or measured on one day only or in different ways: rows." in text
+    assert (
+        "Not compared, because they were sampled, or measured on one day only or in different ways: rows of the last"
+        in text
+    )
 
 
 def test_page_says_why_there_is_nothing_to_compare() -> None:

@@ -104,6 +104,16 @@ class ReportContents:
         return None if None in counts else sum(count.value for count in counts if count)
 
     @property
+    def rows_title(self) -> str:
+        """What the figure `rows` counts: where there is a time, only rows within the window."""
+        if ENGINES[self.result.engine].keeps_documents:
+            return "Documents"
+        if self.profile is None or all(m.time_column is None for m in self.profile.measurements):
+            return "Rows"
+        window = self.profile.window
+        return f"Rows of the last {duration((window.end - window.start).total_seconds())}"
+
+    @property
     def series_how(self) -> str:
         """How the number of series of the whole target was measured."""
         return _weakest(self.profile) if self.profile else ""
