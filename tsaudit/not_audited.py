@@ -49,7 +49,7 @@ TEXTS: Final[Mapping[str, Texts]] = {
         "The target could not be audited",
         "While a target cannot be audited, changes of its schema go unnoticed. No finding is closed, and nothing "
         "counts as deleted, until it can be audited again.",
-        "Run `tsaudit check` on the machine that audits; it shows which permission, address, or driver is missing.",
+        "Run `tsaudit check` on the machine that audits: it connects in the same way, and says what is missing.",
     ),
     DEGRADED_CODE: Texts(
         "Rules cannot be evaluated",

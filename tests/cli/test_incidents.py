@@ -6,13 +6,15 @@ import json
 import re
 import sqlite3
 from contextlib import closing
+from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
-from tests.cli.conftest import Tsaudit
+from tests.cli.conftest import Tsaudit, a_table
+from tests.databases import Dataset, write
 from tests.long_day import BEGUN
 from tsaudit.cli.errors import Exit
 from tsaudit.cli.options import PeriodParam
@@ -127,6 +129,18 @@ def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: st
 @pytest.mark.parametrize(("text", "days"), [("0d", 0), ("7d", 7), ("2w", 14)])
 def test_period_when_written_in_any_way(text: str, days: int) -> None:
     assert PeriodParam().convert(text, None, None) == TODAY + timedelta(days=days)
+
+
+def test_incidents_when_one_is_muted_come_after_those_to_act_on(tsaudit: Tsaudit, folder: Path) -> None:
+    """However severe it is: somebody has decided about it."""
+    table = a_table(text_numbers=True)
+    write(Dataset([table, replace(table, name="disk")]), "sqlite", folder / "shop.db")
+    tsaudit("audit", "--day", DAY.isoformat(), "--no-notify")
+    first, *others = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    assert others
+    tsaudit("mute", first["fingerprint"], "--for", "9w", "--reason", "known", "--owner", "ada")
+    after = [one["fingerprint"] for one in json.loads(tsaudit("incidents", "--format", "json").stdout)]
+    assert after == [*(one["fingerprint"] for one in others), first["fingerprint"]]
 
 
 def test_history_when_listed(tsaudit: Tsaudit) -> None:

@@ -330,7 +330,7 @@ def test_page_says_rows_of_when_are_compared() -> None:
     timeless = replace(table("depots"), time_column=None)
     assert "Unchanged: series (3), rows (1,000)" in section(snapshot(timeless), snapshot(timeless))
     before, now = (snapshot(table("cpu", rows=rows)) for rows in (40_000, 34_056))
-    assert "Rows of the last 30 days, all tables −5,944" in section(before, now)
+    assert "Rows of the last 30 days, all tables \N{MINUS SIGN}5,944" in section(before, now)
 
 
 def test_page_does_not_take_the_series_of_some_tables_for_all() -> None:

@@ -23,7 +23,7 @@ _COMMANDS: Final = {
     "show": ("finding", "Print a finding in full, or list all findings of a target."),
     "plan": ("finding", "Print what to do about the findings of an audit."),
     "report": ("history", "Rewrite a report from the history."),
-    "incidents": ("incidents", "List incidents: open ones first, then those being watched."),
+    "incidents": ("incidents", "List incidents: open ones first, then muted ones, then those being watched."),
     "ack": ("incidents", "Record that somebody is working on incidents."),
     "mute": ("incidents", "Mute incidents for a while, although they are not fixed."),
     "baseline": ("incidents", "Mute all current findings, to be notified only about new ones."),

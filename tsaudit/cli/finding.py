@@ -240,6 +240,7 @@ def _evidence(one: Shown, *, full_values: bool) -> Iterator[str]:
 
 
 def _measured(one: Shown) -> Iterator[str]:
+    from tsaudit.model.finding import RULELESS_CODES
     from tsaudit.text import instant, quantity
     from tsaudit.text.findings import origin, reason
 
@@ -252,7 +253,7 @@ def _measured(one: Shown) -> Iterator[str]:
         value = quantity(limit.value, limit.unit)
         why = f": {reason(limit)}" if reason(limit) else ""
         yield f"limit {limit.name} = {value}, {origin(limit)}{why}"
-    if source is None and limit is None and not finding.facts:
+    if source is None and limit is None and not finding.facts and one.item.rule.code not in RULELESS_CODES:
         yield "no separate statement: computed from the figures above"
 
 

@@ -39,7 +39,7 @@ _replace_option = click.option("--replace", is_flag=True, help="Replace another 
 @options.format_option("text", "json")
 @click.option("--all", "everything", is_flag=True, help="Include resolved ones.")
 def incidents(targets: tuple[str, ...], config: str | None, form: str, everything: bool) -> None:
-    """List incidents: open ones first, then those being watched.
+    """List incidents: open ones first, then muted ones, then those being watched.
 
     A finding is watched until it has lasted for `incidents.open_after` audits. The second column is the fingerprint:
     `tsaudit show FINGERPRINT` prints the whole finding, with what to do about it; `ack`, `mute`, and `reopen`
@@ -55,7 +55,7 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
         found = [i for i in current(store) if not targets or i.target in targets]
     rows = [i for i in found if everything or i.state is not IncidentState.RESOLVED]
     # The incidents of one target stay in the order of all outputs.
-    rows.sort(key=lambda i: (i.state is not IncidentState.OPEN, -i.severity.rank, i.target))
+    rows.sort(key=lambda i: (i.state is not IncidentState.OPEN, i.is_muted, -i.severity.rank, i.target))
     if form == "json":
         screen.as_json([as_dict(i) for i in rows])
     elif rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 import time
 from collections.abc import Iterator
@@ -56,6 +57,14 @@ def _big(server: Postgresql, target: Target, rows: int) -> dict[str, Any]:
     server.execute(f"CREATE TABLE {schema}.big AS SELECT i, 'host ' || i AS host FROM generate_series(1, {rows}) AS i")
     server.execute(f"GRANT SELECT ON {schema}.big TO tsaudit")
     return {"database": schema, "measurement": "big", "tags": ["host"], "time": None, "limit": 10_000_000}
+
+
+def test_nothing_listens() -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+        said = _message(f"postgresql://tsaudit@127.0.0.1:{port}/shop")
+    assert said == f"nothing listens on 127.0.0.1:{port} (connection refused): is PostgreSQL running there?"
 
 
 def test_login_or_database_is_wrong(postgresql: Postgresql) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import json
+import re
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -127,6 +128,7 @@ _ENGINE: Final = "postgresql"
 _DRIVERS: Final = {"postgresql", "postgresql+psycopg"}
 _FORM: Final = "postgresql://user@host:5432/database"
 _GRANTS: Final = "see sql/postgresql/grants.md"
+_ADDRESS: Final = re.compile(r'^(connection failed: )?connection to server at "[^"]*"( \([^)]*\))?, port \d+ failed: ')
 _BATCH_ROWS: Final = 10_000
 _LOCK_TIMEOUT_S: Final = 2.0
 """Seconds to wait for a lock before a table is skipped: other sessions would have to wait behind an audit
@@ -465,7 +467,10 @@ def _cannot_connect(url: sa.URL, error: Exception) -> str:
     """What is wrong, in one line."""
     text = str(getattr(error, "orig", None) or error).strip()
     refusal = next((line.partition("FATAL:")[2] for line in text.splitlines() if "FATAL:" in line), "")
-    words = IN_CLEAR if wire.asks_in_clear(text) else (refusal or _first_line(error)).strip()
+    # libpq repeats the address.
+    words = IN_CLEAR if wire.asks_in_clear(text) else (refusal or _ADDRESS.sub("", _first_line(error))).strip()
+    if url.host and "Connection refused" in text and not refusal:
+        return f"nothing listens on {url.host}:{url.port or 5432} (connection refused): is PostgreSQL running there?"
     if "no password supplied" in text:
         words = "no password supplied: add `password: ${NAME}` to the target in tsaudit.yaml, and export NAME"
     return f"cannot connect to {url.host or 'localhost'}:{url.port or 5432}/{url.database}: {words}"
