@@ -92,9 +92,10 @@ def raiser_of_any(error: Exception) -> Callable[[object], None]:
         (["mute", "abc", "--reason", "x", "--until", "2001-01-01"], "2001-01-01 is in the past"),
         (["mute", "abc", "--reason", "x", "--for", "999999999999d"], "is not a period of days or weeks"),
         (["mute", "abc", "--reason", "x", "--for", "1w", "--until", "2999-01-01"], "`--for` or `--until`, not both"),
-        (["mute", "abc", "--reason", "x"], "pass `--for` or `--until`: a mute ends"),
+        (["mute", "abc", "--reason", "x"], "pass `--for` or `--until`"),
         (["mute", "--reason", "x", "--for", "1w"], "Missing argument 'FINGERPRINT...'"),
-        (["ack", "abc"], "Missing option '--reason'"),
+        (["mute", "abc"], "pass `--reason`, and `--for` or `--until`"),
+        (["ack", "abc"], "pass `--reason`"),
         (["audit", "-c", "/nowhere.yaml"], "error: /nowhere.yaml: no such file; `tsaudit init` writes one"),
     ],
 )
@@ -217,7 +218,7 @@ def _heed_interrupts() -> None:
 def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
     program = (
         "import time, tsaudit.cli.options as o\n"
-        "def wait(_):\n    print('ready', flush=True)\n    time.sleep(30)\n"
+        "def wait(*_, **__):\n    print('ready', flush=True)\n    time.sleep(30)\n"
         "o.load_settings = wait\n"
         "from tsaudit.cli import main\nmain(['audit'])\n"
     )

@@ -136,7 +136,7 @@ def _named(command: F) -> F:
     """Adds the options and the argument for decisions: which incidents, who decided, and why."""
     for option in (
         _replace_option,
-        click.option("--reason", required=True, help="The reason, shown wherever the incident is shown."),
+        click.option("--reason", help="The reason, shown wherever the incident is shown.  [required]"),
         _owner_option,
         options.config_option,
         click.argument("fingerprints", nargs=-1, required=True, metavar="FINGERPRINT..."),
@@ -168,7 +168,7 @@ def _selection_options(command: F) -> F:
 
 @click.command()
 @_named
-def ack(fingerprints: Sequence[str], config: str | None, owner: str | None, reason: str, replace: bool) -> None:
+def ack(fingerprints: Sequence[str], config: str | None, owner: str | None, reason: str | None, replace: bool) -> None:
     """Record that somebody is working on incidents.
 
     This applies to each incident until it is resolved. If an incident gets worse, its owner is notified.
@@ -183,7 +183,7 @@ def mute(
     fingerprints: Sequence[str],
     config: str | None,
     owner: str | None,
-    reason: str,
+    reason: str | None,
     replace: bool,
     period: date | None,
     until: date | None,
@@ -194,8 +194,6 @@ def mute(
     gets worse: if it becomes more severe, or if its figure exceeds 1.5 times its value at the time of the mute.
     """
     last = _last_day(period, until)
-    if last is None:
-        raise click.UsageError("pass `--for` or `--until`: a mute ends")
     _decide("mute", fingerprints, config, owner, reason, last, replace=replace)
 
 
@@ -312,12 +310,16 @@ def _decide(
     prefixes: Sequence[str],
     config: str | None,
     owner: str | None,
-    reason: str,
+    reason: str | None,
     until: date | None,
     *,
     replace: bool,
 ) -> None:
     """Store one decision about several incidents, and print it."""
+    missing = ["`--reason`"] if reason is None else []
+    missing += ["`--for` or `--until`"] if kind == "mute" and until is None else []
+    if reason is None or missing:
+        raise click.UsageError(f"pass {', and '.join(missing)}")
     settings = options.load_settings(config, "history")
 
     from tsaudit.history import decisions
@@ -368,11 +370,13 @@ def _fingerprints_of(store: Store, prefixes: Sequence[str]) -> list[str]:
     from tsaudit.history import incidents
 
     known = incidents.current(store) if prefixes else []
-    return [_incident_of(known, prefix).fingerprint for prefix in prefixes]
+    return [_incident_of(store, known, prefix).fingerprint for prefix in prefixes]
 
 
-def _incident_of(known: Sequence[Incident], prefix: str) -> Incident:
+def _incident_of(store: Store, known: Sequence[Incident], prefix: str) -> Incident:
     matching = [i for i in known if prefix and i.fingerprint.startswith(prefix.lower())]
+    if all(i.resolved for i in matching) and (note := _note_called(store, prefix)):
+        raise click.BadParameter(note, param_hint="FINGERPRINT")
     if len(matching) == 1:
         return matching[0]
     if not matching:
@@ -383,6 +387,22 @@ def _incident_of(known: Sequence[Incident], prefix: str) -> Incident:
     raise click.BadParameter(
         f"`{prefix}` matches several incidents: {some}; add more characters", param_hint="FINGERPRINT"
     )
+
+
+def _note_called(store: Store, prefix: str) -> str:
+    """What to do instead about a note of the last audits whose fingerprint starts with the prefix; empty if there is
+    none.
+    """
+    from tsaudit.model.finding import Severity, fingerprint
+
+    for target, day in store.newest_days().items() if prefix else ():
+        result = store.result(target, day)
+        for rule, finding in result.findings() if result else ():
+            is_called = fingerprint(target, rule.code, finding.subject).startswith(prefix.lower())
+            if is_called and finding.severity is Severity.NOTE:
+                off = f"set `rules: {{{rule.code}: off}}` for the target or the measurement"
+                return f"`{prefix}` is a note, which opens no incident and notifies nobody; to hide such notes, {off}"
+    return ""
 
 
 def _somebody() -> str:
