@@ -352,9 +352,9 @@ def test_init_when_the_file_is_there_already() -> None:
 
 def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the file suggests has to work; a comment behind a value is one in YAML too."""
-    for name in ("SLACK_TOKEN", "METRICS_PASSWORD"):
+    for name in ("SLACK_TOKEN", "TSAUDIT_DB7_TOKEN"):
         monkeypatch.setenv(name, "x")
-    assert init("--engine", "influxdb1", "--url", "http://db7:8086").exit_code == Exit.OK
+    assert init("--engine", "influxdb2", "--url", "http://db7:8086").exit_code == Exit.OK
     file = Path("tsaudit.yaml")
     lines = [
         line.replace("# ", "", 1) if line.lstrip().startswith("# ") and ":" in line.split("`")[0] else line
@@ -367,6 +367,22 @@ def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.
     assert found.owners["team-metrics"].mention == "U024BE7LH"
     assert found.targets[0].plan == "influxdb-cloud-free"
     assert found.report.base_url == "https://reports.example.com"
+
+
+@pytest.mark.parametrize(
+    ("engine", "url", "has_plan", "has_limit"),
+    [
+        ("influxdb2", "http://db7:8086", True, True),
+        ("greptimedb", "http://db7:4000", False, True),
+        ("postgresql", "postgresql://db7/x", False, False),
+        ("mongodb", "mongodb://db7", False, False),
+    ],
+)
+def test_template_suggests_only_what_the_engine_has(engine: str, url: str, has_plan: bool, has_limit: bool) -> None:
+    assert init("--engine", engine, "--url", url).exit_code == Exit.OK
+    text = Path("tsaudit.yaml").read_text()
+    assert ("# plan:" in text, "max_series" in text) == (has_plan, has_limit)
+    assert "\n\n\n" not in text
 
 
 def test_init_when_the_address_is_a_region() -> None:

@@ -226,10 +226,7 @@ targets:
     # databases: [metrics]          # %(databases)s; default: all that are not the engine's own
     # exclude: ["tmp_*"]            # patterns of measurement names
     # window: 30d                   # how far back rows are read
-    # plan: influxdb-cloud-free     # limits of a product; `tsaudit rules --plans` lists them
-    # limits:
-    #   high-series-cardinality.max_series: 500000
-
+%(limits)s
 # Whom to notify: fill in the channel. `default` gets everything without another owner.
 owners:
   default:
@@ -254,7 +251,12 @@ def _text(found: list[FoundTarget]) -> str:
     from tsaudit.engines.registry import ENGINES
 
     nouns = listed(list(dict.fromkeys(f"{ENGINES[one.engine].words.database}s" for one in found)))
-    return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns}
+    last = ENGINES[found[-1].engine]
+    plan = next((limit.plan for limit in last.limits if limit.plan), "")
+    limits = f"    # plan: {plan:<24}# limits of a product; `tsaudit rules --plans` lists them\n" if plan else ""
+    if not last.infers_roles and not last.keeps_documents:
+        limits += "    # limits:\n    #   high-series-cardinality.max_series: 500000\n"
+    return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns, "limits": limits}
 
 
 def _target(one: FoundTarget) -> str:
