@@ -138,14 +138,19 @@ def stored_answer(profile: Profile | None, name: str, change: TagReduction, data
     stored = _stored(known, change)
     if stored is None:
         return None
-    return Answer(known.database, name, stored, _stored_how(profile, known), None, _ROWS_NOT_READ)
+    return Answer(known.database, known.name, stored, _stored_how(profile, known), None, _ROWS_NOT_READ)
 
 
 def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:
     measurements = profile.measurements if profile else ()
-    found = [m for m in measurements if m.name == name and database in (None, m.database)]
+    found = [m for m in measurements if m.name in _within(m.database, name) and database in (None, m.database)]
     _check_single(name, [m.database for m in found])
     return found[0] if found else None
+
+
+def _within(database: str, name: str) -> set[str]:
+    """The names that `name` may stand for in the database: with the database before it, as reports show it, or not."""
+    return {name, name.removeprefix(f"{database}/")}
 
 
 def _stored(measurement: Measurement, change: TagReduction) -> Left | None:
@@ -187,7 +192,7 @@ def _live(measuring: Measuring, name: str, change: TagReduction, database: str |
             found, found_how = Collisions(0, 0, 0), "exact: no two series would become one"
         else:
             found, found_how = _collisions(measuring, draft, change)
-    return Answer(draft.database, name, left, how, found, found_how, runner.costs())
+    return Answer(draft.database, draft.name, left, how, found, found_how, runner.costs())
 
 
 def _live_how(left: Left) -> str:
@@ -208,18 +213,19 @@ def _draft(measuring: Measuring, name: str, database: str | None, files: frozens
     found: list[tuple[Draft, int | None]] = []
     known = catalog.databases(measuring, wanted)
     databases = [db for db in known.names if database in (None, db)]
-    runner.target = target.model_copy(update={"include": (glob.escape(name),), "exclude": ()})
     for db in databases:
+        names = tuple(map(glob.escape, sorted(_within(db, name))))
+        runner.target = target.model_copy(update={"include": names, "exclude": ()})
         outlined, drafts, _ = catalog.outline(measuring, db, known, wanted, {})
         found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
     runner.target = target
     _check_single(name, [draft.database for draft, _ in found])
     if not found:
         inside = [catalog.outline(measuring, db, known, wanted, {})[1] for db in databases]
-        names = {draft.name for drafts in inside for draft in drafts}
-        if runner.gaps and not names:
+        others = {draft.name for drafts in inside for draft in drafts}
+        if runner.gaps and not others:
             raise ConnectorError(runner.gaps[0].detail)
-        raise UnknownNameError(f"no measurement is named `{name}`{_near(name, names)}")
+        raise UnknownNameError(f"no measurement is named `{name}`{_near(name, others)}")
     return found[0]
 
 

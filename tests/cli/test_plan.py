@@ -118,6 +118,40 @@ def test_what_to_do_about_findings_that_have_no_plan(tsaudit: Tsaudit, folder: P
     (folder / "tsaudit.yaml").write_text(CONFIG.replace("TAG002: warning", "TAG*: off, CAR*: off"))
     tsaudit("audit")
     assert tsaudit("plan", "shop").output == "Nothing to do: there is no warning or critical finding.\n"
+    (folder / "tsaudit.yaml").write_text(config.replace("TAG002: warning", "TAG*: off, CAR*: off, NAM001: note"))
+    tsaudit("audit")
+    nothing = "Nothing to do: there is no warning or critical finding, only 1 note; `tsaudit show shop` prints them.\n"
+    assert tsaudit("plan").output == nothing
+    (note,) = json.loads(tsaudit("show", "--format", "json").output)["findings"]
+    refused = tsaudit("mute", note["fingerprint"], "--reason", "x", "--for", "1w").output
+    assert (
+        "is a note, which opens no incident and notifies nobody; to hide such notes, set `rules: {NAM001: off}`"
+        in refused
+    )
+
+
+def test_target_may_be_left_out_if_there_is_one(tsaudit: Tsaudit, folder: Path) -> None:
+    tsaudit("audit")
+    assert tsaudit("plan").output == tsaudit("plan", "shop").output
+    assert tsaudit("show").output == tsaudit("show", "shop").output
+    assert tsaudit("report").exit_code == 0
+    (folder / "tsaudit.yaml").write_text(CONFIG + CONFIG[CONFIG.index("  - ") :].replace("shop\n", "mill\n"))
+    for command in ("plan", "show", "report"):
+        assert "name a target: shop or mill" in tsaudit(command).output
+
+
+@pytest.mark.parametrize("name", ["checkout", "main/checkout"])
+def test_measurement_may_be_named_as_it_is_shown(tsaudit: Tsaudit, name: str) -> None:
+    """With its database before it or without, in a snapshot and in the live database."""
+    live = tsaudit("what-if", "shop", name, "--drop", "order_id")
+    assert live.output.startswith("main/checkout\n"), live.output
+    tsaudit("audit")
+    stored = tsaudit("what-if", "shop", name, "--drop", "order_id")
+    assert stored.output.startswith("main/checkout\n"), stored.output
+    assert "did not connect" in stored.output
+    assert tsaudit("plan", "shop", name).output == tsaudit("plan", "shop").output
+    unknown = tsaudit("plan", "shop", "main/chekout")
+    assert "did you mean main/checkout?" in unknown.output
 
 
 def test_what_is_muted_comes_last_and_is_part_of_no_other_plan(tsaudit: Tsaudit, folder: Path) -> None:

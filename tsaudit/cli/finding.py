@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from tsaudit.cli import block, options, results, screen
-from tsaudit.text import listed, short_fingerprint
+from tsaudit.text import listed, many, short_fingerprint
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
+    from tsaudit.model.figures import Subject
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
     from tsaudit.model.plan import Plan, Step
     from tsaudit.model.profile import Profile
@@ -35,23 +36,24 @@ class Shown:
 
 
 @click.command()
-@click.argument("what", metavar="FINGERPRINT|TARGET")
+@click.argument("what", metavar="[FINGERPRINT|TARGET]", required=False)
 @click.argument("rule", required=False)
 @options.config_option
 @options.day_option("The audited day; default: the newest in the history.")
 @options.format_option("text", "json")
 @click.option("--queries", is_flag=True, help="Print the statements sent to the database, too; JSON always has them.")
-def show(what: str, rule: str | None, config: str | None, day: date | None, form: str, queries: bool) -> None:
+def show(what: str | None, rule: str | None, config: str | None, day: date | None, form: str, queries: bool) -> None:
     """Print a finding in full, or list all findings of a target.
 
     Give a finding's fingerprint, any unique prefix of it, or its target and its rule. Prints figures, evidence, the
-    incident, all steps of the plan, how the finding was measured, and commands for it. If you give only a target,
-    prints what `tsaudit audit --all` prints.
+    incident, all steps of the plan, how the finding was measured, and commands for it. If you give only a target, or
+    nothing and there is one target, prints what `tsaudit audit --all` prints.
     """
     settings = options.load_settings(config, "history")
     full_values = settings.report.values == "full"
     with options.open_store(settings) as store:
-        if what in store.targets():
+        if what is None or what in store.targets():
+            what = options.one_target(settings, what)
             result = options.result_of(store, what, day)
             if rule is None:
                 _print_target(store, result, form)
@@ -282,12 +284,12 @@ _MOST_CODES: Final = 6
 
 
 @click.command()
-@click.argument("target")
+@click.argument("target", required=False)
 @click.argument("measurement", required=False)
 @options.config_option
 @options.day_option("The audited day; default: the newest in the history.")
 @options.format_option("text", "json")
-def plan(target: str, measurement: str | None, config: str | None, day: date | None, form: str) -> None:
+def plan(target: str | None, measurement: str | None, config: str | None, day: date | None, form: str) -> None:
     """Print what to do about the findings of an audit.
 
     There is one plan for each measurement that warnings and critical findings ask to change, and one for all that need
@@ -297,13 +299,13 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
     """
     settings = options.load_settings(config, "history")
     with options.open_store(settings) as store:
-        result = options.result_of(store, target, day)
+        result = options.result_of(store, options.one_target(settings, target), day)
         result, muted = _apart(store, result)
     chosen, muted_plans = (
         [p for p in r.plans if measurement is None or measurement in _names(p)] for r in (result, muted)
     )
     others, muted_others = (
-        [pair for pair in _without_plan(one) if measurement in (None, pair[1].subject.measurement)]
+        [pair for pair in _without_plan(one) if measurement is None or measurement in _called(pair[1].subject)]
         for one in (result, muted)
     )
     is_found = chosen or others or muted_plans or muted_others
@@ -312,7 +314,7 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
 
         both = (result, muted)
         names = {name for one in both for plan in one.plans for name in _names(plan)}
-        names |= {finding.subject.measurement for one in both for _, finding in _without_plan(one)} - {""}
+        names |= {name for one in both for _, finding in _without_plan(one) for name in _called(finding.subject)}
         raise click.BadParameter(
             f"no finding asks to change `{measurement}`{nearest(measurement, names)}", param_hint="MEASUREMENT"
         )
@@ -328,7 +330,9 @@ def plan(target: str, measurement: str | None, config: str | None, day: date | N
         screen.line()
         _print_plans(muted_plans, muted_others, muted)
     if not is_found:
-        screen.line("Nothing to do: there is no warning or critical finding.")
+        notes = sum(1 for _ in result.findings())
+        only = f", only {many(notes, 'note')}; `tsaudit show {result.target}` prints them" if notes else ""
+        screen.line(f"Nothing to do: there is no warning or critical finding{only}.")
 
 
 def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]:
@@ -378,14 +382,19 @@ def _names(found: Plan) -> set[str]:
     """The names of measurements that the plan is about, including those that it merges."""
     from tsaudit.model.change import MergeMeasurements
 
-    merged = (one.change.members for one in found.changes if isinstance(one.change, MergeMeasurements))
-    return {at.measurement for at in found.subjects} | {member.measurement for members in merged for member in members}
+    merges = [one.change for one in found.changes if isinstance(one.change, MergeMeasurements)]
+    merged = (replace(one.at, measurement=member.measurement) for one in merges for member in one.members)
+    return {name for at in (*found.subjects, *merged) for name in _called(at)}
+
+
+def _called(at: Subject) -> set[str]:
+    """The measurement's name alone and with its database, as all commands show it; empty for a whole database."""
+    return {at.measurement, f"{at.database}/{at.measurement}"} if at.measurement else set()
 
 
 def _print_problem(found: Plan, result: AuditResult) -> None:
     """Print the summary of the worst finding behind the plan: what is wrong, how severe it is, and the time left."""
     from tsaudit.planning import describe
-    from tsaudit.text import many
 
     behind = describe.behind(found, result)
     if not behind:

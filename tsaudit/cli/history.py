@@ -197,10 +197,10 @@ def _cell(row: dict[str, Any], head: str) -> object:
 
 
 @click.command()
-@click.argument("target")
+@click.argument("target", required=False)
 @options.config_option
 @options.day_option("The audited day; default: the newest in the history.")
-def report(target: str, config: str | None, day: date | None) -> None:
+def report(target: str | None, config: str | None, day: date | None) -> None:
     """Rewrite a report from the history.
 
     Use it, for example, after you moved the report folder. Incidents are shown as they were on that day.
@@ -210,7 +210,7 @@ def report(target: str, config: str | None, day: date | None) -> None:
     from tsaudit import report as reports
 
     with options.open_store(settings) as store:
-        written = reports.rewrite(store, settings, options.result_of(store, target, day))
+        written = reports.rewrite(store, settings, options.result_of(store, options.one_target(settings, target), day))
         reports.write_index(settings.report, store)
     screen.line(written.url)
 

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from tsaudit.text import listed
+
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
     from tsaudit.model.finding import AuditResult
@@ -138,6 +140,16 @@ def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:
             raise click.BadParameter(mistakes.no_target(name, known), param_hint="TARGET")
     wanted = frozenset(names)
     return [t for t in settings.targets if not wanted or t.name in wanted]
+
+
+def one_target(settings: Settings, name: str | None) -> str:
+    """The name; without one, that of the only target. Raises a usage error if there are several."""
+    if name is not None:
+        return name
+    known = [target.name for target in settings.targets]
+    if len(known) > 1:
+        raise click.UsageError(f"name a target: {listed(known, last='or')}")
+    return known[0]
 
 
 def open_store(settings: Settings) -> Store:
