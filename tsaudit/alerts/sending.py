@@ -39,10 +39,6 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT_S: Final = 120.0
 """Longest wait that Slack may ask for; if it asks for more, the next run sends the rest."""
-_BLOCKS_S: Final = 3600.0
-"""How long sending a message with its blocks is retried, at least: during an outage, many attempts fail within a
-minute.
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +54,10 @@ class SendingPace:
     """The longest that one call may take, from the DNS lookup to the last byte of the response."""
     least_call_s: float = 5.0
     """Minimum for the last call of a run, however little time is left: cutting it short leaves its message in doubt."""
+    blocks_s: float = 3600.0
+    """How long sending a message with its blocks is retried, at least: during an outage, many attempts fail within a
+    minute.
+    """
     doubt_s: float = 5.0
     """How long after a failed call its message may still appear."""
     lock_wait_s: float = 300.0
@@ -316,7 +316,7 @@ class _Attempt:
         # Slack fails on some blocks without rejecting them; one message must not block its channel forever.
         pace, queued_at = self.sender.budget.pace, self.delivery.queued_at.replace(tzinfo=UTC)
         many_tries = self.delivery.attempts >= 2 * pace.tries
-        is_old = (datetime.now(UTC) - queued_at).total_seconds() >= _BLOCKS_S
+        is_old = (datetime.now(UTC) - queued_at).total_seconds() >= pace.blocks_s
         self.as_text = (many_tries and is_old) or not self.notifier.shows_blocks
         self.failure: NotifyError | None = None
         """The error of the last attempt."""
