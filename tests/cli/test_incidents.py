@@ -134,6 +134,7 @@ def test_period_when_written_in_any_way(text: str, days: int) -> None:
 def test_incidents_when_one_is_muted_come_after_those_to_act_on(tsaudit: Tsaudit, folder: Path) -> None:
     """However severe it is: somebody has decided about it."""
     table = a_table(text_numbers=True)
+    (folder / "shop.db").unlink()
     write(Dataset([table, replace(table, name="disk")]), "sqlite", folder / "shop.db")
     tsaudit("audit", "--day", DAY.isoformat(), "--no-notify")
     first, *others = json.loads(tsaudit("incidents", "--format", "json").stdout)
