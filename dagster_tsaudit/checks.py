@@ -106,7 +106,16 @@ def description_of(family: str, found: AuditedTarget) -> str:
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
     text = summary.of_result(*own, found.run.muted).in_markdown()
     reasons = [prose(reason) for reason in _reasons(rules)]
-    return "\n\n".join([text, *([f"Not evaluated: {'; '.join(reasons)}"] if reasons else [])])
+    parts = [text, f"Not evaluated: {'; '.join(reasons)}" if reasons else "", _elsewhere(family, found.run)]
+    return "\n\n".join(filter(None, parts))
+
+
+def _elsewhere(family: str, run: "AuditRun") -> str:
+    """Where too many values of a tag are found, if the check about series finds nothing wrong; otherwise empty."""
+    if family != Family.CARDINALITY or _verdict_in(run, family) is not Verdict.OK:
+        return ""
+    is_about = _verdict_in(run, Family.TAGS) in (Verdict.WARNING, Verdict.CRITICAL)
+    return f"For findings about single tags, see the check `{Family.TAGS}`." if is_about else ""
 
 
 def numbers(**values: float | None) -> Metadata:
@@ -134,8 +143,9 @@ def result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata, de
 
 
 def series_limit(results: Iterable[RuleResult]) -> Limit | None:
-    """The limit on the target's series; None if no rule has one."""
-    return next((limit for r in results for limit in r.limits if limit.name == _SERIES_LIMIT), None)
+    """The limit on the target's series; None if neither the engine nor the configuration has one."""
+    limits = (limit for r in results for limit in r.limits)
+    return next((limit for limit in limits if limit.name == _SERIES_LIMIT and limit.origin != "default"), None)
 
 
 def text(line: str) -> dg.MetadataValue:

@@ -25,6 +25,8 @@ _OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%~"
 """Characters of an address that are not escaped."""
 _PART = 24
 """Maximum number of characters of a path that are kept on one line: as wide as the picture."""
+_FORESEEABLE_DAYS = 365
+"""Most days to a limit: who plots them wants to see what approaches, not that there are decades left."""
 _PICTURE_WIDTH = 200
 """Width in pixels: a wider picture would widen Dagster's table, which cuts off the text beside it."""
 
@@ -100,7 +102,8 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
     run = found.run
     findings = [f for _, f in run.unmuted.findings()] if run.unmuted else []
     limit = series_limit(result.results)
-    left = [f.days_left for _, f in result.findings() if f.severity is not Severity.NOTE and f.days_left is not None]
+    left = [f.days_left for f in findings if f.severity is not Severity.NOTE and f.days_left is not None]
+    soon = min(left, default=None)
     return numbers(
         series=profile.series,
         series_limit=limit.value if limit else None,
@@ -108,7 +111,7 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
         measurements=len(profile.measurements) if profile.all_listed() else None,
         seconds=round(run.seconds, 3),
         not_measured=len(profile.gaps),
-        days_to_limit=round(min(left), 1) if left else None,
+        days_to_limit=round(soon, 1) if soon is not None and soon <= _FORESEEABLE_DAYS else None,
         findings_muted=len(list(result.findings())) - len(findings),
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )

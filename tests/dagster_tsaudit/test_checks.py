@@ -361,6 +361,25 @@ def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
     assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
 
 
+def test_what_is_decades_away_or_nobody_limits_is_no_figure() -> None:
+    run, result, profile = full_run()
+    ((rule, finding),) = result.findings()
+    assert finding.forecast is not None
+    far = replace(finding, forecast=replace(finding.forecast, days=13_278.6))
+    result = a_result(replace(rule, findings=(far,), limits=(replace(LIMIT, origin="default"),)))
+    plain = target_metadata(AuditedTarget(replace(run, result=result), SERIES), result, profile)
+    assert not {"series_limit", "days_to_limit"} & plain.keys()
+    assert "threshold" not in checks_of(replace(run, result=result))["cardinality"].metadata
+
+
+def test_cardinality_that_passes_names_the_check_about_single_tags() -> None:
+    tags = a_rule_result(a_finding(), code="TAG001", family="tags")
+    checks = checks_of(an_audit(result=a_result(a_rule_result(), tags), profile=a_profile()))
+    assert checks["cardinality"].passed
+    assert description(checks["cardinality"]).endswith("see the check `tags`.")
+    assert "see the check" not in description(checks["tags"])
+
+
 def test_the_cost_has_statements_rows_and_bytes() -> None:
     run, result, profile = full_run()
     metadata = {name: item.value for name, item in target_metadata(AuditedTarget(run), result, profile).items()}
