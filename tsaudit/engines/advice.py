@@ -25,6 +25,7 @@ from tsaudit.model.change import (
     SetRetention,
     SplitColumn,
     SplitMeasurement,
+    StopSource,
 )
 from tsaudit.model.plan import Effect, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile
@@ -39,6 +40,7 @@ WRITTEN: Final = (
     Rename,
     SplitColumn,
     SplitMeasurement,
+    StopSource,
 )
 """Kinds of changes that concern what writers send."""
 _FEWER_WRITERS: Final = 10
@@ -202,11 +204,11 @@ class Advice:
         return [change for change in self.changes if isinstance(change, Diagnose)]
 
     def new_values(self) -> list[Diagnose]:
-        """Queries for new values of the tags that the changes take away, or make a field."""
+        """Queries for new values of the tags that the changes take away, make a field, or rid of a source."""
         here, found = self.place.measurement, list[Diagnose]()
         for change in self.changes:
             match change:
-                case MakeField(tag=name) | LeaveOut(column=name):
+                case MakeField(tag=name) | LeaveOut(column=name) | StopSource(tag=name):
                     if here is not None and here.tag(name) is not None:
                         found.append(Diagnose(change.at, "new values", name))
         return found

@@ -98,6 +98,28 @@ class LeaveOut(Change):
 
 
 @dataclass(frozen=True, slots=True)
+class StopSource(Change):
+    """Stop or change the one source that adds values to a tag, which other sources need."""
+
+    tag: str
+    """The tag that gets the values, and stays."""
+    by: str
+    """The tag that has one value in the new series."""
+    value: str
+    """That value, redacted unless it is a name."""
+    is_apart: bool = False
+    """Whether `value` is the value itself, and all series with it came with new values of `tag`: then they can be
+    deleted without those of other sources.
+    """
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("role", self.tag): "tag", ("source", self.by): self.value}
+
+    def relies_on(self) -> Mapping[Claim, str]:
+        return {("role", self.by): "tag"}
+
+
+@dataclass(frozen=True, slots=True)
 class MakeTag(Change):
     """Write a field as a tag from now on; in SQL, it becomes part of what identifies a row."""
 

@@ -25,7 +25,7 @@ from tsaudit.analysis.cardinality.attribution import (
     shares_of_logarithms,
 )
 from tsaudit.analysis.cardinality.contributions import main_contribution, share_of
-from tsaudit.analysis.shapes.shapes import redact
+from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
@@ -253,7 +253,7 @@ def _gathered(measurement: Measurement, worst: Contributor) -> Iterator[str]:
     for tag in sorted(measurement.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key)):
         value = tag.over_time.gathered if tag.over_time else None
         if value is not None and tag.key not in (worst.tag, *worst.together_with):
-            yield f"{tag.key} ({redact(value)})"
+            yield f"{tag.key} ({redact_unless_name(value)})"
 
 
 def _described(measurement: Measurement, contributor: Contributor) -> str:

@@ -17,6 +17,7 @@ from tsaudit.analysis.cardinality.contributions import (
     main_contribution,
     rows_kept_apart,
     share_of,
+    with_twins,
 )
 from tsaudit.analysis.shapes import shapes
 from tsaudit.model.change import MakeField
@@ -107,9 +108,9 @@ class MainTag:
         return f"tag {self.tag}, in {len(self.inside)} measurements," if others else f"tag {self.tag} of {first.name}"
 
 
-def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
+def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTag | None:
     """The tag that causes the most series, over all measurements that have it; None if no tag sets are known. An ID is
-    preferred to a lasting source, even if the latter causes more series.
+    preferred to a lasting source, even if the latter causes more series. `keeps_rows`: see `made_fields`.
     """
     by_tag: dict[str, list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
     for measurement in measurements:
@@ -128,7 +129,9 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
     likely = [tag for tag, series in sums.items() if series >= _LIKELY * max(sums.values())]
     tag = max(likely, key=lambda key: (_likely_cause(key, [m for _, m, _ in by_tag[key]]), sums[key], key))
     parts = sorted(by_tag[tag], key=lambda part: (-part[0], part[1].database, part[1].name))
-    changes = tuple(change for _, m, one in parts for change in made_fields(m, tag, *one.together_with))
+    changes = tuple(
+        change for _, m, one in parts for change in made_fields(m, tag, *one.together_with, keeps_rows=keeps_rows)
+    )
     _, largest, first = parts[0]
     return MainTag(
         tag,
@@ -140,12 +143,17 @@ def main_tag(measurements: Iterable[Measurement]) -> MainTag | None:
 
 
 def identity_kept(measurement: Measurement, *tags: str) -> str:
-    """What to do about a tag that has to stay, because nothing else identifies the sources."""
-    lost, apart = rows_kept_apart(measurement, *tags), measurement.rows_apart
+    """What to do about a tag that has to stay, because nothing else identifies the sources, or what is measured."""
+    apart = measurement.rows_apart
+    lost, _ = apart.lost(with_twins(measurement, tags)) if apart else (0, True)
     of_them = f"{number(lost)} of the {number(apart.rows)} rows that were compared" if apart else "rows"
+    if rows_kept_apart(measurement, *tags):
+        less = f"Raise the limit, write fewer values of {listed(tags)}, or divide them among several databases."
+    else:
+        less = f"Write fewer values of {listed(tags)}: names that are used again, not IDs; or let them expire sooner."
     return (
-        f"Raise the limit, write fewer values of {listed(tags)}, or divide them among several databases. It has to "
-        f"stay: without it, {of_them} would overwrite another one, so it is what identifies the sources."
+        f"{less} It has to stay: without it, {of_them} would overwrite another one, so it is what identifies the "
+        "sources."
     )
 
 

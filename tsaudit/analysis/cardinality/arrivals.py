@@ -340,7 +340,14 @@ def with_ages(
     for key, (seen, values) in tags.items():
         lacking = by_day(first[seen.tag.codes == 0], arrivals.began, arrivals.observed, after.held_ratio)
         without = _without(key, seen, digests, first, arrivals) if combined else None
-        found[key] = replace(values, lacking=lacking, without=without, gathered=_gathered(seen, first, arrivals.began))
+        code = _gathered(seen, first, arrivals.began)
+        values = replace(values, lacking=lacking, without=without)
+        if code is not None:
+            began, inside = arrivals.began.toordinal(), seen.tag.codes == code
+            are_new = (k for k, (s, _) in tags.items() if k != key and s.exact and (s.of_series[inside] > began).all())
+            value = str(seen.tag.values[code - 1].as_py())
+            values = replace(values, gathered=value, gathered_new=tuple(are_new))
+        found[key] = values
     return found
 
 
@@ -369,10 +376,12 @@ def _without(
     return by_day(np.repeat(oldest, sizes), arrivals.began, arrivals.observed)
 
 
-def _gathered(seen: SeenTag, first: Days, began: date) -> str | None:
-    """The value that most of the recent series carry but most of the older ones do not; None if there is none."""
+def _gathered(seen: SeenTag, first: Days, began: date) -> int | None:
+    """The code of the value that most of the recent series carry but most of those of the first listing do not; None if
+    there is none.
+    """
     since = max(began.toordinal() + 1, int(first.max(initial=0)) - _RECENT_DAYS + 1)
-    recent, older = seen.tag.codes[first >= since], seen.tag.codes[(first > 0) & (first < since)]
+    recent, older = seen.tag.codes[first >= since], seen.tag.codes[first == began.toordinal()]
     if len(recent) < _FEWEST_RECENT or not len(older):
         return None
     counts = np.bincount(recent, minlength=len(seen.first) + 1)
@@ -380,4 +389,4 @@ def _gathered(seen: SeenTag, first: Days, began: date) -> str | None:
     at = int(counts.argmax())
     if counts[at] < _GATHERED * len(recent) or (older == at).mean() > _SPREAD:
         return None
-    return str(seen.tag.values[at - 1].as_py())
+    return at

@@ -270,6 +270,10 @@ _ALIKE: Final = (0.8, 1.25)
 """Lowest and highest ratio of the number of values of a new key to that of the key that it replaces."""
 _DIFFERS: Final = 0.5
 """Minimum share of the new series that equal an older series except for a tag, for the tag to be named."""
+_QUIET_DAYS: Final = 3
+"""Minimum number of days of listings before a source begins to add values."""
+_QUIET: Final = 0.1
+"""Most values that were new on each of these days, as a share of the most on a day since."""
 _USUAL: Final = timedelta(days=28)
 _AS_MANY: Final = 1.25
 """Arrivals count as unchanged if at most this many times the usual number of series arrive per day."""
@@ -301,6 +305,47 @@ class KeptLonger:
     left_now: float
     arriving: float
     """Number of series per day that arrive now."""
+
+
+@dataclass(frozen=True, slots=True)
+class SingleSource:
+    """The one source, among others with the same tag, that adds values to the tag."""
+
+    by: str
+    """The tag that has one value in nearly all new series."""
+    value: str
+    is_apart: bool
+    """Whether no series with that value has a value of the tag that is as old as the first listing."""
+
+
+def single_source(measurement: Measurement, tag: str) -> SingleSource | None:
+    """The source that made the tag's number of values grow; None if the tag grew from the first listing on, if no other
+    series have it, or if several sources add to it.
+    """
+    known, arrivals = measurement.tag(tag), measurement.arrivals
+    if known is None or known.over_time is None or arrivals is None:
+        return None
+    values, began = known.over_time, arrivals.began
+    new = [(s.day, s.values or 0) for s in values.series if s.day > began]
+    most = max((count for _, count in new), default=0)
+    onset = next((day for day, count in new if 2 * count >= most > 0), began)
+    quiet = (onset - began).days
+    if quiet < _QUIET_DAYS or sum(count for day, count in new if day < onset) > _QUIET * most * quiet:
+        return None
+    older, lacking = (sum(s.series for s in part if s.day < onset) for part in (arrivals.series, values.lacking))
+    if older <= lacking:
+        return None
+    others = [
+        (t.values.value if t.values else 0, t.key, t.over_time)
+        for t in measurement.tags
+        if t.key != tag and t.over_time is not None and t.over_time.gathered is not None
+    ]
+    # The tag with the most values says best which one it is.
+    found = [(tag not in seen.gathered_new, -count, key, seen.gathered or "") for count, key, seen in others]
+    if not found:
+        return None
+    is_mixed, _, by, value = min(found)
+    return SingleSource(by, value, not is_mixed)
 
 
 def parent_of(measurement: Measurement, contributor: Contributor, found: Attribution, past: Past) -> Parent | None:

@@ -9,9 +9,12 @@ from collections.abc import Iterable
 from typing import Final
 
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.model.change import MakeField
+from tsaudit.analysis.cardinality.attribution import single_source
+from tsaudit.analysis.shapes import shapes
+from tsaudit.analysis.shapes.shapes import redact_unless_name
+from tsaudit.model.change import Change, MakeField, StopSource
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Contribution, Measurement, TagSets
+from tsaudit.model.profile import Contribution, Measurement, Tag, TagSets
 
 
 def main_contribution(sets: TagSets) -> Contribution | None:
@@ -61,14 +64,47 @@ def rows_kept_apart(measurement: Measurement, *tags: str) -> int:
     return lost if lost >= _NEARLY_ALL * apart.rows else 0
 
 
-def made_fields(measurement: Measurement, *tags: str, to: str = "") -> tuple[MakeField, ...]:
+_SOME: Final = 0.05
+"""Least share of the rows that a tag keeps from overwriting others if it identifies what is measured: below that, a
+value changed while it was written, or a row came late.
+"""
+
+
+def identifies(measurement: Measurement, *tags: str) -> bool:
+    """Whether rows would be lost without these tags because one of them identifies what is measured, whether that lasts
+    or not: it has several values at a time, and they come again. Rows of events, such as calls or log messages, may
+    share a time by chance, so their tags identify nothing.
+    """
+    apart, together = measurement.rows_apart, with_twins(measurement, tags)
+    if apart is None or apart.lost(together)[0] < max(_SOME * apart.rows, 1):
+        return False
+    return any(_comes_again(measurement, tag) for tag in measurement.tags if tag.key in together)
+
+
+def _comes_again(measurement: Measurement, tag: Tag) -> bool:
+    is_event = fleets.names_call(tag) or shapes.classify(tag.sample).kind in shapes.TEXT_KINDS
+    return tag.reports is not None and not is_event and not fleets.is_written_once(measurement, tag)
+
+
+def remedies(measurement: Measurement, tag: str, to: str = "", *, keeps_rows: bool) -> tuple[Change, ...]:
+    """What ends the growth of a tag: if one source among others causes it, that source changes; otherwise the tag
+    becomes a field, see `made_fields`.
+    """
+    if (source := single_source(measurement, tag)) is None:
+        return made_fields(measurement, tag, to=to, keeps_rows=keeps_rows)
+    shown = redact_unless_name(source.value)
+    at = Subject(measurement.database, measurement.name)
+    return (StopSource(at, tag, source.by, shown, is_apart=source.is_apart and shown == source.value),)
+
+
+def made_fields(measurement: Measurement, *tags: str, to: str = "", keeps_rows: bool) -> tuple[MakeField, ...]:
     """The changes that turn the tags into fields, together with the tags that are interchangeable with any of them;
-    none if these tags are what identifies the sources.
+    none if these tags are what identifies the sources, or what is measured.
 
     Dropping only one of two interchangeable tags would leave all series in place. `to`: see `MakeField`, for the first
-    tag.
+    tag. `keeps_rows`: whether rows with the same tags and time do not overwrite each other.
     """
-    if rows_kept_apart(measurement, *tags):
+    if rows_kept_apart(measurement, *tags) or (not keeps_rows and identifies(measurement, *tags)):
         return ()
     at = Subject(measurement.database, measurement.name)
     return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in with_twins(measurement, tags))
@@ -119,7 +155,7 @@ def avoidable_series(measurement: Measurement, tags: Iterable[str]) -> int:
     """
     names = tuple(tags)
     if measurement.tag_sets is not None:
-        gone = frozenset(change.tag for change in made_fields(measurement, *names))
+        gone = frozenset(() if rows_kept_apart(measurement, *names) else with_twins(measurement, names))
         return max(measurement.tag_sets.series - _series_left(measurement.tag_sets, gone), 0)
     values = max((tag.values.value for tag in measurement.tags if tag.key in names and tag.values), default=0)
     return max(values - 1, 0)

@@ -21,6 +21,7 @@ from tsaudit.model.change import (
     MergeMeasurements,
     Rename,
     SetRetention,
+    StopSource,
 )
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import FOREVER, Measurement, Retention
@@ -71,6 +72,10 @@ class InfluxAdvice(Advice):
         it deletes.
         """
         raise NotImplementedError
+
+    def of_source(self, change: StopSource) -> tuple[str, str]:  # noqa: ARG002 -- for subclasses
+        """A single statement that deletes the points of a source, and its language; both empty if there is none."""
+        return "", ""
 
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
         """The statement that drops the old measurements of a family, its language, and whether it drops all of them,
@@ -144,10 +149,13 @@ class InfluxAdvice(Advice):
         for change in self.changes:
             if isinstance(change, MergeMeasurements):
                 return self._merged(change)
-        if not self._gone and not self._kept_as_it_is:
+        source = next((change for change in self.changes if isinstance(change, StopSource)), None)
+        if not self._gone and not self._kept_as_it_is and source is None:
             return None
         if expiry := self._expiry():
             return Step(StepKind.STORED, f"Nothing to do: {expiry}.{self._likewise('')}")
+        if not self._gone and source is not None:
+            return self._deletion_of(source)
         if not self._gone:
             return Step(StepKind.STORED, f"Stored points stay as they are: {self._kept_as_it_is}.")
         return self._deletion()
@@ -250,6 +258,22 @@ class InfluxAdvice(Advice):
         )
         return Step(StepKind.STORED, words, text, language, loses=lost)
 
+    def _deletion_of(self, source: StopSource) -> Step:
+        name, rows = self.place.here.name, f"{self.terms.row}s"
+        text, language = self.of_source(source) if source.is_apart else ("", "")
+        if not text:
+            words = (
+                f"Stored {rows} stay as they are: what would delete those of {source.by}={source.value} is not known."
+            )
+            return Step(StepKind.STORED, words)
+        words = (
+            f"If nobody needs the {rows} of this source, delete them after it has stopped; those of the others stay."
+            f"{self._also_deleted(name)}"
+        )
+        return Step(
+            StepKind.STORED, words, text, language, loses=f"all {rows} of {name} with {source.by}={source.value}"
+        )
+
     def _figures(self) -> Iterator[str]:
         when = self._last_expiry()
         by = f"by {day(when)}" if when else "once the old points are gone"
@@ -265,6 +289,9 @@ class InfluxAdvice(Advice):
         if self.place.measurement is None:
             return
         name = self.place.here.name
+        for change in self.changes:
+            if isinstance(change, StopSource):
+                yield f"From the next day on, {change.tag} of {name} has no new values with {change.by}={change.value}."
         if self._gone and (effect.series_now is None or effect.series_after is None):
             yield f"From the next day on, the audit finds no new values of {listed(self._gone, 3)} in {name}."
         elif self._gone:

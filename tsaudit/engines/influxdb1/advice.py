@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, weeks
-from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
+from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention, StopSource
 from tsaudit.model.plan import Step, StepKind
 
 _DATA: Final = re.compile(r"\{\w+\}")
@@ -57,6 +57,11 @@ class Influxdb1Advice(InfluxAdvice):
         having = " OR ".join(f"{place.quoted([tag])} != ''" for tag in self._gone)
         text = f"DROP SERIES FROM {place.quoted([name])} WHERE {having}"
         return text, "influxql", f"all points of {name} with {' or '.join(self._gone)}, in database {database}"
+
+    def of_source(self, change: StopSource) -> tuple[str, str]:
+        name, by = self.place.quoted([self.place.here.name]), self.place.quoted([change.by])
+        # A name, which is all that a change shows of a value, contains no quotes.
+        return f"DROP SERIES FROM {name} WHERE {by} = '{change.value}'", "influxql"
 
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
         if pattern := self._pattern(change):

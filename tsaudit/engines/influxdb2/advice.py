@@ -7,7 +7,7 @@ from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, weeks
 from tsaudit.engines.quoting import quote_flux
-from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention
+from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention, StopSource
 from tsaudit.model.plan import Step, StepKind
 
 _NOT_MAPPED: Final = (
@@ -76,16 +76,20 @@ class Influxdb2Advice(InfluxAdvice):
         name, bucket = self.place.here.name, self.place.database
         return self._delete(name), "sh", f"all points of {name} in bucket {bucket} until then"
 
+    def of_source(self, change: StopSource) -> tuple[str, str]:
+        one = f"{self.place.quoted([change.by])}={self.place.quoted([change.value])}"
+        return self._delete(self.place.here.name, one), "sh"
+
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
         return self._delete(change.members[0].measurement), "sh", False
 
-    def _delete(self, measurement: str) -> str:
-        """The command that deletes a measurement from the bucket.
+    def _delete(self, measurement: str, *conditions: str) -> str:
+        """The command that deletes a measurement from the bucket, or its points that meet the conditions.
 
         InfluxQL deletes from the default bucket of the database it runs in, which may be another bucket.
         https://docs.influxdata.com/influxdb/v2/reference/syntax/delete-predicate/
         """
-        predicate = shlex.quote(f"_measurement={self.place.quoted([measurement])}")
+        predicate = shlex.quote(" AND ".join((f"_measurement={self.place.quoted([measurement])}", *conditions)))
         return (
             f"influx delete --bucket {shlex.quote(self.place.database)} --start 1970-01-01T00:00:00Z "
             f"--stop $(date -u +%FT%TZ) --predicate {predicate}"

@@ -17,6 +17,7 @@ from tsaudit.engines.writers.opentelemetry import MOST_NAMES
 from tsaudit.model.change import (
     Change,
     ChangeType,
+    Diagnose,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -24,6 +25,7 @@ from tsaudit.model.change import (
     Rename,
     SplitColumn,
     SplitMeasurement,
+    StopSource,
 )
 from tsaudit.model.plan import Effect, Step, StepKind
 from tsaudit.model.profile import Measurement
@@ -140,6 +142,8 @@ def setting(
     """
     if not any(isinstance(change, WRITTEN) for change in changes):
         return None
+    if all(isinstance(change, StopSource | Diagnose) for change in changes):
+        return Setting(Program.APPLICATION, "")
     program = program_of(measurements[0], usual, programs) if measurements else usual
     every = "for all metrics, " if len(measurements) > opentelemetry.MOST_NAMES else ""
     if program is Program.TELEGRAF:
@@ -233,6 +237,13 @@ def _sentences(name: str, changes: Sequence[Change], terms: Terms) -> Iterator[s
         yield f"Write {_all(promoted)} as {_a(terms.tag, promoted)} of {name}, not as {_a(terms.field, promoted)}."
     if gone := [change.column for change in changes if isinstance(change, LeaveOut)]:
         yield f"Stop writing {_all(gone)} to {name}."
+    for change in changes:
+        if isinstance(change, StopSource):
+            yield (
+                f"Stop what writes {name} with {change.by}={change.value}, or have it write {change.tag} from a fixed "
+                "list of values: nearly all new series are its own."
+            )
+            yield f"The others need {change.tag} as a {terms.tag}."
     if split := [change for change in changes if isinstance(change, SplitColumn)]:
         first = split[0]
         parts = ", ".join(f"{part.name}={part.example}" for part in first.parts)

@@ -181,7 +181,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
-    cause = main_tag(scope.inside)
+    cause = main_tag(scope.inside, keeps_rows=case.engine.infers_roles)
     # The limit may count every field of a tag set, so the share is that of the tag sets.
     sets = sum(m.series.value for m in scope.inside if m.series)
     share = min(cause.series / sets, 1.0) if cause and sets else None

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import made_fields
+from tsaudit.analysis.cardinality.contributions import remedies
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact, Limit
@@ -335,7 +335,9 @@ def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change
         return ()
     look = Diagnose(Subject(measurement.database, measurement.name), "new values", cause.tag)
     is_costly = case.engine.indexes_tag_values and cause.is_removable
-    return (look, *made_fields(measurement, cause.tag)) if is_costly else (look,)
+    if not is_costly:
+        return (look,)
+    return (look, *remedies(measurement, cause.tag, keeps_rows=case.engine.infers_roles))
 
 
 def _pace(course: _Course) -> Iterator[Evidence]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.analysis.cardinality.contributions import made_fields
+from tsaudit.analysis.cardinality.contributions import remedies
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
@@ -316,11 +316,12 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
             if limit.value and tag.values and tag.values.value >= case.harm.limit_critical * limit.value:
                 used = f"{number(tag.values.value)} of the {number(limit.value)} values that one tag may have"
                 words = f"tag {tag.key} of {measurement.name} has {used}{unless}"
-                yield _Reason(words, tag.key, made_fields(measurement, tag.key), stopgap(case, limit))
+                changes = remedies(measurement, tag.key, keeps_rows=case.engine.infers_roles)
+                yield _Reason(words, tag.key, changes, stopgap(case, limit))
     series, limit = database.series.value if database.series else 0, series_limit(case)
     # A batch is dropped with all its new series, so the limit itself is seldom reached.
     if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
-        cause = main_tag(inside)
+        cause = main_tag(inside, keeps_rows=case.engine.infers_roles)
         words = f"the database has {number(series)} of the {number(limit.value)} series that it may have{unless}"
         words += f", and {cause.where} causes {percent(min(cause.series / series, 1.0))} of them" if cause else ""
         changes = cause.changes if cause else ()

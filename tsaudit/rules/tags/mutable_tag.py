@@ -85,7 +85,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
         f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
         fix=f"Then a change of {tag.key} no longer starts another series of the same {source}.",
-        changes=made_fields(measurement, tag.key),
+        changes=made_fields(measurement, tag.key, keeps_rows=case.engine.infers_roles),
         observed=ratio if round(ratio, 2) > 1 else None,
         unit="times as many series as without it",
         main_contributor=tag.key,

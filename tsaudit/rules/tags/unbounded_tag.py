@@ -11,7 +11,7 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag, with_twins
+from tsaudit.analysis.cardinality.contributions import remedies, share_of_tag, with_twins
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
@@ -94,8 +94,9 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     until the next audit. Rows that contain fewer than two reports of each value show nothing about values of which
     there are more rows than were read.
 
-    A tag in many measurements counts as what it adds in all of them. A tag without which nearly all rows would
-    overwrite others is what identifies the sources: unless its values are written once or replaced, no plan removes it.
+    A tag in many measurements counts as what it adds in all of them. A tag without which rows would overwrite others is
+    what identifies the sources: unless its values are those of events, or written once, no plan removes it. If the
+    number of values was steady until the listings show new ones of a single source, the plan is about that source.
 
     ## Why it matters
 
@@ -407,7 +408,8 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
     tag = found.tag
     assert tag.values is not None
-    newest, changes = ended_on(case, tag), made_fields(measurement, tag.key, to=found.kind.to)
+    newest = ended_on(case, tag)
+    changes = remedies(measurement, tag.key, found.kind.to, keeps_rows=case.engine.infers_roles)
     impact = None if newest else _impact(case, measurement, found, avoidable)
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values)), *found.kind.evidence]
