@@ -8,6 +8,7 @@ import sqlite3
 import threading
 from collections.abc import Iterator
 from contextlib import closing
+from datetime import timedelta
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import import_module
 from pathlib import Path
@@ -60,25 +61,43 @@ def test_check_when_all_is_well(tsaudit: Tsaudit, folder: Path) -> None:
 
 
 def test_check_shows_what_tables_are_taken_for_and_the_setting_to_change_it(tsaudit: Tsaudit, folder: Path) -> None:
-    lines = [line.strip() for line in tsaudit("check", "plant").stdout.splitlines()]
+    lines = [line.strip() for line in tsaudit("check", "plant", "--all").stdout.splitlines()]
     assert "cpu: series; time column time; tag host; 1 field" in lines
     setting = next(line for line in lines if line.startswith("cpu: {"))
     assert setting == "cpu: {kind: series, time: time, tags: [host], fields: [usage]}"
     # As the text says: edited, and pasted below `columns:` of the target.
     edited = setting.replace("series", "events").replace(", tags: [host], fields: [usage]", "")
     (folder / "tsaudit.yaml").write_text(CONFIG + f"    columns:\n      {edited}\n")
-    changed = [line.strip() for line in tsaudit("check", "plant").stdout.splitlines()]
+    changed = [line.strip() for line in tsaudit("check", "plant", "--all").stdout.splitlines()]
     assert "cpu: events; time column time; no tags; 2 fields" in changed
     assert "rows: set in tsaudit.yaml" in changed
 
 
+def test_check_shows_only_tables_to_confirm_unless_all_are_asked_for(tsaudit: Tsaudit, folder: Path) -> None:
+    """Twenty tables with keys, or empty, do not hide the guess and what could not be classified."""
+    with closing(sqlite3.connect(folder / "plant.db")) as connection, connection:
+        for n in range(20):
+            connection.execute(f"CREATE TABLE empty_{n} (at TIMESTAMP, name TEXT)")
+        connection.execute("CREATE TABLE pairs (a INTEGER, b INTEGER)")
+        connection.executemany("INSERT INTO pairs VALUES (?, ?)", [(n % 17, n % 23) for n in range(2000)])
+        connection.execute("CREATE TABLE hits (time TIMESTAMP, depot TEXT, celsius REAL)")
+        rows = [(f"{utc_now() - timedelta(minutes=n // 5):%F %T}", f"d{n % 5}", n / 7) for n in range(600)]
+        connection.executemany("INSERT INTO hits VALUES (?, ?, ?)", rows)
+    short, whole = (tsaudit("check", "plant", *more).stdout for more in ((), ("--all",)))
+    tables = re.compile(r"^ {15}(\w+): \w+( rows)?;", re.MULTILINE)
+    assert [name for name, _ in tables.findall(short)] == ["hits", "pairs"]
+    assert len(tables.findall(whole)) == 23
+    assert "21 other tables with nothing to confirm: `tsaudit check plant --all` shows" in " ".join(short.split())
+    assert "nothing to confirm" not in whole
+
+
 def test_check_aligns_its_columns_however_long_a_name_is(tsaudit: Tsaudit, folder: Path) -> None:
     (folder / "tsaudit.yaml").write_text(CONFIG.replace("name: plant", "name: plant-of-a-long-name"))
-    lines = tsaudit("check").stdout.splitlines()
+    lines = tsaudit("check", "--all").stdout.splitlines()
     first = {line.split()[0]: line for line in lines if line[:1].strip()}
     assert len({line.index(" ok ") for line in first.values()}) == 1
     assert first["plant-of-a-long-name"].startswith("plant-of-a-long-name ok ")
-    (reads, *_) = (line for line in lines if "How the audit reads each table" in line)
+    (reads, *_) = (line for line in lines if "How the audit reads tables" in line)
     assert reads.index("How") == first["shop"].index("ok")
 
 

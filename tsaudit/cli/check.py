@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 from uuid import uuid4
@@ -13,13 +14,14 @@ from tsaudit.cli.errors import Exit
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
+    from tsaudit.collect import Probed
     from tsaudit.config.settings import Settings, Slack, Target
     from tsaudit.model.finding import RuleResult
-    from tsaudit.model.profile import Gap, Measurement, Profile, Reason
+    from tsaudit.model.profile import Gap, Profile, Reason
     from tsaudit.policy import RulePolicy
 
 _TABLES = (
-    "How the audit reads each table. To change it, edit its last line and paste it below `columns:` of the target:"
+    "How the audit reads tables. To change it, edit the last line of one and paste it below `columns:` of the target:"
 )
 _WIDTH = "tsaudit.cli.check.width"
 """Key of the width of the first column in the command's context: names of targets and notifiers may be long."""
@@ -34,15 +36,19 @@ _CALL_S = 10.0
 @click.command()
 @options.targets_argument
 @click.option("--roles", "only_roles", is_flag=True, help="Only print the roles that tsaudit guessed, to confirm them.")
+@click.option(
+    "--all", "everything", is_flag=True, help="Show how every table is read, not only where that is in doubt."
+)
 @click.option("--notify", is_flag=True, help="Only send a test message to each owner, and report what was accepted.")
 @options.config_option
-def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str | None) -> int:
+def check(targets: tuple[str, ...], only_roles: bool, everything: bool, notify: bool, config: str | None) -> int:
     """Test the setup, and show what is missing.
 
     Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
     audit's permissions do not let it measure, and which rules will be unknown; if there are any, the target is
-    `partly` ok. For SQL databases it also shows how the audit reads each table, with the setting that changes it.
-    Nothing is audited, and nothing is sent without --notify.
+    `partly` ok. For SQL databases it also shows how the audit reads the tables whose roles it had to guess or whose
+    rows it could not classify, with the setting that changes it. Nothing is audited, and nothing is sent without
+    --notify.
 
     --roles prints the column roles that tsaudit had to guess as a piece of tsaudit.yaml, to correct and paste. A
     finding that rests on guessed roles is never more than a note.
@@ -78,7 +84,7 @@ def check(targets: tuple[str, ...], only_roles: bool, notify: bool, config: str 
     audited = []
     for target in chosen:
         before = _before(settings, target) if surroundings[0] else None
-        audited.append(_target(target, rule_policy(settings, target), before, seen))
+        audited.append(_target(target, rule_policy(settings, target), before, seen, everything=everything))
     for unused in pitfalls.unused_routes(settings, seen):
         _line("routes", "warning", str(unused))
     if not all(surroundings):
@@ -227,10 +233,12 @@ def _before(settings: Settings, target: Target) -> Profile | None:
         return store.timeline(target.name, clock.today() + timedelta(days=1), days=0).previous
 
 
-def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: dict[str, Profile]) -> bool:
+def _target(
+    target: Target, switches: RulePolicy, before: Profile | None, seen: dict[str, Profile], *, everything: bool
+) -> bool:
     """Whether the target can be audited; missing facts are reported, but do not count as failure.
 
-    What exists on the target is added to `seen`. `before`: its newest profile.
+    What exists on the target is added to `seen`. `before`: its newest profile. `everything`: show all tables.
     """
     from tsaudit import not_audited
     from tsaudit.engines.connection import ConnectorError
@@ -272,7 +280,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
         _line("", "unknown", f"whether {many(probed.untried, 'more table')} can be read was not tried")
     for unused in profile.unused_settings:
         _line("", "warning", str(unused))
-    _tables(probed.tables, probed.others)
+    _tables(target.name, probed, everything=everything)
     if (guessed := discovery.guessed(probed)).roles:
         _line("", "note", confirm(target.name, guessed.roles, guessed.tables))
     return not missed
@@ -316,23 +324,29 @@ def _cannot_read(profile: Profile) -> None:
         _line("", "unknown", f"and {many(more, 'more table')} cannot be read")
 
 
-def _tables(tables: Sequence[Measurement], others: int) -> None:
-    """Print how the audit reads each table, with the line of the configuration that would change it."""
+def _tables(target: str, probed: Probed, *, everything: bool) -> None:
+    """Print how the audit reads tables, with the lines of the configuration that would change it."""
     from tsaudit.text.table_roles import override, table_roles
 
-    if not tables:
+    if not probed.tables:
         return
+    shown = [table for table in probed.tables if everything or discovery.is_in_doubt(table)]
     indent = " " * (_first_column() + 1)
-    screen.paragraph(_TABLES, indent)
-    for measurement in tables:
+    if shown:
+        screen.paragraph(_TABLES, indent)
+    for measurement in shown:
         table = table_roles(measurement)
         screen.paragraph(f"{table.name}: {table}", indent)
         screen.paragraph(f"rows: {table.kind_reason}", indent + "  ")
         if table.time_reason:
             screen.paragraph(f"time: {table.time_reason}", indent + "  ")
         screen.paragraph(override(measurement), indent + "  ")
-    if others:
-        screen.paragraph(f"and {many(others, 'other table')}: `tsaudit collect` prints all of them", indent)
+    if others := len(probed.tables) - len(shown):
+        command = f"`tsaudit check {shlex.quote(target)} --all`"
+        rest = many(others, "other table" if shown else "table")
+        screen.paragraph(f"{rest} with nothing to confirm: {command} shows how the audit reads them", indent)
+    if probed.others:
+        screen.paragraph(f"and {many(probed.others, 'other table')}: `tsaudit collect` prints all of them", indent)
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:

@@ -329,7 +329,7 @@ def guessed(found: Probed) -> GuessedRoles:
     from tsaudit.text.table_roles import guessed_tags
 
     read = [(table, guessed_tags(table)) for table in found.tables if table.kind is not None]
-    asked = [(table, tags) for table, tags in read if _is_unclassified(table) or tags]
+    asked = [(table, tags) for table, tags in read if is_in_doubt(table)]
     roles = sum(len(tags) for _, tags in read)
     tables = sum(bool(tags) for _, tags in read)
     return GuessedRoles(tuple(starmap(_entry, asked)), roles, tables, found.others + len(found.tables) - len(read))
@@ -344,9 +344,10 @@ def _entry(table: Measurement, tags: list[str]) -> str:
     return f"{override(table)}  # {printable(doubt, _MOST_OF_COMMENT)}"
 
 
-def _is_unclassified(table: Measurement) -> bool:
-    """Whether the rows do not show their kind, and the configuration does not set it."""
+def is_in_doubt(table: Measurement) -> bool:
+    """Whether somebody who knows the table has to confirm its roles, or set the kind that its rows do not show."""
     from tsaudit.model.profile import CLASSIFIED
-    from tsaudit.text.table_roles import CONFIGURED
+    from tsaudit.text.table_roles import CONFIGURED, guessed_tags
 
-    return table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED
+    is_unclassified = table.kind is not None and table.kind not in CLASSIFIED and table.kind_reason != CONFIGURED
+    return is_unclassified or bool(guessed_tags(table))
