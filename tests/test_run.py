@@ -148,6 +148,10 @@ def test_muted_findings_are_known_and_acknowledged_ones_are_not(tmp_path: Path, 
         decisions.decide(store, [marks[name]], kind, "ada", "known", until)
 
     assert run.audit_target(target, settings, store, day=today).muted == {marks["a"]: today + timedelta(days=30)}
+    # A day before all others is not the first audit, and what is muted today does not fail it.
+    earlier = run.audit_target(target, settings, store, day=today - timedelta(days=3))
+    assert (first.is_first, earlier.is_first) == (True, False)
+    assert earlier.muted == {marks["a"]: today + timedelta(days=30)}
 
 
 def test_morning_after_an_outage_is_compared_with_the_last_audit_that_measured(tmp_path: Path, store: Store) -> None:

@@ -64,7 +64,7 @@ class AuditRun:
     error: str | None
     """The problem, in one line, if anything went wrong that must fail the run; otherwise None."""
     is_first: bool = False
-    """Whether this is the first audit of the target: it was audited, but on no earlier day."""
+    """Whether this is the first audit of the target: it was audited, but on no other day."""
     muted: Mapping[str, date] = field(default_factory=dict)
     """Fingerprint to the last muted day of muted findings, which are counted separately and do not fail the run."""
     returned: frozenset[str] = frozenset()
@@ -183,9 +183,11 @@ def _audit_alone(
     result = _with_degraded_rules(store, settings, result)
     store.save(profile, result, None, values.write if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
-    muted = incidents.muted(store, target.name, day)
-    verdict = result.without(muted).verdict
     days = store.days(target.name)
+    # An audit of a past day changes no incident, and what was decided since then applies.
+    latest = max((one for one in days if day < one <= clock.today()), default=day)
+    muted = incidents.muted(store, target.name, latest)
+    verdict = result.without(muted).verdict
     preceding = max((one for one in days if one < day), default=None)
     returned = frozenset(incidents.muted(store, target.name, preceding) if preceding else ()) - muted.keys()
     warning = clock.future_days_warning(target.name, days)
@@ -217,7 +219,7 @@ def _audit_alone(
         report=location,
         seconds=time.monotonic() - began,
         error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
-        is_first=profile is not None and timeline.is_empty,
+        is_first=profile is not None and timeline.is_empty and latest == day,
         muted=muted,
         returned=returned,
     )

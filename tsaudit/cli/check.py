@@ -14,7 +14,7 @@ from tsaudit.cli.errors import Exit
 from tsaudit.text import listed, many, number
 
 if TYPE_CHECKING:
-    from tsaudit.collect import Probed
+    from tsaudit.collect.probing import Probed
     from tsaudit.config.settings import Settings, Slack, Target
     from tsaudit.model.finding import RuleResult
     from tsaudit.model.profile import Gap, Profile, Reason
