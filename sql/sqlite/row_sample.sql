@@ -6,7 +6,9 @@
 -- link: https://www.sqlite.org/lang_select.html
 SELECT
 {% for column in columns %}
-  {% if column in texts %}
+  {% if sizes is defined and sizes %}
+  length(CAST({{ column | name }} AS BLOB)) AS {{ column | name }}{{ "," if not loop.last }}
+  {% elif column in texts %}
   substr({{ column | name }}, 1, {{ longest }}) AS {{ column | name }}{{ "," if not loop.last }}
   {% else %}
   {{ column | name }}{{ "," if not loop.last }}

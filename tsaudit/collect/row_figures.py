@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -21,7 +22,9 @@ from tsaudit.analysis.rows.column_groups import repeated_together, split_by
 from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.significance import ENOUGH, REPEATS
+from tsaudit.analysis.values.document_parts import repeated_parts, share_of_part
 from tsaudit.analysis.values.hash_samples import sample
+from tsaudit.analysis.values.label_sets import FORM_SHARE
 from tsaudit.collect.draft import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -107,9 +110,64 @@ def row_bytes(
     values may differ in what was not read.
     """
     rows = len(next(iter(columns.values())))
-    widths = {name: stored.get(name, _width(column)) for name, column in columns.items()}
+    widths = {name: stored.get(name, width_of(column)) for name, column in columns.items()}
     ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
     return RowBytes(ordered, repeated_columns(columns, texts, ordered, longest), rows, source)
+
+
+def may_repeat_further(column: ReadColumn, longest: int) -> bool:
+    """Whether more of each value has to be read to know what repeats: beginnings of `longest` characters repeat, or the
+    values are JSON objects that differ as a whole.
+    """
+    begins_again = column.longest >= longest and len(column.distinct) * REPEATS <= len(column)
+    return begins_again or _differ_as_objects(column)
+
+
+def document_parts(
+    columns: Mapping[str, ReadColumn], texts: Mapping[str, str], widths: Mapping[str, float]
+) -> tuple[dict[str, ReadColumn], dict[str, str], dict[str, float]]:
+    """The parts that repeat in JSON objects which differ as a whole: each as a column of its own, its type, and its
+    mean bytes in a row, of those of the column. Parameters as for `row_bytes`.
+    """
+    parts: dict[str, ReadColumn] = {}
+    types: dict[str, str] = {}
+    sizes: dict[str, float] = {}
+    for name, kind in texts.items():
+        column = columns[name]
+        if not _differ_as_objects(column):
+            continue
+        parsed = [*map(_parsed, column.texts.to_pylist()), None]
+        documents = [parsed[code] for code in column.codes.tolist()]
+        is_packed = widths[name] < _PACKED_SHARE * width_of(column)
+        for path, values in repeated_parts(documents, within=f"{name}.").items():
+            size = share_of_part(documents, values, is_packed=is_packed) * widths[name]
+            if size >= _PART_BYTES:
+                parts[path] = ReadColumn(pa.chunked_array([pa.array(values, pa.string())]))
+                types[path], sizes[path] = kind, size
+    return parts, types, sizes
+
+
+_PACKED_SHARE: Final = 0.8
+"""A document that takes less than this share of its text is stored compressed."""
+_PART_BYTES: Final = 100
+"""A part that takes less is an attribute like others, such as a name, an ID, or a hash: nobody moves it out of a
+document.
+"""
+
+
+def _differ_as_objects(column: ReadColumn) -> bool:
+    if len(column.distinct) * REPEATS <= len(column) or "{" not in column.initials:
+        return False
+    begin = pc.starts_with(pc.utf8_trim_whitespace(column.texts), "{").to_numpy(zero_copy_only=False)
+    return int(column.rows[begin].sum()) >= FORM_SHARE * column.filled
+
+
+def _parsed(text: str) -> object:
+    """The JSON value; None for another text, and for one that was cut off."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
 
 
 def repeated_columns(
@@ -147,7 +205,7 @@ _HEADER_BYTES: Final = 1
 """Of a short text in PostgreSQL and SQLite."""
 
 
-def _width(column: ReadColumn) -> float:
+def width_of(column: ReadColumn) -> float:
     """The mean bytes of its values as read, nulls included."""
     if pa.types.is_primitive(column.type):
         return float(column.filled * column.type.bit_width / 8) / len(column)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Mapping, Sequence
+import sys
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, Literal
@@ -31,11 +32,13 @@ from tsaudit.collect.row_figures import (
     also_in,
     busiest,
     copies,
+    document_parts,
     ended,
     field_end,
     filled_in,
     idle_hours,
     likely_drops,
+    may_repeat_further,
     numbers_by,
     packed_widths,
     point_sample,
@@ -53,6 +56,7 @@ from tsaudit.collect.row_figures import (
     tag_changes,
     time_lag,
     turnover,
+    width_of,
 )
 from tsaudit.collect.series import interval, scope
 from tsaudit.model.profile import (
@@ -477,35 +481,83 @@ def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     stored = draft.measurement.status.widths if draft.measurement.status else {}
     if runner.engine.packs_integers:
         stored = packed_widths(columns) | dict(stored)
+    stored = dict(stored) | _sizes(runner, draft, columns, texts, stored)
     read = row_bytes(columns, texts, stored, LONGEST, source)
-    if not read.repeated or (draft.is_read_whole and draft.time is None):
+    further = [name for name in texts if may_repeat_further(columns[name], LONGEST)]
+    most = int(_DOCUMENT_BYTES / max(sum(read.columns[name] for name in further), 1.0))
+    if most < ENOUGH or draft.measurement.is_compressed:
+        further = []
+    if not further and (not read.repeated or (draft.is_read_whole and draft.time is None)):
         return read
     # The newest rows, and those at the beginning of a table, may be those of one source.
     if not draft.reads_all_parts or draft.measurement.is_compressed:
         return replace(read, repeated=())
-    spread = _spread_rows(runner, draft, [name for group in read.repeated for name in group.columns])
+    names = {name for group in read.repeated for name in group.columns}.union(further)
+    if further:
+        # Any of the others may say which of the documents, or of their parts, a row has.
+        names.update(name for name in texts if columns[name].longest < LONGEST)
+    longest, limit = (_LONGEST_DOCUMENT, min(most, draft.sample_limit)) if further else (LONGEST, draft.sample_limit)
+    spread = _spread_rows(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
     if spread is None:
         return replace(read, repeated=())
-    repeated = repeated_columns(
-        {name: spread.column(name) for name in spread.names}, texts, read.columns, LONGEST, by_page=True
-    )
+    found = {name: spread.column(name) for name in spread.names}
+    parts, types, sizes = document_parts(found, {name: texts[name] for name in further}, read.columns)
+    widths = dict(sorted({**sizes, **read.columns}.items(), key=lambda pair: (-pair[1], pair[0])))
+    repeated = repeated_columns(parts | found, types | texts, widths, longest, by_page=True)
     scope = f"{many(spread.num_rows, 'row')} from all parts of the table"
-    return RowBytes(read.columns, repeated, spread.num_rows, runner.source("row_sample", How.SAMPLED, scope))
+    counted = runner.source("row_sample", How.SAMPLED, scope)
+    repeated_parts = {name: sizes[name] for group in repeated for name in group.columns if name in sizes}
+    return RowBytes(read.columns, repeated, spread.num_rows, counted, repeated_parts)
 
 
-def _spread_rows(runner: QueryRunner, draft: Draft, names: list[str]) -> ReadRows | None:
-    """These columns of rows from all parts of the table, whatever their time. None if there are too few to show
-    anything, or if a gap was left.
+_LONGEST_DOCUMENT: Final = 10_000
+"""Most characters read of each document in which something may repeat."""
+_DOCUMENT_BYTES: Final = 8_000_000
+"""About as many bytes of such documents are read of a table."""
+_SIZED_ROWS: Final = 1_000
+_WIDER: Final = 2
+
+
+def _sizes(
+    runner: QueryRunner,
+    draft: Draft,
+    columns: Mapping[str, ReadColumn],
+    texts: Iterable[str],
+    stored: Mapping[str, float],
+) -> dict[str, float]:
+    """The mean bytes in a row of the columns whose size neither the statistics of the server nor the values read show:
+    PostgreSQL counts a value that it stores outside of the row as 18 bytes, and long values are read in part.
+    """
+    names = [
+        name
+        for name in texts
+        if columns[name].longest >= LONGEST or width_of(columns[name]) > _WIDER * stored.get(name, sys.maxsize)
+    ]
+    if not names or not draft.reads_all_parts or draft.measurement.is_compressed:
+        return {}
+    sized = _spread_rows(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit), sizes=True)
+    return (
+        {}
+        if sized is None
+        else {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
+    )
+
+
+def _spread_rows(
+    runner: QueryRunner, draft: Draft, names: list[str], wanted: int, *, longest: int = LONGEST, sizes: bool = False
+) -> ReadRows | None:
+    """These columns of about as many rows as wanted from all parts of the table, whatever their time. None if there are
+    too few to show anything, or if a gap was left. `longest`: most characters of each text. `sizes`: the bytes that the
+    values take as stored, instead of the values.
     """
     batches: list[pa.RecordBatch] = []
     rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
     if rows < ENOUGH:
         return None
-    wanted = draft.sample_limit
     part = PartialScan(False, None, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
     # If there are more rows than estimated, the limit would leave only the first ones.
     most = 2 * wanted
-    given = replace(sampled(draft, runner.window, names, most, part), time=None)
+    given = replace(sampled(draft, runner.window, names, most, part), time=None, longest=longest, sizes=sizes)
     failed = runner.why_unanswered("row_sample", batches.append, given)
     found = sum(batch.num_rows for batch in batches)
     if not failed and ENOUGH <= found < most:

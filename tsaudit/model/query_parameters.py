@@ -146,6 +146,10 @@ class OfRowSample(OfMeasurement):
     filled: str | None = field(
         default=None, metadata=_is("a column that is not null in the rows to return; None for all rows")
     )
+    sizes: bool = field(
+        default=False,
+        metadata=_is("whether to return the bytes that each value takes as stored, instead of the values"),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 import sqlite3
 from collections.abc import Mapping
 from datetime import timedelta
@@ -430,6 +431,89 @@ def test_documents_when_read_from_postgresql(postgresql: Postgresql) -> None:
     assert finding.impact is not None
     assert 300 * 2000 < finding.impact.now < 450 * 2000
     assert finding.impact.share is not None
+
+
+RANDOM = "(SELECT string_agg(md5('{name}' || {of} || '.' || n), '') FROM generate_series(1, {count}) AS n)"
+"""Text that hardly compresses."""
+
+
+def test_parts_of_documents_that_postgresql_stores_outside_of_the_row(postgresql: Postgresql) -> None:
+    """Each alarm has its own ID and reading, and repeats the plan for its kind: 2.6 of about 2.7 kB. In the row there
+    are 18 bytes of it. A manual of 2.9 kB comes with each, too, as a column, and nothing else is worth a word.
+    """
+    plan = RANDOM.format(name="plan", of="i % 8", count=80)
+    schema = new_name()
+    with postgresql.connect() as connection:
+        connection.execute(f"CREATE SCHEMA {schema}")
+        connection.execute(f"SET search_path = {schema}")
+        connection.execute("CREATE TABLE alarm (at TIMESTAMPTZ, kind TEXT, doc JSONB, manual TEXT)")
+        connection.execute(
+            "INSERT INTO alarm SELECT TIMESTAMPTZ '2026-03-30 06:00+00' + i * INTERVAL '40 s', 'kind ' || i % 8, "
+            f"jsonb_build_object('id', md5(CAST(i AS TEXT)), 'reading', i / 7.0, 'state', 'on', 'plan', {plan}), "
+            f"{RANDOM.format(name='manual', of='i % 5', count=90)} FROM generate_series(1, 2000) AS i"
+        )
+        connection.execute("SELECT pg_stat_force_next_flush()")
+        connection.execute("ANALYZE alarm")
+        connection.execute(f"GRANT USAGE ON SCHEMA {schema} TO tsaudit")
+        connection.execute(f"GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO tsaudit")
+        true = connection.execute("SELECT avg(pg_column_size(doc)), avg(pg_column_size(manual)) FROM alarm").fetchone()
+    profile = collected(Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)))
+    (alarm,) = profile.measurements
+    assert alarm.row_bytes is not None
+    assert true is not None
+    assert alarm.status is not None
+    assert alarm.status.widths["doc"] < 20, "what PostgreSQL's statistics say"
+    assert [alarm.row_bytes.columns[name] for name in ("doc", "manual")] == pytest.approx([*map(float, true)], rel=0.02)
+    assert alarm.row_bytes.parts == {"doc.plan": pytest.approx(float(true[0]) * 0.96, rel=0.03)}
+    plan_, manual = sorted(run_rule(rule, profile).findings, key=lambda one: one.subject.column or "")
+    assert plan_.message.startswith("Each row repeats doc.plan, the same for each of 8 values of kind, in 1,")
+    assert 'CREATE TABLE "alarm_doc_plan" ("kind" text PRIMARY KEY, "doc_plan" jsonb);' in plan_.fix
+    assert plan_.impact is not None
+    assert plan_.impact.now == pytest.approx(2000 * 2600, rel=0.05)
+    assert re.match("Each row repeats manual, 5 distinct values in 1,... rows read: 2,8.. bytes a row", manual.message)
+
+
+def test_parts_of_documents_when_read_from_sqlite(tmp_path: Path) -> None:
+    """Within an envelope that differs; not a state of a few letters, and not a list."""
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE log (at TEXT, body TEXT)")
+        of = [{"model": f"m{i}", "firmware": f"{i}" * 40, "site": "works " * 10} for i in range(6)]
+        rows = [
+            (
+                f"2026-03-30 {i // 60:02}:{i % 60:02}:00",
+                json.dumps({"nr": i, "event": {"nr": i, "device": of[i % 6], "state": "on"}, "steps": [i, "x" * 90]}),
+            )
+            for i in range(600)
+        ]
+        connection.executemany("INSERT INTO log VALUES (?, ?)", rows)
+    connection.close()
+    profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
+    (finding,) = run_rule(rule, profile).findings
+    assert finding.message.startswith("Each row repeats body.event.device, 6 distinct values in 600 rows read: 14")
+    assert '"body_event_device" TEXT' in finding.fix
+    assert "Leave that part out of the documents" in finding.fix
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        pytest.param({"state": "on", "unit": "kWh", "mode": "auto", "by": "pump"}, id="short attributes"),
+        pytest.param({}, id="nothing"),
+    ],
+)
+def test_silence_about_documents_of_which_little_repeats(tmp_path: Path, body: dict[str, str]) -> None:
+    with sqlite3.connect(tmp_path / "t.db") as connection:
+        connection.execute("CREATE TABLE log (at TEXT, body TEXT)")
+        connection.executemany(
+            "INSERT INTO log VALUES (?, ?)",
+            (
+                (f"2026-03-30 {i // 60:02}:{i % 60:02}:00", json.dumps({"nr": i, "text": f"{i:0150}", **body}))
+                for i in range(600)
+            ),
+        )
+    connection.close()
+    profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/t.db"))
+    assert not run_rule(rule, profile).findings
 
 
 def test_texts_when_read_from_sqlite(tmp_path: Path) -> None:

@@ -261,10 +261,12 @@ class PointSample:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedColumns:
-    """Columns of texts or documents that depend on each other, with few combinations in the rows read."""
+    """Columns of texts or documents, or parts of documents, that depend on each other, with few combinations in the
+    rows read.
+    """
 
     columns: Mapping[str, str]
-    """Column to its type, largest column first."""
+    """Column to its type, largest column first; a part of a document is named like `about.device`, see `RowBytes`."""
     combinations: int
     """Number of distinct combinations among the rows read."""
     keys: tuple[str, ...] = ()
@@ -281,6 +283,12 @@ class RowBytes:
     rows: int
     """Number of rows read."""
     source: Source
+    parts: Mapping[str, float] = field(default_factory=dict)
+    """The same for parts of documents that repeat, which the columns contain: their share of the text."""
+
+    def of(self, name: str) -> float:
+        """Mean bytes of a column, or of a part of one, in a row."""
+        return self.parts[name] if name in self.parts else self.columns[name]
 
     @property
     def total(self) -> float:

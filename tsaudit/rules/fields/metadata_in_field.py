@@ -84,8 +84,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     these cannot be read, the table is not evaluated. A column counts as one that others depend on only if its values
     come in ten places. The cost is their bytes in all rows, without the four of a reference, or such a shorter column;
     in what looks like a queue, whose rows go when they are done, those of today. Less than 20 kB at the horizon is not
-    reported. Values of a thousand characters, of which only the beginning is read, and tables that TimescaleDB
-    compresses are left out.
+    reported. Values of ten thousand characters, of which only the beginning is read, and tables that TimescaleDB
+    compresses are left out, and so is what repeats within lists in documents.
 
     Elsewhere the finding is a note: most engines keep a repeated text only once (DuckDB 2.0 takes one to three bytes a
     row for it), and whether anybody filters by it, the database does not say.
@@ -246,8 +246,10 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     for group in _groups(read.repeated):
         # A short column with a different value for each combination of the others can identify it, and stays in the
         # table.
-        key = next((name for name in reversed(group.keys) if read.columns[name] < _FEWEST_BYTES), "")
-        width = sum(read.columns[name] for name in group.columns if name != key)
+        key = next(
+            (name for name in reversed(group.keys) if name in read.columns and read.columns[name] < _FEWEST_BYTES), ""
+        )
+        width = sum(read.of(name) for name in group.columns if name != key)
         if width < _FEWEST_BYTES:
             continue
         rows, reference = count_.value, 0 if key else _REFERENCE_BYTES
@@ -255,7 +257,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             case,
             measurement,
             max(rows - group.combinations, 0) * (width - reference),
-            how=f"{number(rows)} rows with {width:.3g} bytes of them, of which a reference needs {reference}",
+            how=f"{number(rows)} rows with {_rounded(width)} bytes of them, of which a reference needs {reference}",
         )
         if measurement.kind is TableKind.QUEUE:
             impact = replace(impact, per_day=0.0)
@@ -278,14 +280,18 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
     read = measurement.row_bytes
     assert read is not None
     names = [name for name in group.columns if name != key]
-    width = sum(read.columns[name] for name in names)
+    width = sum(read.of(name) for name in names)
     columns = {key: group.columns[key], **group.columns} if key else {"id": "INTEGER", **group.columns}
-    first, *others = (f"{case.quoted([name])} {kind or 'TEXT'}" for name, kind in columns.items())
-    own = case.quoted([f"{measurement.name}_{names[0]}"])
+    own_names = {name: name.replace(".", "_") if name in read.parts else name for name in columns}
+    first, *others = (f"{case.quoted([own_names[name]])} {kind or 'TEXT'}" for name, kind in columns.items())
+    own = case.quoted([f"{measurement.name}_{own_names[names[0]]}"])
     table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])});"
     fix = f"Keep each once, in a table of its own: {table} " + (
         f"of it, {measurement.name} needs only {key}." if key else f"and write its id into {measurement.name}."
     )
+    parts = [name for name in names if name in read.parts]
+    if parts and group.combinations > 1:
+        fix += f" Leave {'that part' if len(parts) == 1 else 'those parts'} out of the documents."
     if group.combinations == 1:
         fix = "All rows read have the same: stop writing it, or keep it once, elsewhere."
     each = f", the same for each of {many(group.combinations, 'value')} of {key},"
@@ -295,19 +301,23 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
         impact=impact,
         basis=Basis.MEASURED,
         message=f"Each row repeats {listed(names)}{depends} in {many(read.rows, 'row')} read: "
-        f"{width:.3g} bytes a row, {percent(impact.share or 0.0)} of the table.",
-        fix=f"{fix} A view that joins the two shows queries the same columns.",
+        f"{_rounded(width)} bytes a row, {percent(impact.share or 0.0)} of the table.",
+        fix=f"{fix} A view that joins the two shows queries the same {'documents' if parts else 'columns'}.",
         observed=group.combinations,
         unit="distinct values" if len(group.columns) == 1 else "combinations",
         main_contributor=names[0],
         evidence=(
-            *(Evidence(f"bytes of {name} in a row", f"{read.columns[name]:.3g}") for name in names),
-            Evidence("bytes of all columns in a row", f"{read.total:.3g}"),
+            *(Evidence(f"bytes of {name} in a row", _rounded(read.of(name))) for name in names),
+            Evidence("bytes of all columns in a row", _rounded(read.total)),
             Evidence("avoidable storage", size(round(impact.now))),
         ),
         facts=("field_values", "table_status", "row_estimate", "storage"),
         source=read.source,
     )
+
+
+def _rounded(width: float) -> str:
+    return number(round(width)) if width >= 1000 else f"{width:.3g}"
 
 
 def _distinct(group: RepeatedColumns) -> str:
