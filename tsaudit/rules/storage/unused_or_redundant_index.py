@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.engines.engine import Engine
 from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import How, Index, Measurement
@@ -88,7 +88,8 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
       B-tree), whatever their direction: a B-tree is read both ways. In an index that no query has used, columns with
       the same value in all rows, at least 10,000, do not count, as far as that was counted or PostgreSQL's statistics
-      say so;
+      say so. Only such an index finds at once that no row has another value, so this is a note until it was not used
+      once in `min_days`;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
     - an index of PostgreSQL on one column of which 99.9% of at least 10,000 rows have the same value, or none, by its
@@ -177,7 +178,7 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return _Unneeded(index, _UNFINISHED)
     if _is_small(case, measurement, index):
         return None
-    if found := _served_otherwise(case.engine, measurement, index):
+    if found := _served_otherwise(case, measurement, index):
         return found
     if one := _one_value(measurement, index):
         return one
@@ -185,11 +186,19 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return _Unneeded(index, few, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
         return None
-    since = index.counted_since or index.scans_since
-    if since is None or (case.profile.collected_at - since).days < case.limit("min_days", measurement).value:
+    since = _long_unused_since(case, measurement, index)
+    if since is None:
         return None
     why = f"not used once since {since.date()}" + (", or since it was created" if index.counted_since else "")
     return _Unneeded(index, why, sure=_seen_before(case, measurement, index))
+
+
+def _long_unused_since(case: Case, measurement: Measurement, index: Index) -> datetime | None:
+    """Since when its uses are counted, and there are none; None if that is too short, or not known."""
+    since = index.counted_since or index.scans_since
+    if since is None or (case.profile.collected_at - since).days < case.limit("min_days", measurement).value:
+        return None
+    return since
 
 
 def _is_small(case: Case, measurement: Measurement, index: Index) -> bool:
@@ -242,11 +251,11 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
     return any(index.name == i.name and index.columns == i.columns for i in known)
 
 
-def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) -> _Unneeded | None:
+def _served_otherwise(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
     """What does the index's work without it; None if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
     constant = _constants(measurement)
-    if why := engine.index_unused(index, on_time=on_time):
+    if why := case.engine.index_unused(index, on_time=on_time):
         return _Unneeded(index, why)
     # One that nothing replaces in turn: whatever is dropped, it stays.
     last = [
@@ -258,8 +267,13 @@ def _served_otherwise(engine: Engine, measurement: Measurement, index: Index) ->
         other = min(last, key=_by_need)
         if other.columns[: len(index.columns)] != index.columns:
             fixed = listed([c for c in index.columns if c in constant])
-            why = f"{other.name} ({_columns(other)}) serves the same searches, as all rows have the same {fixed}"
-            return _Unneeded(index, why, instead=other.name)
+            # Only this one finds at once that no row has another value. A search for that may be rare.
+            why = (
+                f"no query has used it, and as all rows have the same {fixed}, {other.name} ({_columns(other)}) serves "
+            )
+            why += f"all searches but those for another {fixed}"
+            sure = _seen_before(case, measurement, index) and bool(_long_unused_since(case, measurement, index))
+            return _Unneeded(index, why, sure=sure, instead=other.name)
         verb = "has" if other.columns == index.columns else "starts with"
         same = f"{verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
         return _Unneeded(index, f"{other.name} ({_columns(other)}) {same}", instead=other.name)
