@@ -106,7 +106,17 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
         regular_share=found.regular_share,
         coverage=found.coverage,
         sequences=numbering,
+        is_never_updated=_is_never_updated(draft),
     )
+
+
+def _is_never_updated(draft: Draft) -> bool:
+    """Whether the counters of the server cover all rows, and no update of one."""
+    status = draft.measurement.status
+    if status is None or "rows_updated" not in status.counters:
+        return False
+    written, rows = status.counters.get("rows_inserted", 0), status.figures.get("live_rows", 0)
+    return not status.counters["rows_updated"] and written >= max(rows, 1)
 
 
 def _all_times(sample: ReadRows, draft: Draft, time: TimeColumn) -> dict[str, npt.NDArray[np.float64] | None]:

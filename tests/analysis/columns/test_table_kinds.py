@@ -13,6 +13,7 @@ from tests.builders import NOW
 from tests.collecting import collected
 from tests.engines.sql.kinds import schemas
 from tests.engines.sql.kinds.making import Schema, text
+from tests.servers import Postgresql
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.table_kinds import KindEvidence, Seen, decide, ids_of_rows, never_source
 from tsaudit.collect.table_kinds import NOT_CLASSIFIED
@@ -77,6 +78,42 @@ def test_kind_by_configuration(tmp_path: Path) -> None:
     assert "user_id" in {t.key for t in found["votes"].tags}
     assert found["posts"].series is None
     assert found["posts"].tags == ()
+
+
+@pytest.mark.parametrize(
+    ("ended", "update", "expected"),
+    [
+        pytest.param("ended", "", TableKind.EVENTS, id="written when it had ended"),
+        pytest.param(
+            "ended", "UPDATE run SET ended = ended + INTERVAL '1 s' WHERE id < 90", TableKind.ENTITY, id="later"
+        ),
+        # As of the tables that are copied each night.
+        pytest.param("updated", "", TableKind.ENTITY, id="changed where it was copied from"),
+        pytest.param("CASE WHEN id % 9 > 0 THEN ended END", "", TableKind.ENTITY, id="not yet ended there"),
+    ],
+)
+def test_rows_with_an_end_are_events_if_the_server_has_updated_none(
+    postgresql: Postgresql, ended: str, update: str, expected: TableKind
+) -> None:
+    """A log of test runs, each written once, with its begin and its end."""
+    name = "updated" if ended == "updated" else "ended"
+    taken = f"at + (5 + 40 * random()) * INTERVAL '1 s' AS {name}"
+    schema = postgresql.new_schema(
+        f"CREATE TABLE run (id BIGINT PRIMARY KEY, at TIMESTAMPTZ NOT NULL, {name} TIMESTAMPTZ, suite TEXT, log TEXT)",
+        f"INSERT INTO run SELECT id, at, {ended}, 'suite ' || id % 7, md5(random()::TEXT) || ' passed' "
+        f"FROM (SELECT id, at, {taken} FROM (SELECT id, TIMESTAMPTZ '2026-03-30 06:00+00' + id * INTERVAL '99 s' AS at "
+        "FROM generate_series(1, 900) AS id) AS of_id) AS of_run",
+        *([update] if update else []),
+        "ANALYZE run",
+        "SELECT pg_stat_force_next_flush()",
+    )
+    (run,) = collected(
+        Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,)), now=NOW
+    ).measurements
+    assert run.time_column == "at"
+    assert run.kind is expected, run.kind_reason
+    said = "each row has a begin and an end (ended)" if expected is TableKind.EVENTS else f"rows change later ({name})"
+    assert said in run.kind_reason
 
 
 def test_kind_is_kept_from_the_day_before_if_the_evidence_is_close() -> None:

@@ -92,6 +92,10 @@ class Life:
     name: str
     changes: bool
     """Whether it is set later than the row is written, which shows that rows are updated."""
+    may_be_end: bool = False
+    """Whether it is in every row and named like the end of something: a row that is written after that has it at
+    once.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,8 @@ class KindEvidence:
     """
     sequences: frozenset[str] = frozenset()
     """Columns of the key that only number the rows of an instant, or all rows."""
+    is_never_updated: bool = False
+    """Whether the server has counted all rows that were written, and no row that was updated."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,18 +303,28 @@ def _by_sources(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
 
 
 def _by_life(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
-    changes = [life.name for life in evidence.lives if life.changes]
-    if changes:
+    if changes := _changed(evidence):
         yield -4, f"rows change later ({_listed(changes)})"
+    elif ends := [life.name for life in evidence.lives if life.changes]:
+        yield -4, f"each row has a begin and an end ({_listed(ends)})"
     states = [c.name for c in evidence.columns if words_of(c.name) & STATE and _is_category(evidence, c.name)]
     if states and not _time_in_key(evidence):
         yield -1, f"a state of each row ({states[0]})"
 
 
+def _changed(evidence: KindEvidence) -> list[str]:
+    """The columns that show that rows are updated. In a copy that is loaded again and again, none is, although rows
+    differ from those before: there, what may be missing, or is called updated, still shows it.
+    """
+    return [
+        life.name for life in evidence.lives if life.changes and not (evidence.is_never_updated and life.may_be_end)
+    ]
+
+
 def _other(evidence: KindEvidence, against: Sequence[str]) -> Decided:
     """The kind of a table that has a time but no series."""
     key = [c.name for c in evidence.columns if c.key_position is not None]
-    changes = any(life.changes for life in evidence.lives)
+    changes = bool(_changed(evidence))
     is_thing = len(key) == 1 and key[0] != evidence.time and _is_named_key(evidence, key[0])
     is_pair = len(key) > 1 and evidence.time not in key and not list(_description(evidence))
     if changes or is_thing or is_pair or evidence.referred_to or _further_keys(evidence):
@@ -450,7 +466,9 @@ def lives(time: str, values: Mapping[str, Times]) -> list[Life]:
             for key, other in values.items()
             if key != name and not np.isnan(other).any() and not words_of(key) & (CHANGED | OTHER)
         ]
-        found.append(Life(name, _changes(name, times, own, others) or _is_begin(time, own, name, times)))
+        changes = _changes(name, times, own, others) or _is_begin(time, own, name, times)
+        is_named = bool(words_of(name) & OTHER) and not words_of(name) & CHANGED
+        found.append(Life(name, changes, is_named and not np.isnan(times[~np.isnan(own)]).any()))
     return found
 
 
