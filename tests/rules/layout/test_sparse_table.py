@@ -87,11 +87,21 @@ def test_a_share_of_the_window_is_none_of_the_table(changes: dict[str, Any], is_
     (finding,) = run_rule(rule, a_profile(measurement)).findings
     assert finding.fix.startswith("If coupon may be empty, or a source was meant to stop sending it, nothing")
     if is_all:
-        assert finding.message == "coupon hardly ever contains a value; coupon is null in 98% of the rows."
+        assert finding.message == "coupon is null in 98% of the rows."
     else:
-        assert finding.message == (
-            "In the rows of the last 30 days, coupon hardly ever contains a value; coupon is null in 98% of them."
-        )
+        assert finding.message == ("In the rows of the last 30 days, coupon is null in 98% of them.")
+
+
+@pytest.mark.parametrize(
+    ("shares", "said"),
+    [
+        ((1.0,), "f0 is null in all of them."),
+        ((1.0, 0.99), "f0 is null in all of them, and f1 nearly as often."),
+    ],
+)
+def test_what_is_never_set_is_said_once(shares: tuple[float, ...], said: str) -> None:
+    (finding,) = run_rule(rule, _profile(*shares, 0.0, 0.0, 0.0)).findings
+    assert finding.message == f"In the rows of the last 30 days, {said}"
 
 
 def test_silence_when_rows_or_fields_are_few() -> None:

@@ -15,7 +15,7 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import SERIES_KINDS, Field, How, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.text import duration, listed, many, number, percent, plural, under
+from tsaudit.text import duration, listed, many, number, percent, under
 
 _RISE: Final = 0.25
 """Share of the rows that newly lack a value: more is no coincidence, and is noticed before half of the values are
@@ -187,11 +187,10 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
         )
     elif empty:
         share = nulls[empty[0]].value
-        verb = plural(len(empty), "contains", "contain")
         where = "them" if within else "the rows"
-        message = (
-            f"{within}{listed(empty)} hardly ever {verb} a value; {empty[0]} is null in {percent(share)} of {where}."
-        )
+        part = "all" if share == 1 else percent(share)
+        also = f", and {listed(empty[1:])} nearly as often" if empty[1:] else ""
+        message = f"{within}{empty[0]} is null in {part} of {where}{also}."
         yield dataclasses.replace(
             _finding(case, measurement, nulls, empty, message, share),
             fix=f"If {listed(empty)} may be empty, or a source was meant to stop sending it, nothing has to be done. "
