@@ -55,7 +55,7 @@ def test_collisions_of_many_series_are_those_of_all(users_per_host: int, influxd
     hosts = 1200 // users_per_host
     assert found.left == Left(1200, hosts)
     assert found.collisions == Collisions(1200, 0, 1200 - hosts)
-    assert found.collisions_how.startswith("exact: all 1,200 series, 30 days from")
+    assert found.collisions_how.startswith("exact: all 1,200 series, 2026-03-01 06:00 to ")
     assert next(cost.rows for cost in found.costs if cost.fact == "row_slice") == 1200
 
 

@@ -20,7 +20,7 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
 from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
 from tsaudit.model.query_parameters import OfRowSlice
-from tsaudit.text import duration, instant, many
+from tsaudit.text import many, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -306,7 +306,6 @@ def _sliced(runner: QueryRunner, draft: Draft, table: pa.Table, statement: str, 
 def _scope(draft: Draft, plan: _Plan, part: Window) -> str:
     """Which rows were read, in words. The value of the tag is not shown, because it may be somebody's name."""
     assert draft.measurement.series is not None
-    within = next(iter(plan.within), "")
-    which = f"one value of {within}" if within else f"all {many(draft.measurement.series.value, 'series', 'series')}"
-    length = duration((part.end - part.start).total_seconds())
-    return f"{which}, {length} from {instant(part.start)}"
+    within, series = next(iter(plan.within), ""), many(draft.measurement.series.value, "series")
+    which = f"rows with one value of {within}" if within else f"all {series}"
+    return f"{which}, {span(part.start, part.end)}"
