@@ -104,6 +104,14 @@ class ReportContents:
         return None if None in counts else sum(count.value for count in counts if count)
 
     @property
+    def databases(self) -> str:
+        """The number of databases in words, and that of retention policies that are audited separately."""
+        words, found = ENGINES[self.result.engine].words, self.profile.databases if self.profile else ()
+        policies = sum(bool(one.policy_of) for one in found)
+        own = many(len({one.server_name for one in found}), words.database)
+        return f"{own} with {many(policies, 'retention policy', 'retention policies')}" if policies else own
+
+    @property
     def rows_title(self) -> str:
         """What the figure `rows` counts: where there is a time, only rows within the window."""
         if ENGINES[self.result.engine].keeps_documents:
