@@ -37,6 +37,9 @@ def a(message: str, **changes: object) -> Finding:
         # A name that needs quotes is not a contributor: it has no share.
         (a("2 names need quotes.", main_contributor="group", share=None), "main/requests: 2 names need quotes"),
         (a("A long summary.", headline="Rows are lost"), "main/requests: Rows are lost"),
+        # Of databases alike, each has one.
+        (a_finding(Subject("shop"), message="Policy autogen keeps all."), "shop: Policy autogen keeps all"),
+        (a_finding(Subject("shop"), message="All of shop is unread."), "All of shop is unread"),
         # Another policy may have the same measurement.
         (a_finding(Subject("main/raw", "disk"), message="disk is full."), "main/raw/disk: disk is full"),
         (a_finding(Subject("main/raw", "disk"), message="disk in raw is full."), "disk in raw is full"),

@@ -215,7 +215,8 @@ def headline(finding: Finding) -> str:
     text = (finding.headline or finding.message).strip().rstrip(".")
     place = str(Subject(finding.subject.database, finding.subject.measurement))
     policy = finding.subject.database.partition(POLICY_SEPARATOR)[2]
-    named = not finding.subject.measurement or names(text, finding.subject.measurement)
+    own = finding.subject.measurement or finding.subject.database
+    named = not own or names(text, own)
     # Several retention policies may have the same finding.
     named = named and (not finding.subject.measurement or not policy or names(text, policy))
     prefix = "" if named else f"{place}: "
