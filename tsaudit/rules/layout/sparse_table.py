@@ -188,9 +188,9 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
     elif empty:
         share = nulls[empty[0]].value
         where = "them" if within else "the rows"
-        part = "all" if share == 1 else percent(share)
+        often = "all" if share == 1 else percent(share)
         also = f", and {listed(empty[1:])} nearly as often" if empty[1:] else ""
-        message = f"{within}{empty[0]} is null in {part} of {where}{also}."
+        message = f"{within}{empty[0]} is null in {often} of {where}{also}."
         yield dataclasses.replace(
             _finding(case, measurement, nulls, empty, message, share),
             fix=f"If {listed(empty)} may be empty, or a source was meant to stop sending it, nothing has to be done. "
