@@ -149,8 +149,8 @@ def in_parts(drafts: Sequence[Draft], each: int) -> Iterator[list[Draft]]:
 
 _OF_INDEX: Final = ("series_listing", "database_series")
 _OF_ROWS: Final = ("documents", "null_counts", "row_sample", "series_listing")
-_LISTED: Final = "the index lists the series of today, and not those of a past day"
-_READ: Final = "rows are read whatever their time, and not those of a past day"
+_LISTED: Final = "cannot be known of a past day: the index lists the series of today"
+_READ: Final = "cannot be known of a past day: rows of any age are read"
 
 
 def of_its_day(profile: Profile) -> Profile:
