@@ -27,6 +27,7 @@ from tests.report import sample
 from tsaudit import report
 from tsaudit.config.settings import Report
 from tsaudit.model.change import MakeField
+from tsaudit.model.facts import FACTS
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, fingerprint
 from tsaudit.model.plan import Plan, Requested, Step, StepKind
@@ -371,6 +372,12 @@ def test_measure_names_when_rows_were_not_counted() -> None:
 
 
 @pytest.mark.full
+def test_meanings_of_facts_end_with_a_whole_phrase() -> None:
+    said = {name: html._meaning_of(name) for name in FACTS}
+    assert [name for name, one in said.items() if one.count("(") != one.count(")") or one.count("`") % 2] == []
+    assert said["table_status"] == "what the server counts for each measurement"
+
+
 def test_huge_values_do_not_make_a_huge_page() -> None:
     long = "x" * 300_000
     finding = a_finding(

@@ -40,6 +40,20 @@ def test_cut_leaves_out_the_middle_and_says_how_much() -> None:
     assert "999,862 characters" in shown
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("SELECT 1", "SELECT 1"),
+        ("WITH a AS (\n  SELECT relnatts\n)\nSELECT 1", "WITH a AS (\n… and 29 more characters"),
+        ("WITH a AS (\n)\nSELECT relnatts FROM a", "WITH a AS (\n)\n… and 23 more characters"),
+        ("SELECT relnatts FROM pg_class", "SELECT relnatts\n… and 14 more characters"),
+        ("x" * 30, "x" * 20 + "\n… and 10 more characters"),
+    ],
+)
+def test_beginning_ends_with_a_line_or_a_word(text: str, shown: str) -> None:
+    assert untrusted.beginning(text, 20) == shown
+
+
 def test_with_code_escapes_before_it_marks_up() -> None:
     assert untrusted.with_code("see `<b>` & <i>") == "see <code>&lt;b&gt;</code> &amp; &lt;i&gt;"
 

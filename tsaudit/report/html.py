@@ -10,6 +10,7 @@ import base64
 import functools
 import hashlib
 import os
+import re
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -327,7 +328,7 @@ def _environment() -> Environment:
         pace=pace,
         cut=untrusted.cut,
         code=untrusted.with_code,
-        preformatted=lambda text: Markup.escape(untrusted.cut(untrusted.block(text), findings.LONGEST_TEXT)),
+        preformatted=lambda text: Markup.escape(untrusted.beginning(untrusted.block(text), findings.LONGEST_TEXT)),
         statement=lambda text: Markup.escape(untrusted.block(text)),
         markdown=untrusted.markdown,
         inline=untrusted.markdown_line,
@@ -364,6 +365,7 @@ def _environment() -> Environment:
         limit_text=_limit_text,
         verdict_definitions=_VERDICTS,
         figure_definitions=_FIGURES,
+        longest_statement=findings.LONGEST_TEXT,
         meaning_of=_meaning_of,
         describe=describe,
         rule_address=rule_address,
@@ -455,6 +457,9 @@ _FIGURES: Final = (
 )
 
 
+_FORMAT_OF_ROWS: Final = re.compile(": rows of the kind |;")
+
+
 def _meaning_of(name: str) -> str:
     """The meaning of the fact, without the format of its rows; empty for an unknown one."""
-    return FACTS[name].meaning.partition(";")[0] if name in FACTS else ""
+    return _FORMAT_OF_ROWS.split(FACTS[name].meaning)[0] if name in FACTS else ""

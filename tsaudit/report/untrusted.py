@@ -55,6 +55,16 @@ def cut(text: str, longest: int = LONGEST) -> str:
     return f"{text[:head]} … {len(text) - head - tail:,} characters … {text[-tail:]}"
 
 
+def beginning(text: str, longest: int) -> str:
+    """The text; if it is longer than `longest`, its first lines, or words of one long line, and how much is left out:
+    a statement without its middle would be another one.
+    """
+    if len(text) <= longest:
+        return text
+    end = max(text.rfind("\n", longest // 2, longest), 0) or max(text.rfind(" ", 0, longest), 0) or longest
+    return f"{text[:end]}\n… and {len(text) - end:,} more characters"
+
+
 def squeezed(text: str, longest: int) -> str:
     """The text; if it is longer, its middle is replaced by an ellipsis, because similar names usually differ at one
     end.
