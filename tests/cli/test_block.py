@@ -132,6 +132,16 @@ def test_notes_alone_are_counted_without_a_conjunction() -> None:
     assert text(a_result(a_rule_result(*others(2, Severity.NOTE))))[-1] == "  2 notes: `tsaudit show demo` lists all"
 
 
+def test_rules_that_one_gap_keeps_from_being_evaluated_are_named_together() -> None:
+    detail = "0 rows from 2026-03-01 06:00 to 2026-03-31 06:00 UTC by column last_login_at"
+    gaps = (Gap("null_counts", Reason.FAILED, detail, "main", "users"),)
+    rules = [
+        a_rule_result(outcome=Outcome.OPEN, code=code, gaps=gaps, reason=f"{count}, the first: {detail}")
+        for code, count in (("FLD001", "3 gaps"), ("FLD002", "1 gap"), ("STO001", "1 gap"))
+    ]
+    assert f"  unknown   FLD001, FLD002, STO001: {detail}" in text(a_result(*rules), everything=False)
+
+
 def test_documentation_shows_a_block_as_it_is() -> None:
     spaced = a_finding(Subject("main", "mqtt", "Room No"), message="The name of tag Room No needs quotes.")
     result = with_plan(GROWING, *others(5, Severity.NOTE))

@@ -28,6 +28,7 @@ _FEWEST_OTHERS: Final = 3
 _CAUSES: Final = 2
 """Maximum number of reasons listed, without `--all`, why rules could not be evaluated."""
 _RESOLVED: Final = 3
+_FIRST_GAP: Final = ", the first: "
 
 
 def print_block(found: dict[str, Any], *, everything: bool, stored: bool = True) -> None:
@@ -97,10 +98,14 @@ def changed(found: dict[str, Any]) -> str:
 
 
 def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Reason to the codes of the rules that could not be evaluated for it, without codes that are findings already."""
+    """Reason to the codes of the rules that could not be evaluated for it, without codes that are findings already.
+
+    Rules with the same first gap are named together, however many gaps each of them has.
+    """
     alike: dict[str, list[str]] = {}
     for one in results.unknown_rules(found):
-        alike.setdefault(one["reason"] or one["outcome"], []).append(one["code"])
+        reason = one["reason"] or one["outcome"]
+        alike.setdefault(reason.partition(_FIRST_GAP)[2] or reason, []).append(one["code"])
     return alike
 
 
