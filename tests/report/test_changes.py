@@ -381,3 +381,25 @@ def test_whole_target_counts_if_the_engine_counts_it() -> None:
     found = figures(snapshot(table("cpu", 3)), snapshot(table("cpu", 8)))
     assert found["series"].total.subject == Subject()
     assert found["series"].not_compared == 0
+
+
+def test_page_calls_an_estimate_one_and_no_chance_a_change() -> None:
+    """A sample of few sources, of which one has most rows: it counts 3.5 million one day, and 2.2 million the next."""
+    before, now = (a_count(n, How.ESTIMATE, standard_error=700_000.0) for n in (3_497_914, 2_218_240))
+    text = section(snapshot(table("cpu", 10, rows=before)), snapshot(table("cpu", 12, rows=now)))
+    assert "about 2,220,000, within the error of the estimate" in text
+    assert "less" not in text
+    before, now = (a_count(n, How.ESTIMATE, standard_error=7_000.0) for n in (3_497_914, 2_218_240))
+    text = section(snapshot(table("cpu", rows=before)), snapshot(table("cpu", rows=now)))
+    assert "about 3,500,000 → about 2,220,000, 37% less" in text
+
+
+def test_page_of_estimates_beside_exact_figures_that_moved() -> None:
+    """Rows of one table were counted, and are more; those of the other were estimated, and the sum is not certain."""
+    before, now = (a_count(n, How.ESTIMATE, standard_error=700_000.0) for n in (3_497_914, 2_218_240))
+    text = section(
+        snapshot(table("cpu", rows=before), table("log", rows=100)),
+        snapshot(table("cpu", rows=now), table("log", rows=130)),
+    )
+    assert "±0 about 2,220,000, unchanged within the error of the estimate" in text
+    assert "% less" not in text

@@ -49,6 +49,7 @@ from tsaudit.text import (
     percent,
     plural,
     quantity,
+    rounded,
     short_fingerprint,
     size,
 )
@@ -323,6 +324,7 @@ def _environment() -> Environment:
         size=lambda count: NOT_KNOWN if count is None else size(count),
         many=many,
         plural=plural,
+        rounded=rounded,
         listed=listed,
         limit_reached=lambda forecast: _capitalized(limit_reached(forecast)),
         pace=pace,
