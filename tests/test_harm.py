@@ -219,3 +219,15 @@ def test_target_overrides_what_the_file_says_for_all() -> None:
     settings = Settings(targets=(target,), harm={"min_bytes": 5, "min_series": 7, "horizon": "30d"})
     harm = harm_policy(settings, target)
     assert (harm.min_bytes, harm.min_series, harm.horizon) == (10**9, 7, timedelta(days=30))
+
+
+@pytest.mark.parametrize(
+    ("days_left", "is_enforced", "said"), [(11.0, None, True), (60.0, None, False), (11.0, True, False)]
+)
+def test_warning_close_to_a_limit_says_why_it_is_not_critical(
+    days_left: float, is_enforced: bool | None, said: bool
+) -> None:
+    """A server may keep its index in a form that has no limit, and not say which."""
+    cost = impact(Currency.LIMIT, 30, whole=100, days_left=days_left, is_enforced=is_enforced)
+    (result,) = decided([a_rule_result(a_finding(impact=cost))], Harm())
+    assert ("which it does not report" in result.findings[0].severity_reason) is said

@@ -51,7 +51,9 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
     days = _days_ahead(reason, harm)
     return replace(
         finding,
-        severity_reason=impacts.reason(reason, days) if finding.severity is not Severity.NOTE else "",
+        severity_reason=impacts.reason(reason, days) + _but(reason, harm)
+        if finding.severity is not Severity.NOTE
+        else "",
         consequence=impacts.consequence(reason, days, harm.min_reads),
     )
 
@@ -224,6 +226,16 @@ def _lost(impact: Impact, max_share: float) -> Severity:
     share = impact.now / impact.whole if impact.whole else None
     is_critical = impact.goes_on or (share is not None and share >= max_share)
     return Severity.CRITICAL if is_critical else Severity.WARNING
+
+
+def _but(impact: Impact, harm: Harm) -> str:
+    """Why a limit that is about to be reached is not critical, as the end of the reason; empty if it is critical, or
+    would not be in any case.
+    """
+    if impact.currency is not Currency.LIMIT or impact.is_enforced is not None:
+        return ""
+    is_so = _toward_limit(replace(impact, is_enforced=True), harm) is not _toward_limit(impact, harm)
+    return "; critical if this server enforces it, which it does not report" if is_so else ""
 
 
 def _toward_limit(impact: Impact, harm: Harm) -> Severity:
