@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Final, Literal
 from urllib.parse import urlsplit
 
+import click
 import dagster as dg
 import yaml
 from dagster.components.component_scaffolding import scaffold_component
@@ -14,7 +15,8 @@ from tsaudit.engines.registry import ENGINES
 
 _CONFIG: Final = """\
 # What tsaudit audits; the command line reads the same file: tsaudit --help.
-# Secrets are written ${{NAME}} and read from the environment when an audit runs; list their names in defs.yaml, too.
+# Secrets are written ${{NAME}} and read from the environment when an audit runs; add their names below `requirements`,
+# `env` in defs.yaml, too.
 # Paths are relative to this file.
 #
 # The history and the reports have to outlive the machine. In a container, use PostgreSQL and an object store:
@@ -39,7 +41,7 @@ targets:
   - name: {name}
     engine: {engine}
     url: {url}
-{token}    schedule: "0 6 * * *"  # daily at 06:00 UTC
+{password}    schedule: "0 6 * * *"  # daily at 06:00 UTC
 """
 
 _IGNORED: Final = "# History and reports of a local tsaudit\n.tsaudit/\n"
@@ -52,15 +54,25 @@ class AuditScaffoldParams(BaseModel):
     engine: Literal[tuple(ENGINES)] = Field("duckdb", description="Database engine.")  # type: ignore[valid-type]
     url: str | None = Field(None, description="The address; write credentials as ${NAME}.")
 
+    # Errors are click's, because `dg` prints those of pydantic as JSON.
+
+    @field_validator("engine", mode="before")
+    @classmethod
+    def _known(cls, engine: str) -> str:
+        if engine not in ENGINES:
+            raise click.UsageError(f"engine `{engine}` is not supported{ENGINES.near(engine)}")
+        return engine
+
     @field_validator("url")
     @classmethod
     def _no_password(cls, url: str | None) -> str | None:
         try:
             password = urlsplit(url).password if url else None
         except ValueError as error:
-            raise ValueError(f"is not an address: {error}") from None
+            raise click.UsageError(f"--url is not an address: {error}") from None
         if password and not re.fullmatch(r"\$\{\w+\}", password):
-            raise ValueError("contains a password; write its variable's name in its place, such as ${SHOP_PASSWORD}")
+            advice = "write its variable's name in its place, such as ${SHOP_PASSWORD}"
+            raise click.UsageError(f"--url contains a password; {advice}")
         return url
 
 
@@ -93,9 +105,12 @@ def variables(config: str) -> list[str]:
 def _text(name: str, params: AuditScaffoldParams) -> str:
     engine = ENGINES[params.engine]
     url = params.url or engine.example_url.format(name=name)
-    variable = f"TSAUDIT_{re.sub('[^A-Z0-9]', '_', name.upper())}_TOKEN"
-    token = f"    password: ${{{variable}}}\n" if engine.signs_in_by_token else ""
-    return _CONFIG.format(name=name, engine=params.engine, url=url, token=token)
+    login = urlsplit(url)
+    names_user = bool(login.username) and login.password is None and engine.reads_password_apart
+    secret = "TOKEN" if engine.signs_in_by_token else "PASSWORD" if params.url and names_user else ""
+    variable = f"TSAUDIT_{re.sub('[^A-Z0-9]', '_', name.upper())}_{secret}"
+    password = f"    password: ${{{variable}}}\n" if secret else ""
+    return _CONFIG.format(name=name, engine=params.engine, url=url, password=password)
 
 
 def _write(file: Path, text: str) -> None:

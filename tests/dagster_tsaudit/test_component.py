@@ -7,6 +7,7 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import click
 import dagster as dg
 import pytest
 import yaml
@@ -16,7 +17,6 @@ from dagster_shared.yaml_utils import load_run_config_yaml
 
 from dagster_tsaudit import AuditComponent
 from dagster_tsaudit.plan import AuditConfig, audited_days, encode
-from dagster_tsaudit.scaffold import AuditScaffoldParams
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError
 from tsaudit.engines.registry import ENGINES
@@ -203,10 +203,43 @@ def test_scaffolding_keeps_what_audits_write_out_of_git() -> None:
             assert ignored.returncode == 0, file
 
 
-def test_scaffolding_writes_no_password() -> None:
-    with pytest.raises(ValueError, match="contains a password") as caught:
-        AuditScaffoldParams(engine="postgresql", url="postgresql://me:hunter2@db/shop")
-    assert "such as ${SHOP_PASSWORD}" in str(caught.value)
+@pytest.mark.parametrize(
+    ("engine", "url", "expected"),
+    [
+        ("postgresql", "postgresql://audit@db7/shop", "${TSAUDIT_SHOP_PASSWORD}"),
+        ("greptimedb", "http://audit@db7:4000", "${TSAUDIT_SHOP_PASSWORD}"),
+        ("influxdb1", "http://db7:8086", None),
+        ("postgresql", "postgresql://audit:${PW}@db7/shop", None),
+    ],
+)
+def test_scaffolding_asks_for_the_password_of_a_user(engine: str, url: str, expected: str | None) -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        params = {"engine": engine, "url": url}
+        path = sandbox.scaffold_component(component_cls=AuditComponent, defs_path="shop", scaffold_params=params)
+        (target,) = yaml.safe_load((path / "tsaudit.yaml").read_text())["targets"]
+        assert target.get("password") == expected
+
+
+@pytest.mark.parametrize(
+    ("engine", "url", "said"),
+    [
+        (
+            "postgresql",
+            "postgresql://me:hunter2@db/shop",
+            "contains a password; write its variable's name in its place",
+        ),
+        ("postgresql", "postgresql://[db/shop", "--url is not an address: "),
+        ("postgres", "postgresql://db/shop", "engine `postgres` is not supported, did you mean postgresql?"),
+        ("oracle", None, "engine `oracle` is not supported; one of "),
+    ],
+)
+def test_scaffolding_says_in_a_line_what_it_cannot_write(engine: Any, url: str | None, said: str) -> None:
+    """`dg` prints an error of click as a line, and anything of pydantic as JSON."""
+    params = {"engine": engine, "url": url}
+    with create_defs_folder_sandbox() as sandbox, pytest.raises(click.UsageError) as caught:
+        sandbox.scaffold_component(component_cls=AuditComponent, defs_path="shop", scaffold_params=params)
+    assert said in caught.value.message
+    assert "hunter2" not in caught.value.message
 
 
 def test_scaffolding_keeps_a_tsaudit_yaml_that_is_there() -> None:
