@@ -22,6 +22,7 @@ from tsaudit.engines.advice import Advice
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import (
+    AddIndex,
     Change,
     ChangeType,
     Diagnose,
@@ -38,6 +39,7 @@ from tsaudit.model.profile import Contribution, Index, Measurement, Profile, Tag
 from tsaudit.planning import describe
 from tsaudit.planning.plans import plans_of, with_advice
 
+AT = Subject("main", "cpu")
 SERVERS = [name for name in sorted(ENGINES) if not ENGINES[name].keeps_documents]
 
 
@@ -88,6 +90,21 @@ def test_notes_have_no_plan_and_their_changes_are_in_no_other(engine: str) -> No
     said = with_advice(profile, a_rule_result(note)).findings[0].fix
     assert "region" in said
     assert said.endswith(note.fix)
+
+
+@pytest.mark.parametrize("change", [AddIndex(AT, ("time",)), MakeField(AT, "region")])
+@pytest.mark.parametrize("engine", SERVERS)
+def test_fix_of_a_note_says_nothing_about_a_statement_that_nobody_sees(engine: str, change: Change) -> None:
+    """It is one sentence. Where there is a plan, more of them are next to the statement."""
+    profile = a_profile(_measurement("cpu"), engine=engine)
+    fixes = {
+        severity: with_advice(profile, a_rule_result(_finding("cpu", change, severity=severity))).findings[0].fix
+        for severity in (Severity.NOTE, Severity.WARNING)
+    }
+    own = fixes[Severity.NOTE].removesuffix(_finding("cpu").fix).strip()
+    assert fixes[Severity.WARNING].startswith(own)
+    assert ". " not in own
+    assert ("USING brin" in fixes[Severity.WARNING]) == (engine == "postgresql" and isinstance(change, AddIndex))
 
 
 @pytest.mark.parametrize(("places", "sentences"), [(3, 3), (4, 1)])

@@ -121,14 +121,14 @@ def beginning(plan: Plan, target: str) -> Beginning:
     )
 
 
-def brief(said: str) -> str:
-    """The first sentence, and further ones while the text stays short; without a sentence that only introduces the
-    step's statement.
+def brief(said: str, *, most: int = _MOST_WORDS) -> str:
+    """The first sentence, and further ones while the text has at most `most` words; without a sentence that only
+    introduces the step's statement.
     """
     sentences = [one for one in _END.split(said) if not one.endswith(":")] or [f"{said.rstrip(':')}."]
     kept = sentences[:1]
     for sentence in sentences[1:]:
-        if len(" ".join([*kept, sentence]).split()) > _MOST_WORDS:
+        if len(" ".join([*kept, sentence]).split()) > most:
             break
         kept.append(sentence)
     return " ".join(kept)

@@ -211,22 +211,26 @@ def _said(profile: Profile, measurements: Mapping[Subject, Measurement], finding
     each = list(changes.items())[: 1 if are_alike and len(changes) > _MOST_SAID else None]
     said: dict[str, None] = {}
     for at, own in each:
-        said |= dict.fromkeys(_sentence(profile, measurements.get(at), at, own))
+        said |= dict.fromkeys(_sentence(profile, measurements.get(at), at, own, finding.severity))
     if said and len(each) < len(changes):
         said[f"Do the same in the {many(len(changes) - 1, 'other place')}."] = None
     return replace(finding, fix=" ".join(filter(None, (*said, finding.fix))))
 
 
 def _sentence(
-    profile: Profile, measurement: Measurement | None, at: Subject, changes: Sequence[Change]
+    profile: Profile, measurement: Measurement | None, at: Subject, changes: Sequence[Change], severity: Severity
 ) -> Iterator[str]:
-    """What to change, in the engine's terms: the first sentence of the step that explains it."""
+    """What to change, in the engine's terms: the first sentence of the step that explains it. More of them are about
+    the step's statement, which notes do not have.
+    """
     handled, _ = _handled(profile, [Requested(change, ()) for change in changes])
     if not handled:
         return
     place, unit = _place(profile, measurement, at, changes), _Unit(at, handled, (), ())
     says_most = (StepKind.WRITER, StepKind.SCHEMA, StepKind.STORED, StepKind.FIND)
-    yield from (describe.brief(step.words) for step in itertools.islice(_steps([place], [unit], says_most), 1))
+    for step in itertools.islice(_steps([place], [unit], says_most), 1):
+        is_bare = severity is Severity.NOTE and step.text
+        yield describe.brief(step.words, most=0) if is_bare else describe.brief(step.words)
 
 
 def merge(wanted: Iterable[Requested]) -> tuple[tuple[Requested, ...], tuple[LeftOut, ...]]:
