@@ -78,7 +78,7 @@ def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm) -> Finding:
         # There is one bill.
         wholes = {"": parts[0].whole}
     whole = sum(known) if len(known := [one for one in wholes.values() if one is not None]) == len(wholes) else None
-    impact = _together(parts, whole)
+    impact = replace(_together(parts, whole), places=len(findings))
     return _described(replace(findings[0], impact=impact), impact, harm)
 
 

@@ -191,8 +191,10 @@ def test_a_mute_covers_what_is_not_much_worse(store: Store, before: Finding, aft
     assert bool(decisions.outgrown(found)) == (not applies)
 
 
-def costing(currency: Currency, now: float, per_day: float = 0.0) -> Finding:
-    return replace(of_size(31, unit="distinct values"), impact=Impact(currency, now=now, per_day=per_day))
+def costing(currency: Currency, now: float, per_day: float = 0.0, places: int = 1) -> Finding:
+    return replace(
+        of_size(31, unit="distinct values"), impact=Impact(currency, now=now, per_day=per_day, places=places)
+    )
 
 
 @pytest.mark.parametrize(
@@ -210,6 +212,14 @@ def costing(currency: Currency, now: float, per_day: float = 0.0) -> Finding:
             costing(Currency.BYTES, 20e6, 1e6),
             costing(Currency.BYTES, 21e6, 2e6),
             "covers up to 578 MB of avoidable storage in a year, now 751 MB of avoidable storage in a year",
+        ),
+        # Five findings were muted; with a sixth place, they are one, which costs what all of them do.
+        (costing(Currency.SERIES, 1_000), costing(Currency.SERIES, 6_000, places=6), ""),
+        (costing(Currency.SERIES, 6_000, places=6), costing(Currency.SERIES, 1_100), ""),
+        (
+            costing(Currency.SERIES, 6_000, places=6),
+            costing(Currency.SERIES, 19_000, places=7),
+            "covers up to 9,000 avoidable series in all places, now 19,000 avoidable series in all places",
         ),
         # What cannot be counted is covered by what was observed.
         (costing(Currency.ANSWERS, 0), costing(Currency.ANSWERS, 0), ""),

@@ -161,13 +161,15 @@ class ComparedFigure:
 
 def figure_of(finding: Finding) -> ComparedFigure:
     """The figure that a mute of the finding covers. For a cost in bytes, it is the amount after a year, so that known
-    growth does not end a mute, but faster growth does.
+    growth does not end a mute, but faster growth does. The cost of one place is not compared with that of several,
+    which become one finding as soon as there are enough of them.
     """
     impact = finding.impact
     if impact is not None and impact.currency in _AMOUNTS:
         value = impact.after(_A_YEAR) if impact.currency is Currency.BYTES else impact.now
         if value > 0 and math.isfinite(value):
-            return ComparedFigure(value, _AMOUNTS[impact.currency])
+            where = " in all places" if impact.places > 1 else ""
+            return ComparedFigure(value, f"{_AMOUNTS[impact.currency]}{where}")
     observed, limit = finding.observed, finding.limit
     return ComparedFigure(observed, finding.unit, observed is not None and limit is not None and observed < limit.value)
 

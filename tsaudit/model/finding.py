@@ -76,13 +76,15 @@ class Impact:
     """For a limit: whether the owner of the database set it, so that it applies even if the server would accept more.
     """
     is_used_up: bool = False
-    """For a limit: whether what is used never becomes free again, as IDs. At a known rate, it is then certain when the
-    limit is reached, however much of it is used.
+    """For a limit: whether what is used never becomes free again, as IDs. At a known rate, only the time that is left
+    counts, however much is used.
     """
     counted_s: float | None = None
     """For rows a day: the seconds in which `now` was counted, if less than a day; None for a day."""
     goes_on: bool = False
     """Whether the problem was already there on the day before."""
+    places: int = 1
+    """In how many places it is caused: of a finding that stands for several, the amounts are those of all."""
     unit_bytes: float | None = None
     """Memory of one series in bytes, by the price named in `how`; None: no price is known."""
     unit: str = ""
