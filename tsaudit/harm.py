@@ -243,6 +243,9 @@ def _toward_limit(impact: Impact, harm: Harm) -> Severity:
         return Severity.NOTE
     share = impact.now / impact.whole if impact.whole else 0.0
     if impact.is_used_up and impact.per_day is not None and share < 1:
+        if not impact.per_day:
+            # Nothing is used at present, and nothing is known of when that changes.
+            return _if(share >= harm.limit_warning)
         share = 0.0
     left = impact.days_left
     if share >= harm.limit_critical or (left is not None and left <= harm.critical_days):

@@ -257,17 +257,18 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
     if (status := measurement.status) is not None:
         rises = {field.key: field.per_day for field in measurement.fields}
         rows_a_day = costs.rows_a_day(case, measurement)
-        if rows_a_day is None and measurement.rows is not None:
-            rows_a_day = costs.rate(case, "rows", at, measurement.rows.value)
         for column, last in status.ids.items():
-            per_day, grows = rises.get(column), ("last_id", subject_of(measurement, column), last)
-            given = costs.rate(case, *grows) if per_day is None else per_day
+            per_day, are_in_rows = rises.get(column), _are_in_rows(measurement, column, last)
+            grows = ("last_id", subject_of(measurement, column), last)
+            come = (per_day, rows_a_day)
+            if per_day is None and measurement.time_column is None and measurement.rows and not are_in_rows:
+                come = costs.rate(case, *grows), costs.rate(case, "rows", at, measurement.rows.value)
             yield _Use(
                 "ids",
                 last,
-                partial(_ids, case, measurement, column, given, rows_a_day),
+                partial(_ids, case, measurement, column, *come),
                 grows,
-                per_day=rows_a_day if per_day is None and _are_in_rows(measurement, column, last) else per_day,
+                per_day=rows_a_day if per_day is None and are_in_rows else per_day,
                 most=status.id_limits[column],
                 is_used_up=True,
             )
@@ -292,8 +293,8 @@ def _ids(case: Case, measurement: Measurement, column: str, per_day: float | Non
     given = None if per_day is None or sequence is None or sequence.is_shared else per_day / sequence.step
     inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)
     stays = 1 - deleted / inserted if inserted > deleted else 0.0 if deleted else 1.0
-    # Where rows are deleted and their number stays the same, the two cancel out, and nothing is known.
-    is_known = given is not None and rows_a_day is not None and (rows_a_day > 0 or not deleted)
+    # Where rows are deleted, and their number stays the same, the two cancel out, and nothing is known.
+    is_known = given is not None and rows_a_day is not None and (rows_a_day > 0 or (inserted > 0 and not deleted))
     is_wasted = is_known and (given or 0.0) * stays > _WASTED * (rows_a_day or 0.0)
     at = Qualified(measurement.database, measurement.name)
     return _Advice(
