@@ -166,7 +166,7 @@ def test_file_is_something_else(engine: str, tmp_path: Path) -> None:
         ("postgresql", "postgresql://host", "the URL names no database"),
         ("postgresql", "just words", "not of the form postgresql://"),
         ("postgresql", "postgresql://host:port/db", "not of the form postgresql://"),
-        ("postgresql", "postgresql://u:pw-9@127.0.0.1:9/db", "cannot connect to 127.0.0.1:9/db: connection failed"),
+        ("postgresql", "postgresql://u:pw-9@127.0.0.1:9/db", "nothing listens on 127.0.0.1:9 (connection refused)"),
         (
             "postgresql",
             "postgresql://u@127.0.0.1:9/db?sslmode=odd",
