@@ -69,7 +69,7 @@ def test_history_is_read_without_other_secrets(tsaudit: Tsaudit, fingerprint: st
 @pytest.mark.parametrize("name", ["tsaudit metrics", "tsaudit collect"])
 def test_secrets_that_are_used_have_to_be_set(tsaudit: Tsaudit, folder: Path, name: str) -> None:
     (folder / "tsaudit.yaml").write_text("history: ${TEST_HISTORY}\n" + WITH_SECRETS)
-    done = tsaudit(name.split()[1], "plant" if name.endswith("collect") else "shop")
+    done = tsaudit(name.split()[1], "shop")
     assert done.exit_code == Exit.USAGE
     missing = {"TEST_HISTORY"} if name.endswith("metrics") else {"TEST_SHOP_URL", "TEST_PASSWORD"}
     assert {word for word in done.stderr.replace("`", " ").split() if word.startswith("TEST_")} == missing
