@@ -231,6 +231,23 @@ def test_each_tag_gets_its_own_share_of_a_mixed_growth() -> None:
     assert blamed(attribute(measurement, on(1))) == {"path": 0.6, "host": 0.3}
 
 
+@pytest.mark.parametrize("kept", [0, 1, 4], ids="{} of the first day are left".format)
+@pytest.mark.parametrize("count", [10, 200])
+def test_what_gathers_new_series_is_known_after_those_of_the_first_listing_are_gone(count: int, kept: int) -> None:
+    """All pods are renewed on day 4. What imports was there, with a few series, and has many more from day 10 on."""
+
+    def series(day: int) -> list[TagSet]:
+        pods = [{"pod": f"{day >= 4}-{i}", "writer": "plc"} for i in range(count)]
+        steady = [{"pod": f"import-{i}", "writer": "import"} for i in range(kept)]
+        batches = [{"pod": f"batch-{d}-{i}", "writer": "import"} for d in range(10, day + 1) for i in range(count)]
+        return [*pods, *steady, *batches]
+
+    writer = after(series(day) for day in range(14)).tag("writer")
+    assert writer is not None
+    assert writer.over_time is not None
+    assert writer.over_time.gathered == "import"
+
+
 def test_a_sampled_listing_is_compared_with_nothing() -> None:
     memory = Memory()
     assert listed(memory, FIRST, hosts(3), How.SAMPLED).arrivals is None

@@ -317,6 +317,8 @@ _COMBINED: Final = 0.1
 """New combinations of old values are only examined if they make up more than this share of the new series."""
 _RECENT_DAYS: Final = 7
 _FEWEST_RECENT: Final = 20
+_FEWEST_OLD: Final = 5
+"""Of days with fewer series than this that are still listed, too little is left to tell what series were like."""
 _GATHERED: Final = 0.8
 """Minimum share of the recent series that must carry the same value for it to be reported."""
 _SPREAD: Final = 0.5
@@ -377,11 +379,15 @@ def _without(
 
 
 def _gathered(seen: SeenTag, first: Days, began: date) -> int | None:
-    """The code of the value that most of the recent series carry but most of those of the first listing do not; None if
-    there is none.
+    """The code of the value that most of the recent series carry but most of the oldest do not; None if there is none.
+
+    The oldest are those of one day, so that it is the same value after weeks of such series.
     """
     since = max(began.toordinal() + 1, int(first.max(initial=0)) - _RECENT_DAYS + 1)
-    recent, older = seen.tag.codes[first >= since], seen.tag.codes[first == began.toordinal()]
+    is_old = (first > 0) & (first < since)
+    days, on_day = np.unique(first[is_old], return_counts=True)
+    enough = days[on_day >= _FEWEST_OLD]
+    recent, older = seen.tag.codes[first >= since], seen.tag.codes[first == enough[0] if len(enough) else is_old]
     if len(recent) < _FEWEST_RECENT or not len(older):
         return None
     counts = np.bincount(recent, minlength=len(seen.first) + 1)

@@ -62,8 +62,8 @@ class ValuesOverTime:
     computed, because nearly all new series have a new value.
     """
     gathered: str | None = None
-    """The one value that most of the past week's new series have, unlike those of the first listing; None if there is
-    none.
+    """The one value that most of the past week's new series have, unlike the oldest that are still listed; None if
+    there is none.
     """
     gathered_new: tuple[str, ...] = ()
     """Other tags of which every series with the `gathered` value has a value that is newer than the first listing."""
