@@ -189,10 +189,13 @@ def test_names_that_everything_shows_stay_readable(password: str) -> None:
     """A target named like the beginning of its password, or like all of it."""
     secrets.remember(password)
     secrets.show("legacy")
-    for line in ("legacy", "legacy  2026-11-28  critical", "tsaudit backtest SRV003 legacy", "legacy/orders"):
+    lines = ("legacy", "legacy  2026-11-28  critical", "tsaudit backtest SRV003 legacy", "legacy/orders")
+    pages = ('{"target": "legacy", "day": 1}', '<a href="legacy/latest.html">', "target 'legacy' is unknown")
+    for line in (*lines, *pages):
         assert mask(line) == line
-    assert mask(f"postgresql://u:{password}@host/d").startswith("postgresql://u:")
-    assert password not in mask(f"postgresql://u:{password}@host/d")
+    for begin, end in (("postgresql://u:", "@host/d"), ("password=", " user=u"), ('{"password": "', '"}')):
+        assert mask(f"{begin}{password}{end}").startswith(begin)
+        assert password not in mask(f"{begin}{password}{end}").removeprefix(begin)
 
 
 def test_without_secrets_texts_stay_as_they_are() -> None:

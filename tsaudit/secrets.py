@@ -85,6 +85,14 @@ _CUT_OFF: Final = re.compile(r"(?:&#?[0-9a-z]{0,11}|%u?[0-9a-f]{0,3}|\\[ux]?[0-9
 _KEPT: Final = 2_000
 """Longest text whose masked form is cached: lines are often repeated, pages are not."""
 
+_BEFORE_PASSWORDS: Final = tuple(
+    f"{word}{sign}{quote}"
+    for word in ("password", "passwd", "pwd", "token")
+    for sign in ("=", " = ", ": ", "': ", '": ')
+    for quote in ("", "'", '"')
+)
+"""What is written before a password in messages, settings, and JSON."""
+
 _lock = threading.Lock()
 _known: dict[str, None] = {}
 _shown: set[str] = set()
@@ -182,13 +190,17 @@ def _made(secrets: tuple[str, ...], readable: frozenset[str]) -> _Matcher:
     runs: set[str] = set()
     words: set[str] = set()
     in_place: set[str] = set()
+    named: set[str] = set()
     begun: set[str] = set()
     everyday = {w[i : i + _RUN] for w in readable for i in range(len(w) - _RUN + 1)}
     for secret in secrets:
         stripped = secret.strip()
         plain = {one for view, _ in _views(stripped) for one in (view, unquote(view)) if one}
         if len(stripped) < _SHORTEST or stripped.lower() in readable:
-            in_place |= plain
+            if stripped.lower() in readable - _EVERYDAY:
+                named |= plain
+            else:
+                in_place |= plain
             continue
         for form in {form for one in plain for form in _forms(one)}:
             lower = form.lower()
@@ -200,13 +212,17 @@ def _made(secrets: tuple[str, ...], readable: frozenset[str]) -> _Matcher:
         words |= {part for one in plain for part in _SEPARATORS.split(one) if _is_worth_masking(part)}
     words = {word.lower() for word in words} - readable
     everyday_starts = {word[:length] for word in readable for length in range(_SHORTEST, _RUN)}
-    behind = rf"(?<=[:='\"`]){_any_of(in_place)}(?=$|[@&;'\"`\s,)\]}}/])"
+    places = [rf"(?<=[:='\"`]){_any_of(in_place)}(?=$|[@&;'\"`\s,)\]}}/])"] if in_place else []
+    if named:
+        # A quote is around a name as often as around a password.
+        behind = "|".join(f"(?<={re.escape(one)})" for one in _BEFORE_PASSWORDS)
+        places += [rf"(?<=:){_any_of(named)}(?=@)", rf"(?:{behind}){_any_of(named)}(?!\w)"]
     return _Matcher(
         frozenset(runs),
         frozenset(words),
         tuple(sorted({len(word) for word in words})),
         frozenset(begun - everyday_starts),
-        re.compile(behind, re.IGNORECASE) if in_place else None,
+        re.compile("|".join(places), re.IGNORECASE) if places else None,
     )
 
 
