@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
@@ -266,6 +266,24 @@ def test_a_field_of_another_type_in_another_policy_is_a_possibility() -> None:
     assert finding.message.endswith(said)
     assert (finding.main_contributor, finding.changes) == (None, ())
     assert finding.headline.startswith("The server dropped 7 points of main since the server started on")
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ({"soc": 96, "pv": 0, "grid": 1}, "; soc has had no point since 2026-02-28 06:00 UTC, and others have."),
+        ({"soc": 96, "plan": 98, "pv": 0, "grid": 1, "home": 2}, "; soc and plan have had no point since 2026-02-28"),
+        # Written once a day; most have ended.
+        ({"soc": 20, "pv": 0}, _EXCLUDED + "."),
+        ({"soc": 96, "plan": 98, "pv": 0}, _EXCLUDED + "."),
+    ],
+)
+def test_measurements_without_new_points_are_a_hint(ends: dict[str, int], said: str) -> None:
+    """Hours since the last point of each measurement of a database of which the server drops points."""
+    newest = datetime(2026, 3, 4, 6, tzinfo=UTC)
+    found = [a_measurement(name, last_time=newest - timedelta(hours=hours)) for name, hours in ends.items()]
+    (finding,) = _found(dataclasses.replace(_of_tag(50), measurements=tuple(found)))
+    assert said in finding.message
 
 
 def test_only_the_first_reasons_are_named() -> None:

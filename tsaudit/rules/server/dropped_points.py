@@ -239,7 +239,8 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     if more := len(reasons) - len(words):
         words.append(f"{number(more)} more like these")
     if lost.dropped and not reasons:
-        words.append(_by_exclusion(case, database) + _of_other_policies(case.profile.inside(database)))
+        inside = case.profile.inside(database)
+        words.append(_by_exclusion(case, database) + _of_other_policies(inside) + _without_new_points(inside))
     if lost.failed:
         words.append("a write is refused if the cache is full or the disk takes no more")
     quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
@@ -336,6 +337,23 @@ def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
                 words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
                 look = Diagnose(subject_of(measurement), "types", field.key, tuple(field.types))
                 yield _Reason(words, field.key, (look,))
+
+
+_SILENT: Final = timedelta(days=1)
+"""For so long, a measurement has had no point while others have."""
+
+
+def _without_new_points(inside: Sequence[Measurement]) -> str:
+    """The measurements that have had no point for a day while most others have, in words; empty if there are none. All
+    points of a measurement may be those that are dropped.
+    """
+    ends = sorted((one.last_time, one.name) for one in inside if one.last_time is not None)
+    silent = [(end, name) for end, name in ends if ends[-1][0] - end > _SILENT]
+    if not silent or 2 * len(silent) > len(ends):
+        return ""
+    names = listed([name for _, name in reversed(silent)], _MOST_NAMED)
+    verb = "has" if len(silent) == 1 else "have"
+    return f"; {names} {verb} had no point since {instant(silent[-1][0])}, and others have"
 
 
 def _of_other_policies(inside: Sequence[Measurement]) -> str:
