@@ -111,10 +111,13 @@ def test_fix_of_a_note_says_nothing_about_a_statement_that_nobody_sees(engine: s
 def test_fix_of_many_places_says_what_to_do_in_the_first(places: int, sentences: int) -> None:
     names = [f"cpu_{n}" for n in range(places)]
     profile = a_profile(*map(_measurement, names), engine="influxdb1")
-    note = _finding(names[0], *(MakeField(Subject("main", n), "region") for n in names), severity=Severity.NOTE)
-    said = with_advice(profile, a_rule_result(note)).findings[0].fix
-    assert said.count("region as a field") == sentences
-    assert ("Do the same in the 3 other places." in said) == (sentences == 1)
+    changes = [MakeField(Subject("main", n), "region") for n in names]
+    # In the last place, another column needs the same.
+    for more in ([], [MakeField(Subject("main", names[-1]), "host")]):
+        note = _finding(names[0], *changes, *more, severity=Severity.NOTE)
+        said = with_advice(profile, a_rule_result(note)).findings[0].fix
+        assert said.count("as a field") + said.count("as fields") == sentences
+        assert ("Do the same in the 3 other places." in said) == (sentences == 1)
 
 
 def test_findings_about_one_measurement_are_one_plan_and_databases_do_not_mix() -> None:

@@ -207,7 +207,8 @@ def _said(profile: Profile, measurements: Mapping[Subject, Measurement], finding
     changes: dict[Subject, list[Change]] = defaultdict(list)
     for change in finding.changes:
         changes[change.at].append(change)
-    are_alike = len({tuple(map(type, own)) for own in changes.values()}) == 1
+    # Of some places, several columns are named.
+    are_alike = len({frozenset(map(type, own)) for own in changes.values()}) == 1
     each = list(changes.items())[: 1 if are_alike and len(changes) > _MOST_SAID else None]
     said: dict[str, None] = {}
     for at, own in each:
