@@ -109,6 +109,16 @@ def test_plan_stops_the_one_program_and_drops_only_its_series(influxd: Influxd, 
     assert _points(influxd, finding.subject.database) == Counter({"plc": before["plc"]})
 
 
+def test_every_finding_about_the_tag_is_to_stop_the_one_program(influxd: Influxd, tmp_path: Path) -> None:
+    """The limit is nearly reached because of it, too, and the others need the tag."""
+    daily = Daily("channels", importer, lambda _: NOTHING, max_series=1_000)
+    *_, result = audited(daily, influxd, tmp_path, 6)
+    made = {r.code: f for r, f in result.findings() if f.main_contributor == "channel"}
+    assert made.keys() == {"CAR001", "TAG002"}
+    assert {type(change) for finding in made.values() for change in finding.changes} == {StopSource}
+    assert not [finding.fix for finding in made.values() if not finding.fix.endswith("new series are its own.")]
+
+
 def test_plan_drops_nothing_of_a_program_that_also_has_what_others_have(influxd: Influxd, tmp_path: Path) -> None:
     _, _, plan = _found(importer_that_was_there, influxd, tmp_path)
     assert plan is not None

@@ -13,7 +13,7 @@ from typing import Final
 
 from tsaudit.config.settings import Harm
 from tsaudit.harm import at_the_cost_of_all
-from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements
+from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements, StopSource
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
@@ -110,7 +110,7 @@ def _named(finding: Finding) -> Iterator[Subject]:
     if finding.subject.measurement:
         return
     for change in finding.changes:
-        if isinstance(change, MakeField):
+        if isinstance(change, MakeField | StopSource):
             yield from (change.at, replace(change.at, column=change.tag))
         elif isinstance(change, Diagnose) and change.column:
             yield replace(change.at, column=change.column)

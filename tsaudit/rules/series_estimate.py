@@ -13,14 +13,14 @@ from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import (
     determined_tags,
-    made_fields,
     main_contribution,
+    remedies,
     rows_kept_apart,
     share_of,
     with_twins,
 )
 from tsaudit.analysis.shapes import shapes
-from tsaudit.model.change import MakeField
+from tsaudit.model.change import Change
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, declared_limit, resolve_limit
@@ -97,7 +97,7 @@ class MainTag:
     """The measurements that would have fewer series without the tag, the one with the largest reduction first."""
     series: float
     """Number of series that the tag causes; a lower bound if only a sample was examined."""
-    changes: tuple[MakeField, ...]
+    changes: tuple[Change, ...]
     fix: str
     """What to do instead of changes; empty if there are any."""
 
@@ -110,7 +110,7 @@ class MainTag:
 
 def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTag | None:
     """The tag that causes the most series, over all measurements that have it; None if no tag sets are known. An ID is
-    preferred to a lasting source, even if the latter causes more series. `keeps_rows`: see `made_fields`.
+    preferred to a lasting source, even if the latter causes more series. `keeps_rows`: see `remedies`.
     """
     by_tag: dict[str, list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
     for measurement in measurements:
@@ -130,7 +130,7 @@ def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTa
     tag = max(likely, key=lambda key: (_likely_cause(key, [m for _, m, _ in by_tag[key]]), sums[key], key))
     parts = sorted(by_tag[tag], key=lambda part: (-part[0], part[1].database, part[1].name))
     changes = tuple(
-        change for _, m, one in parts for change in made_fields(m, tag, *one.together_with, keeps_rows=keeps_rows)
+        change for _, m, one in parts for change in remedies(m, tag, *one.together_with, keeps_rows=keeps_rows)
     )
     _, largest, first = parts[0]
     return MainTag(

@@ -86,12 +86,13 @@ def _comes_again(measurement: Measurement, tag: Tag) -> bool:
     return tag.reports is not None and not is_event and not fleets.is_written_once(measurement, tag)
 
 
-def remedies(measurement: Measurement, tag: str, to: str = "", *, keeps_rows: bool) -> tuple[Change, ...]:
-    """What ends the growth of a tag: if one source among others causes it, that source changes; otherwise the tag
-    becomes a field, see `made_fields`.
+def remedies(measurement: Measurement, *tags: str, to: str = "", keeps_rows: bool) -> tuple[Change, ...]:
+    """What ends the growth of the first tag: if one source among others causes it, that source changes; otherwise the
+    tags become fields, see `made_fields`.
     """
+    tag = tags[0]
     if (source := single_source(measurement, tag)) is None:
-        return made_fields(measurement, tag, to=to, keeps_rows=keeps_rows)
+        return made_fields(measurement, *tags, to=to, keeps_rows=keeps_rows)
     shown = redact_unless_name(source.value)
     at = Subject(measurement.database, measurement.name)
     return (StopSource(at, tag, source.by, shown, is_apart=source.is_apart and shown == source.value),)

@@ -16,6 +16,7 @@ from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
 from tsaudit.guidelines import matters
+from tsaudit.model.change import StopSource
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Limit
 from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -409,7 +410,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     tag = found.tag
     assert tag.values is not None
     newest = ended_on(case, tag)
-    changes = remedies(measurement, tag.key, found.kind.to, keeps_rows=case.engine.infers_roles)
+    changes = remedies(measurement, tag.key, to=found.kind.to, keeps_rows=case.engine.infers_roles)
     impact = None if newest else _impact(case, measurement, found, avoidable)
     series = measurement.series.value if measurement.series else 0
     evidence = [Evidence("distinct values", count(tag.values)), *found.kind.evidence]
@@ -430,6 +431,8 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     quick = stopgap(case, limit) if limit and is_near else ""
     evidence += [Evidence("to gain time", quick)] if quick else []
     fix = found.kind.fix if changes else identity_kept(measurement, tag.key)
+    if any(isinstance(change, StopSource) for change in changes):
+        fix = ""  # The values of the other sources are right.
     return Finding(
         subject=subject_of(measurement, tag.key),
         impact=impact,
