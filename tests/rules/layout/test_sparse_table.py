@@ -97,11 +97,14 @@ def test_a_share_of_the_window_is_none_of_the_table(changes: dict[str, Any], is_
     [
         ((1.0,), "f0 is null in all of them."),
         ((1.0, 0.99), "f0 is null in all of them, and f1 nearly as often."),
+        ((1.0, 1.0), "f0 and f1 are null in all of them."),
+        ((0.98, 0.979, 0.96), "f0 and f1 are null in 98% of them, and f2 nearly as often."),
     ],
 )
 def test_what_is_never_set_is_said_once(shares: tuple[float, ...], said: str) -> None:
     (finding,) = run_rule(rule, _profile(*shares, 0.0, 0.0, 0.0)).findings
     assert finding.message == f"In the rows of the last 30 days, {said}"
+    assert f"meant to stop sending {'them' if len(shares) > 1 else 'it'}, nothing" in finding.fix
 
 
 def test_silence_when_rows_or_fields_are_few() -> None:

@@ -15,7 +15,7 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import SERIES_KINDS, Field, How, Measurement, MeasureName, Ratio, TableKind
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.text import duration, listed, many, number, percent, under
+from tsaudit.text import duration, listed, many, number, percent, plural, under
 
 _RISE: Final = 0.25
 """Share of the rows that newly lack a value: more is no coincidence, and is noticed before half of the values are
@@ -189,12 +189,15 @@ def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio
         share = nulls[empty[0]].value
         where = "them" if within else "the rows"
         often = "all" if share == 1 else percent(share)
-        also = f", and {listed(empty[1:])} nearly as often" if empty[1:] else ""
-        message = f"{within}{empty[0]} is null in {often} of {where}{also}."
+        alike = [key for key in empty if percent(nulls[key].value) == percent(share)]
+        others = empty[len(alike) :]
+        also = f", and {listed(others)} nearly as often" if others else ""
+        message = f"{within}{listed(alike)} {plural(len(alike), 'is', 'are')} null in {often} of {where}{also}."
+        them = plural(len(empty), "it", "them")
         yield dataclasses.replace(
             _finding(case, measurement, nulls, empty, message, share),
-            fix=f"If {listed(empty)} may be empty, or a source was meant to stop sending it, nothing has to be done. "
-            "Otherwise find what changed in its writer.",
+            fix=f"If {listed(empty)} may be empty, or a source was meant to stop sending {them}, nothing has to be "
+            "done. Otherwise find what changed in its writer.",
         )
 
 
