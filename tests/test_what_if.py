@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -148,6 +149,16 @@ def test_collisions_when_no_row_is_in_the_window_are_not_none_found(target: Targ
         return
     assert found.collisions is None
     assert found.collisions_how.startswith("not measured")
+
+
+@pytest.mark.parametrize("name", ["cpu", "main/cpu"])
+def test_a_whole_name_comes_before_one_behind_its_database(tmp_path: Path, name: str) -> None:
+    """A measurement's own name may begin with that of its database and a slash."""
+    tables = [replace(cpu(), name=table) for table in ("cpu", "main/cpu")]
+    target = write(Dataset(tables), "sqlite", tmp_path / "paths.db")
+    for profile in (None, collected(target)):
+        assert answer(target, profile, name, BY_USER, now=NOW).measurement == name
+    assert answer(target, None, f"main/{name}", BY_USER, now=NOW).measurement == "main/cpu"
 
 
 def test_name_when_unknown_has_the_nearest_one_beside_it(target: Target) -> None:

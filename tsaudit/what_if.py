@@ -144,12 +144,15 @@ def stored_answer(profile: Profile | None, name: str, change: TagReduction, data
 def _in_snapshot(profile: Profile | None, name: str, database: str | None) -> Measurement | None:
     measurements = profile.measurements if profile else ()
     found = [m for m in measurements if m.name in _within(m.database, name) and database in (None, m.database)]
+    found = [m for m in found if m.name == name] or found
     _check_single(name, [m.database for m in found])
     return found[0] if found else None
 
 
 def _within(database: str, name: str) -> set[str]:
-    """The names that `name` may stand for in the database: with the database before it, as reports show it, or not."""
+    """The names that `name` may stand for in the database: with the database before it, as reports show it, or not.
+    The second counts only if no measurement has the first.
+    """
     return {name, name.removeprefix(f"{database}/")}
 
 
@@ -219,6 +222,7 @@ def _draft(measuring: Measuring, name: str, database: str | None, files: frozens
         outlined, drafts, _ = catalog.outline(measuring, db, known, wanted, {})
         found += [(draft, outlined.series.value if outlined.series else None) for draft in drafts]
     runner.target = target
+    found = [one for one in found if one[0].name == name] or found
     _check_single(name, [draft.database for draft, _ in found])
     if not found:
         inside = [catalog.outline(measuring, db, known, wanted, {})[1] for db in databases]
