@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from tests.builders import a_field, a_measurement, a_profile, a_tag
 from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Role, TableKind
-from tsaudit.text.table_roles import CONFIGURED
+from tsaudit.model.profile import Gap, Index, Measurement, Profile, Reason, Role, TableKind
+from tsaudit.text.table_roles import CONFIGURED, IN_KEY, OUTSIDE_KEY
 
 
 def found(before: Profile, after: Profile) -> list[tuple[str, str]]:
@@ -67,14 +67,16 @@ def test_role_when_rows_could_not_be_read_is_left_open_and_the_type_is_not() -> 
     assert not difference.after.role_known
 
 
-KEY = "part of the table's key, with the time"
+KEY = IN_KEY
 VALUES = "a text column with short values"
+CHANGED = [("role", "main/cpu.host")]
+EVENTS = "the table contains events: no column names a source"
 
 
 @pytest.mark.parametrize(
     ("reason", "later", "kind", "expected"),
     [
-        (KEY, "outside the table's key", TableKind.SERIES, [("role", "main/cpu.host")]),
+        (KEY, OUTSIDE_KEY, TableKind.SERIES, CHANGED),
         (VALUES, "long text, 80 characters on average", TableKind.SERIES, []),
         (
             "a text column without values to look at",
@@ -84,7 +86,12 @@ VALUES = "a text column with short values"
         ),
         (CONFIGURED, "a double column", TableKind.SERIES, []),
         (KEY, CONFIGURED, TableKind.SERIES, []),
-        (KEY, "the table contains events: no column names a source", TableKind.EVENTS, []),
+        (KEY, "a unique key: each row has a different value", TableKind.SERIES, []),
+        ("a label in labels", "long text, 80 characters on average", TableKind.SERIES, []),
+        ("a label in labels", "no row read has a value", TableKind.SERIES, []),
+        ("a dimension of the hypertable", OUTSIDE_KEY, TableKind.SERIES, CHANGED),
+        ("the engine keeps it as a tag", "the engine keeps it as a field", TableKind.SERIES, CHANGED),
+        (KEY, EVENTS, TableKind.EVENTS, []),
     ],
 )
 def test_other_role_is_a_change_only_if_the_schema_says_both(
@@ -97,6 +104,24 @@ def test_other_role_is_a_change_only_if_the_schema_says_both(
     before = a_profile(a_measurement(tags=(tag,), fields=(a_field(),), kind=TableKind.SERIES))
     after = a_profile(a_measurement(tags=(), fields=(a_field(), field), kind=kind))
     assert found(before, after) == found(after, before) == expected
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [(EVENTS, TableKind.EVENTS), ("long text, 80 characters on average", TableKind.SERIES)],
+)
+@pytest.mark.parametrize("in_key", [False, True, None])
+def test_other_role_is_a_change_if_the_column_left_the_key(reason: str, kind: TableKind, in_key: bool | None) -> None:
+    """Without its key, a table of series may look like one of events; with it, only its rows look like others."""
+    key, by_time = (
+        Index(name, "btree", columns, unique=name == "key", constraint=True, partial=False)
+        for name, columns in (("key", ("time", "host")), ("by_time", ("host", "time")))
+    )
+    tag, field = a_tag("host", data_type="text", role_reason=KEY), a_field("host", ("text",), role_reason=reason)
+    before = a_profile(a_measurement(tags=(tag,), fields=(a_field(),), kind=TableKind.SERIES, indexes=(key, by_time)))
+    indexes = None if in_key is None else (key, by_time) if in_key else (by_time,)
+    after = a_profile(a_measurement(tags=(), fields=(a_field(), field), kind=kind, indexes=indexes))
+    assert found(before, after) == found(after, before) == (CHANGED if in_key is False else [])
 
 
 def test_other_time_column_of_the_same_columns_is_no_change() -> None:

@@ -43,6 +43,8 @@ class LiveColumn:
     """False if the role depends on rows, and they could not be read."""
     role_from_schema: bool = True
     """False if tsaudit guessed the role, or the configuration sets it: the schema is the same with another role."""
+    in_key: bool | None = None
+    """Whether the column is part of a unique index; None if the indexes are not known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,9 +119,7 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
     if (old.documents is None) != (new.documents is None):
         return  # Other measurements of its family may have been read instead, or it was empty.
     roles_known = not (_unseen(before, _ROLES, *at) or _unseen(after, _ROLES, *at))
-    # Tables with rows of another kind have other roles.
-    same_kind = old.kind is new.kind
-    was, now = _by_name(old, roles_known, same_kind), _by_name(new, roles_known, same_kind)
+    was, now = _by_name(old, roles_known), _by_name(new, roles_known)
     for key in sorted(was.keys() | now.keys()):
         kind = _kind(was.get(key), now.get(key))
         if kind is not None and not _by_chance(kind, key, old, new):
@@ -129,9 +129,17 @@ def _columns(before: Profile, after: Profile, old: Measurement, new: Measurement
 def _kind(was: LiveColumn | None, now: LiveColumn | None) -> DifferenceKind | None:
     if was is None or now is None:
         return DifferenceKind.NEW if was is None else DifferenceKind.GONE
-    if was.role is not now.role and now.role_known and was.role_from_schema and now.role_from_schema:
+    if was.role is not now.role and now.role_known and _has_other_schema(was, now):
         return DifferenceKind.ROLE
     return DifferenceKind.TYPE if was.types and now.types and was.types != now.types else None
+
+
+def _has_other_schema(was: LiveColumn, now: LiveColumn) -> bool:
+    """Whether the other role is due to the schema: to a key, without which rows may look like events, or to what both
+    snapshots give as the reason.
+    """
+    has_other_key = None not in (was.in_key, now.in_key) and was.in_key != now.in_key
+    return has_other_key or (was.role_from_schema and now.role_from_schema)
 
 
 def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measurement) -> bool:
@@ -150,12 +158,15 @@ def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measuremen
     return present * other.documents.read < _EXPECTED
 
 
-def _by_name(measurement: Measurement, known: bool, same_kind: bool) -> dict[str, LiveColumn]:
-    def live(role: Role, types: tuple[str, ...], reason: str) -> LiveColumn:
-        return LiveColumn(role, types, known, same_kind and is_from_schema(reason))
+def _by_name(measurement: Measurement, known: bool) -> dict[str, LiveColumn]:
+    indexes = measurement.indexes
+    key = {name for i in indexes or () if i.unique and not i.partial for name in i.columns}
 
-    fields = {f.key: live(Role.FIELD, f.types, f.role_reason) for f in measurement.fields}
-    tags = {t.key: live(Role.TAG, (t.data_type,), t.role_reason) for t in measurement.tags}
+    def live(name: str, role: Role, types: tuple[str, ...], reason: str) -> LiveColumn:
+        return LiveColumn(role, types, known, is_from_schema(reason), None if indexes is None else name in key)
+
+    fields = {f.key: live(f.key, Role.FIELD, f.types, f.role_reason) for f in measurement.fields}
+    tags = {t.key: live(t.key, Role.TAG, (t.data_type,), t.role_reason) for t in measurement.tags}
     # No engine lets another column become the time, so only tsaudit chose another one.
     time = (
         {measurement.time_column: LiveColumn(Role.TIME, (), role_from_schema=False)} if measurement.time_column else {}

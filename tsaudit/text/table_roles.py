@@ -24,6 +24,23 @@ NOT_EVALUATED: Final = "without values to look at"
 _GUESSED: Final = (NOT_EVALUATED, "with short values", "times on average", "that name things")
 """How the reasons of roles end that were guessed from names and values."""
 
+IN_KEY: Final = "part of the table's key, with the time"
+OUTSIDE_KEY: Final = "outside the table's key"
+KEY_ALONE: Final = "the table's key alone: each row has a different value"
+DECLARED: Final = "the engine keeps it as a "
+"""How the reasons begin that follow from an engine's declaration of roles."""
+_OF_SCHEMA: Final = frozenset(
+    (
+        "",
+        IN_KEY,
+        OUTSIDE_KEY,
+        KEY_ALONE,
+        # The reasons that TimescaleDB's catalog gives.
+        "a dimension of the hypertable",
+        "compressed chunks are segmented by it",
+    )
+)
+
 
 def is_guess(reason: str) -> bool:
     """Whether a tag with this reason was guessed from names and values: no engine declaration, key of the table,
@@ -33,8 +50,10 @@ def is_guess(reason: str) -> bool:
 
 
 def is_from_schema(reason: str) -> bool:
-    """Whether a role with this reason follows from the schema: it is neither a guess nor set in the configuration."""
-    return not is_guess(reason) and reason != CONFIGURED
+    """Whether a role with this reason follows from the schema: the engine declares it, or the table's key decides it.
+    The configuration, the kind of the rows, and values do not.
+    """
+    return reason in _OF_SCHEMA or reason.startswith(DECLARED)
 
 
 def guessed_tags(measurement: Measurement) -> list[str]:

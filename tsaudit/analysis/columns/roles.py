@@ -17,7 +17,7 @@ from tsaudit.analysis.columns.columns import Column, TimeColumn, is_integer, is_
 from tsaudit.analysis.columns.name_words import QUANTITY, snake_case, words_of
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
-from tsaudit.text.table_roles import CONFIGURED, NOT_EVALUATED
+from tsaudit.text.table_roles import CONFIGURED, DECLARED, IN_KEY, KEY_ALONE, NOT_EVALUATED, OUTSIDE_KEY
 
 if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
@@ -189,7 +189,6 @@ def may_be_long(data_type: str) -> bool:
     return bool(is_long) or is_made(data_type) or is_list(data_type)
 
 
-_BY_KEY: Final = "part of the table's key, with the time"
 _LABEL_IN: Final = "a label in "
 
 
@@ -210,7 +209,7 @@ def _by_engine(column: Column) -> tuple[Role, str] | None:
     # A column that is the time for the engine, but not in the configuration, is an ordinary column.
     if column.role in (None, Role.TIME):
         return None
-    return column.role, column.reason or f"the engine keeps it as a {column.role}"
+    return column.role, column.reason or f"{DECLARED}{column.role}"
 
 
 def _key_members(columns: Sequence[Column], time: str | None, table: Table) -> frozenset[str]:
@@ -233,12 +232,12 @@ def _sole_key(columns: Sequence[Column], time: str | None) -> str | None:
 
 def _by_key(column: Column, key: frozenset[str], alone: str | None) -> tuple[Role, str] | None:
     if column.name == alone:
-        return Role.FIELD, "the table's key alone: each row has a different value"
+        return Role.FIELD, KEY_ALONE
     if not key:
         return None
     if column.name in key:
-        return Role.TAG, _BY_KEY
-    return Role.FIELD, "outside the table's key"
+        return Role.TAG, IN_KEY
+    return Role.FIELD, OUTSIDE_KEY
 
 
 def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[Role, str]]:

@@ -22,6 +22,7 @@ from tsaudit.text import listed
     costs={Currency.SERIES},
     guidelines=("F3", "H4"),
     requires={"databases", "measurements", "tag_keys", "field_types"},
+    uses={"indexes"},
 )
 def schema_drift(case: Case) -> Iterator[Finding]:
     """What is new, was removed, or changed its type or role since the previous snapshot.
@@ -31,7 +32,7 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     finding. Names created for each period (`users_2026_03`) are not reported when they come and go. Nothing counts as
     removed or new if one of the two audits could not see it: a denied or timed-out query, a measurement over the
     budget, or a pattern that excluded it. A role that the audit guessed or the configuration sets is not part of the
-    schema, so another one is no change.
+    schema, so another one is no change unless the column has entered or left a key of the table.
 
     If an earlier audit asked for changes of the same measurement, the finding names the rules that asked: somebody may
     have made them.
