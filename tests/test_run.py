@@ -154,6 +154,33 @@ def test_muted_findings_are_known_and_acknowledged_ones_are_not(tmp_path: Path, 
     assert earlier.muted == {marks["a"]: today + timedelta(days=30)}
 
 
+def test_past_day_is_audited_again_with_what_was_muted_then(tmp_path: Path, store: Store) -> None:
+    """The mute of a has ended since, and b has been mended. Report and history list say the same of it."""
+    path, ago = tmp_path / "a.duckdb", [clock.today() - timedelta(days=n) for n in range(13)]
+    target = write(Dataset([a_table(name, text_numbers=True) for name in "ab"]), "duckdb", path)
+    settings = settings_for(tmp_path, target)
+    first = run.audit_target(target, settings, store, day=ago[10])
+    until = {
+        change.incident.fingerprint: ago[6 if change.incident.subject.measurement == "a" else 0]
+        for change in first.changes
+    }
+    for mark, last in until.items():
+        decisions.decide(store, [mark], "mute", "ada", "known", last)
+    assert run.audit_target(target, settings, store, day=ago[8]).muted == until
+    path.rename(tmp_path / "broken.duckdb")
+    write(Dataset([a_table("a", text_numbers=True), a_table("b")]), "duckdb", path)
+    for day in (ago[2], ago[1]):
+        assert run.audit_target(target, settings, store, day=day).verdict is Verdict.WARNING
+    path.unlink()
+    (tmp_path / "broken.duckdb").rename(path)
+    for day in (ago[8], ago[12]):
+        again = run.audit_target(target, settings, store, day=day)
+        assert (again.muted, again.verdict) == (until, Verdict.OK)
+        assert again.muted == incidents.muted(store, target.name, day)
+        page = json.loads((tmp_path / f"reports/{target.name}/{day}.json").read_text())
+        assert (page["verdict"], page["incidents"]) == ("ok", [])
+
+
 def test_morning_after_an_outage_is_compared_with_the_last_audit_that_measured(tmp_path: Path, store: Store) -> None:
     """Otherwise every finding would be new, and on the days of the outage a muted one would seem not to be there."""
     path, days = tmp_path / "a.duckdb", [clock.today() - timedelta(days=ago) for ago in (3, 2, 1, 0)]

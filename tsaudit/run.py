@@ -184,9 +184,7 @@ def _audit_alone(
     store.save(profile, result, None, values.write if profile else None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     days = store.days(target.name)
-    # An audit of a past day changes no incident, and what was decided since then applies.
-    latest = max((one for one in days if day < one <= clock.today()), default=day)
-    muted = incidents.muted(store, target.name, latest)
+    muted = incidents.muted(store, target.name, day)
     verdict = result.without(muted).verdict
     preceding = max((one for one in days if one < day), default=None)
     returned = frozenset(incidents.muted(store, target.name, preceding) if preceding else ()) - muted.keys()
@@ -219,7 +217,7 @@ def _audit_alone(
         report=location,
         seconds=time.monotonic() - began,
         error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
-        is_first=profile is not None and timeline.is_empty and latest == day,
+        is_first=profile is not None and timeline.is_empty and not any(day < one <= clock.today() for one in days),
         muted=muted,
         returned=returned,
     )

@@ -286,10 +286,22 @@ def current(store: Store, target: str | None = None, day: date | None = None) ->
         return standing(connection, target, day)
 
 
+def of_day(store: Store, target: str, day: date) -> list[Incident]:
+    """The state of every incident of the target after `day`; then, of incidents that were first seen later, the newest
+    state. The audit of a past day changes no incident, but may find what has become one since.
+    """
+    with store.reading() as connection:
+        found = standing(connection, target, day)
+        known = {incident.fingerprint for incident in found}
+        rows = _newest(connection, target, and_(incident_day.c.day > day, incident_day.c.day <= clock.today()))
+        later = _tracks(connection, [row for row in rows if row.fingerprint not in known])
+        return [*found, *with_decisions(connection, [t.incident for t in later if not t.never_opened], day)]
+
+
 def muted(store: Store, target: str, day: date) -> dict[str, date]:
-    """Fingerprint to the last muted day of the target's incidents that are muted on that day."""
-    standing = ((i.fingerprint, i.decision) for i in current(store, target, day) if i.is_muted)
-    return {mark: decision.until for mark, decision in standing if decision and decision.until}
+    """Fingerprint to the last muted day of the target's incidents that are muted on that day, see `of_day`."""
+    found = ((i.fingerprint, i.decision) for i in of_day(store, target, day) if i.is_muted)
+    return {mark: decision.until for mark, decision in found if decision and decision.until}
 
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:

@@ -99,7 +99,7 @@ def write_saved(
         result,
         profile,
         timeline,
-        incidents.current(store, target, day=day),
+        incidents.of_day(store, target, day),
         settings.report,
         run_url=run_url,
         previous=store.result_before(target, day),

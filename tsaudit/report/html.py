@@ -176,7 +176,7 @@ def contents_of(
         profile=profile,
         timeline=timeline,
         items=items,
-        incidents=incidents,
+        incidents=[one for one in incidents if one.day <= result.day],
         run_changes=changes.compare(previous, result, muted) if previous else None,
         schema_changes=schema,
         movement=moved,
