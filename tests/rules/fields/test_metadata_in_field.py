@@ -389,6 +389,16 @@ def test_a_short_name_stays_that_the_others_depend_on() -> None:
     assert finding.message.startswith("Each row repeats about and site, 24 combinations")
 
 
+def test_parts_whose_names_differ_only_in_what_joins_them_get_columns_of_their_own() -> None:
+    kinds = dict.fromkeys(("doc.a.b", "doc.a_b", "doc.A_b", "doc_a_b"), "text")
+    columns, parts = {"doc": 900.0, "doc_a_b": 80.0}, dict.fromkeys(("doc.a.b", "doc.a_b", "doc.A_b"), 200.0)
+    read = RowBytes(columns, (RepeatedColumns(kinds, 24),), 10_000, a_source(), parts)
+    (finding,) = run_rule(rule, _repeating(200_000, row_bytes=read)).findings
+    assert (
+        '("id" INTEGER PRIMARY KEY, "doc_a_b_" text, "doc_a_b__" text, "doc_A_b___" text, "doc_a_b" text);'
+    ) in finding.fix
+
+
 def test_columns_that_depend_on_each_other() -> None:
     rows = np.arange(1000)
     codes = {"model": rows % 10, "device": rows % 20, "own": rows, "constant": rows * 0, "other": rows // 34}

@@ -282,7 +282,12 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
     names = [name for name in group.columns if name != key]
     width = sum(read.of(name) for name in names)
     columns = {key: group.columns[key], **group.columns} if key else {"id": "INTEGER", **group.columns}
-    own_names = {name: name.replace(".", "_") if name in read.parts else name for name in columns}
+    own_names = {name: name for name in columns if name not in read.parts}
+    for name in filter(read.parts.__contains__, columns):
+        own = name.replace(".", "_")
+        while own.lower() in map(str.lower, own_names.values()):
+            own += "_"
+        own_names[name] = own
     first, *others = (f"{case.quoted([own_names[name]])} {kind or 'TEXT'}" for name, kind in columns.items())
     own = case.quoted([f"{measurement.name}_{own_names[names[0]]}"])
     table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])});"
