@@ -22,7 +22,7 @@ from tsaudit.analysis.rows.column_groups import repeated_together, split_by
 from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.significance import ENOUGH, REPEATS
-from tsaudit.analysis.values.document_parts import repeated_parts, share_of_part
+from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
 from tsaudit.analysis.values.hash_samples import sample
 from tsaudit.analysis.values.label_sets import FORM_SHARE
 from tsaudit.collect.draft import NUMBER, ReadColumn
@@ -139,10 +139,12 @@ def document_parts(
         parsed = [*map(_parsed, column.texts.to_pylist()), None]
         documents = [parsed[code] for code in column.codes.tolist()]
         is_packed = widths[name] < _PACKED_SHARE * width_of(column)
-        for path, values in repeated_parts(documents, within=f"{name}.").items():
-            size = share_of_part(documents, values, is_packed=is_packed) * widths[name]
-            if size >= _PART_BYTES:
-                parts[path] = ReadColumn(pa.chunked_array([pa.array(values, pa.string())]))
+        found = repeated_parts(documents, within=f"{name}.")
+        # Stored as it is, a part may take more than its text, as in PostgreSQL's jsonb.
+        least = _PART_BYTES if is_packed else 0
+        for path, share in shares_of_parts(documents, found, least=least, is_packed=is_packed).items():
+            if (size := share * widths[name]) >= _PART_BYTES:
+                parts[path] = ReadColumn(pa.chunked_array([pa.array(found[path], pa.string())]))
                 types[path], sizes[path] = kind, size
     return parts, types, sizes
 

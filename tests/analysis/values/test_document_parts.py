@@ -5,7 +5,8 @@ import json
 
 import pytest
 
-from tsaudit.analysis.values.document_parts import repeated_parts, share_of_part
+from tsaudit.analysis.values import document_parts
+from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
 
 ROWS = range(200)
 
@@ -45,8 +46,37 @@ def test_a_part_counts_for_what_the_document_would_not_take_without_it() -> None
     documents = [{"hash": hashes[i], "settings": {f"setting {j}": j % 2 for j in range(40)}} for i in ROWS]
     settings = [json.dumps(one["settings"], sort_keys=True) for one in documents]
     in_text = len(settings[0]) / len(json.dumps(documents[0]))
-    assert share_of_part(documents, settings, is_packed=False) == pytest.approx(in_text)
+    parts: dict[str, list[str | None]] = {"settings": [*settings], "none": [None] * len(ROWS)}
+    as_it_is, packed = (shares_of_parts(documents, parts, least=0, is_packed=is_packed) for is_packed in (False, True))
+    assert as_it_is == pytest.approx({"settings": in_text, "none": 0})
     assert in_text > 0.8
-    assert 0.4 < share_of_part(documents, settings, is_packed=True) < 0.7
-    assert share_of_part(documents, [None] * len(ROWS), is_packed=True) == 0
-    assert share_of_part([None], [None], is_packed=True) == 0
+    assert 0.4 < packed["settings"] < 0.7
+    assert packed["none"] == 0
+    assert shares_of_parts([None], {"settings": [None]}, least=0, is_packed=True) == {}
+
+
+def test_short_parts_are_not_weighed_and_documents_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A document may have hundreds of short parts, as one of settings or measured values has."""
+    documents = [{"nr": i, "plan": f"{i % 5}" * 300} | {f"k{j}": f"v{i % 5}" for j in range(90)} for i in ROWS]
+    parts = repeated_parts(documents)
+    assert len(parts) == 91
+    written: list[object] = []
+    packed: list[str] = []
+    monkeypatch.setattr(document_parts, "_text", lambda value: written.append(value) or json.dumps(value))
+    monkeypatch.setattr(document_parts, "_packed", lambda text: packed.append(text) or len(text))
+    assert shares_of_parts(documents, parts, least=100, is_packed=True).keys() == {"plan"}
+    assert (len(written), len(packed)) == (len(ROWS), 2 * len(ROWS))
+
+
+def test_what_lies_deep_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents may be nested as deeply as their writer likes, and each level costs as much as the first."""
+    documents: list[object] = [{"nr": i, "same": "value"} for i in ROWS]
+    for _ in range(3):
+        documents = [{"in": one} for one in documents]
+    assert repeated_parts(documents).keys() == {"in.in.in.same"}
+    for _ in range(300):
+        documents = [{"in": one} for one in documents]
+    written: list[object] = []
+    monkeypatch.setattr(document_parts, "_text", lambda value: written.append(value) or json.dumps(value))
+    assert repeated_parts(documents) == {}
+    assert len(written) <= 4 * len(ROWS)

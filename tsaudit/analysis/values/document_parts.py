@@ -7,22 +7,26 @@ from __future__ import annotations
 import json
 import zlib
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Final
 
 from tsaudit.analysis.significance import REPEATS
 
 _MOST_KEYS: Final = 100
 """Keys examined in each object: documents with IDs as keys have any number of them."""
+_DEEPEST: Final = 4
+"""Levels of keys examined."""
 _EMPTY: Final = frozenset([None, "null", '""', "[]", "{}"])
 """Values that say nothing, as programs write them for all attributes that they have not set."""
 
 
-def repeated_parts(documents: Sequence[object], *, within: str = "") -> dict[str, list[str | None]]:
+def repeated_parts(
+    documents: Sequence[object], *, within: str = "", levels: int = _DEEPEST
+) -> dict[str, list[str | None]]:
     """The parts whose values repeat, with the JSON of each row, by path (`device.model`); None where it is absent.
 
     `documents`: the parsed document of each row; what is no object has no parts. `within`: how the paths begin. An
-    object that differs from row to row is divided further, a list is not.
+    object that differs from row to row is divided further, up to `levels` of keys, a list is not.
     """
     found: dict[str, list[str | None]] = {}
     keys = Counter(key for one in documents if isinstance(one, dict) for key in one)
@@ -31,10 +35,11 @@ def repeated_parts(documents: Sequence[object], *, within: str = "") -> dict[str
             break
         values = [one.get(key) if isinstance(one, dict) else None for one in documents]
         texts = _texts(values)
-        if texts is None:
-            found |= repeated_parts(values, within=f"{within}{key}.")
-        elif not _EMPTY.issuperset(texts):
-            found[within + key] = texts
+        path = within + key
+        if texts is None and levels > 1:
+            found = repeated_parts(values, within=f"{path}.", levels=levels - 1) | found
+        elif texts is not None and not _EMPTY.issuperset(texts):
+            found.setdefault(path, texts)
     return found
 
 
@@ -52,21 +57,33 @@ def _texts(values: Sequence[object]) -> list[str | None] | None:
 
 
 _WEIGHED_ROWS: Final = 200
-"""Rows whose documents are compressed, for each part."""
+"""Rows whose documents are weighed."""
 
 
-def share_of_part(documents: Sequence[object], values: Sequence[str | None], *, is_packed: bool) -> float:
-    """The share of the documents' bytes that they would not take without this part, 0 to 1. `values`: as from
-    `repeated_parts`. `is_packed`: whether the server compresses each document: a hash then takes more of it than keys
-    and numbers that resemble each other.
+def shares_of_parts(
+    documents: Sequence[object], parts: Mapping[str, Sequence[str | None]], *, least: float, is_packed: bool
+) -> dict[str, float]:
+    """By path, the share of the documents' bytes that they would not take without the part, 0 to 1. Parts of less than
+    `least` characters in a document, on average, are left out.
+
+    `parts`: as from `repeated_parts`. `is_packed`: whether the server compresses each document: a hash then takes more
+    of it than keys and numbers that resemble each other.
     """
     some = range(0, len(documents), max(len(documents) // _WEIGHED_ROWS, 1))
-    texts = [(_text(documents[row]), values[row] or "") for row in some if documents[row] is not None]
-    whole, rest = (
-        sum(len(zlib.compress(text.encode(), 1)) if is_packed else len(text) for text in each)
-        for each in ([text for text, _ in texts], [text.replace(part, "", 1) for text, part in texts])
-    )
-    return 1 - rest / whole if whole else 0.0
+    texts = {row: _text(documents[row]) for row in some if documents[row] is not None}
+    whole = sum(map(_packed if is_packed else len, texts.values()))
+    found: dict[str, float] = {}
+    for path, values in parts.items():
+        own = {row: values[row] or "" for row in texts}
+        length = sum(map(len, own.values()))
+        if texts and length >= least * len(texts):
+            rest = sum(_packed(text.replace(own[row], "", 1)) for row, text in texts.items()) if is_packed else 0
+            found[path] = 1 - rest / whole if is_packed else length / whole
+    return found
+
+
+def _packed(text: str) -> int:
+    return len(zlib.compress(text.encode(), 1))
 
 
 def _text(value: object) -> str:
