@@ -80,3 +80,28 @@ def test_what_lies_deep_is_not_looked_for(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(document_parts, "_text", lambda value: written.append(value) or json.dumps(value))
     assert repeated_parts(documents) == {}
     assert len(written) <= 4 * len(ROWS)
+
+
+@pytest.mark.parametrize(
+    ("key", "shown"),
+    [
+        ("serialNumber", "serialNumber"),
+        ("@type", "@type"),
+        ("_links", "_links"),
+        ("line2", "line2"),
+        ("service.name", "service.name"),
+        ("app.kubernetes.io/name", "app.kubernetes.io/name"),
+        ("ada.lovelace@example.org", "adx.xxxxxxxx@xxxxxxx.xxx"),
+        ("+4915112345678", "+4000000000000"),
+        ("DE89370400440532013000", "DE00000000000000000000"),
+    ],
+)
+def test_keys_that_may_be_data_are_redacted(key: str, shown: str) -> None:
+    """Documents by address, number, or ID: what such a key says is as private as a value."""
+    assert repeated_parts([{"nr": i, "of": {"nr": i, key: "same"}} for i in ROWS]).keys() == {f"of.{shown}"}
+
+
+def test_keys_that_look_alike_are_one() -> None:
+    """The part of the key that most documents have is found."""
+    documents = [{"nr": i, "ada@x.org": "a"} | ({"adb@x.org": "b"} if i % 2 else {}) for i in ROWS]
+    assert {text for (texts,) in [repeated_parts(documents).values()] for text in texts} == {'"a"'}

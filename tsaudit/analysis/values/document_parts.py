@@ -5,11 +5,13 @@ device. Runs no queries.
 from __future__ import annotations
 
 import json
+import re
 import zlib
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.analysis.significance import REPEATS
 
 _MOST_KEYS: Final = 100
@@ -26,7 +28,8 @@ def repeated_parts(
     """The parts whose values repeat, with the JSON of each row, by path (`device.model`); None where it is absent.
 
     `documents`: the parsed document of each row; what is no object has no parts. `within`: how the paths begin. An
-    object that differs from row to row is divided further, up to `levels` of keys, a list is not.
+    object that differs from row to row is divided further, up to `levels` of keys, a list is not. Keys that may be
+    data are redacted; of parts that then have one path, that of the most frequent key is found.
     """
     found: dict[str, list[str | None]] = {}
     keys = Counter(key for one in documents if isinstance(one, dict) for key in one)
@@ -35,12 +38,21 @@ def repeated_parts(
             break
         values = [one.get(key) if isinstance(one, dict) else None for one in documents]
         texts = _texts(values)
-        path = within + key
+        path = within + _shown(key)
         if texts is None and levels > 1:
             found = repeated_parts(values, within=f"{path}.", levels=levels - 1) | found
         elif texts is not None and not _EMPTY.issuperset(texts):
             found.setdefault(path, texts)
     return found
+
+
+_WORD: Final = r"[^\W\d_]{1,30}\d{0,3}"
+_NAME: Final = re.compile(rf"[_$@#]*{_WORD}(?:[-_./: ]{_WORD}){{0,4}}")
+
+
+def _shown(key: str) -> str:
+    """The key if it is a name, such as `serialNumber`, `@type`, or `line2`; otherwise redacted, as an address is."""
+    return key if _NAME.fullmatch(key) else redact(key)
 
 
 def _texts(values: Sequence[object]) -> list[str | None] | None:
