@@ -193,12 +193,29 @@ def test_morning_after_an_outage_is_compared_with_the_last_audit_that_measured(t
     for day in days[1:3]:
         run.audit_target(target, settings, store, day=day)
         page = (tmp_path / f"reports/{target.name}/{day}.html").read_text()
-        assert "1 finding not looked for today" in page
+        assert "1 finding not looked for that day" in page
         assert '<a class="tally" href="#muted">1 muted</a>' in page
     (tmp_path / "elsewhere.duckdb").rename(path)
     run.audit_target(target, settings, store, day=days[3])
     found = json.loads((tmp_path / f"reports/{target.name}/{days[3]}.json").read_text())["changes"]
     assert (found["day_before"], found["new"], found["gone"]) == (str(days[0]), [], [])
+
+
+def test_muted_finding_that_was_looked_for_or_whose_rule_is_off_is_not_said_to_be_unknown(
+    tmp_path: Path, store: Store
+) -> None:
+    path, days = tmp_path / "a.duckdb", [clock.today() - timedelta(days=ago) for ago in (3, 2, 1, 0)]
+    target = write(Dataset([a_table(text_numbers=True)]), "duckdb", path)
+    settings = settings_for(tmp_path, target)
+    (found,) = (change.incident for change in run.audit_target(target, settings, store, day=days[0]).changes)
+    decisions.decide(store, [found.fingerprint], "mute", "ada", "known", days[3])
+    run.audit_target(target, settings, store, day=days[1])
+    run.audit_target(target, settings.model_copy(update={"rules": {found.rule: "off"}}), store, day=days[2])
+    path.unlink()
+    write(Dataset([a_table()]), "duckdb", path)
+    run.audit_target(target, settings, store, day=days[1])
+    for day in days[1:3]:
+        assert "was not measured that day" not in (tmp_path / f"reports/{target.name}/{day}.html").read_text()
 
 
 def test_target_that_is_gone_is_unknown_and_an_incident_and_closes_nothing(tmp_path: Path, store: Store) -> None:

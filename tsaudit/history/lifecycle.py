@@ -189,6 +189,27 @@ def is_good(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
     return not any(_touches(gap, subject) for gap in rule.gaps)
 
 
+def is_over(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> bool:
+    """Whether the absence of a finding ends its incident: there is no problem, see `is_good`, or the rule no longer
+    exists or is switched off. Otherwise, its state is not known. `rules`: the day's results by code.
+    """
+    return is_good(code, subject, rules) or _is_retired(code, rules)
+
+
+def _is_retired(code: str, rules: Mapping[str, RuleResult]) -> bool:
+    """Whether the rule no longer exists or is switched off: an audit has a result for every existing rule.
+
+    Without this, its incidents would stay open forever.
+    """
+    if code in rules and rules[code].switched_off:
+        return True
+    if PLUGIN_CODE in rules:
+        # The rule may be one of those that could not be used today.
+        return False
+    evaluated = rules.keys() - RULELESS_CODES.keys()
+    return bool(evaluated) and code not in evaluated | RULELESS_CODES.keys()
+
+
 class DaySeen:
     """What one audited day shows about each incident of its target."""
 
@@ -223,24 +244,9 @@ class DaySeen:
         known = earlier or before
         if key in self._growing and known is not None and not known.never_opened:
             return self._after_unknown(before, earlier)
-        if known is not None and (
-            is_good(known.incident.code, known.incident.subject, self._rules) or self._is_retired(known.incident.code)
-        ):
+        if known is not None and is_over(known.incident.code, known.incident.subject, self._rules):
             return self._after_good(before, earlier)
         return self._after_unknown(before, earlier)
-
-    def _is_retired(self, code: str) -> bool:
-        """Whether the rule no longer exists or is switched off: an audit has a result for every existing rule.
-
-        Without this, its incidents would stay open forever.
-        """
-        if code in self._rules and self._rules[code].switched_off:
-            return True
-        if PLUGIN_CODE in self._rules:
-            # The rule may be one of those that could not be used today.
-            return False
-        evaluated = self._rules.keys() - RULELESS_CODES.keys()
-        return bool(evaluated) and code not in evaluated | RULELESS_CODES.keys()
 
     def _after_bad(self, key: str, before: Track | None, bad: Bad) -> Track:
         old = None if before is None or before.gone else before

@@ -24,7 +24,7 @@ from markupsafe import Markup
 from tsaudit import summary as brief
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.engines.registry import ENGINES
-from tsaudit.history.lifecycle import IncidentState
+from tsaudit.history.lifecycle import IncidentState, is_over
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Severity, Verdict
 from tsaudit.model.plan import Plan
@@ -94,10 +94,10 @@ class ReportContents:
 
     @property
     def muted_unseen(self) -> tuple[Incident, ...]:
-        """Muted incidents that nothing was measured about today: they are neither found nor gone."""
-        found = {item.fingerprint for item in self.items}
+        """Muted incidents that nothing was measured about that day: they are neither found nor gone."""
+        found, rules = {item.fingerprint for item in self.items}, {rule.code: rule for rule in self.result.results}
         standing = (i for i in self.incidents if i.is_muted and i.state is IncidentState.OPEN and not i.is_absent)
-        return tuple(i for i in standing if i.fingerprint not in found)
+        return tuple(i for i in standing if i.fingerprint not in found and not is_over(i.code, i.subject, rules))
 
     @property
     def documents(self) -> int | None:
