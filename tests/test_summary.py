@@ -11,7 +11,17 @@ from tests.builders import DAY, a_count, a_finding, a_measurement, a_profile, a_
 from tsaudit import summary
 from tsaudit.model.change import MakeField
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Currency, Finding, Forecast, Impact, Limit, Outcome, Severity, fingerprint
+from tsaudit.model.finding import (
+    UNREACHABLE_CODE,
+    Currency,
+    Finding,
+    Forecast,
+    Impact,
+    Limit,
+    Outcome,
+    Severity,
+    fingerprint,
+)
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import TableKind
 from tsaudit.summary import SummaryFigure
@@ -170,6 +180,20 @@ def test_summary_counts_notes_and_what_is_muted(outcomes: list[Outcome], muted: 
     told = summary.of_result(result, a_profile(), marks).headline
     assert told.startswith(expected)
     assert len(told.split()) <= 25
+
+
+@pytest.mark.parametrize(
+    ("outcome", "expected"),
+    [
+        (None, "1 warning muted until 2026-06-01; nothing could be evaluated"),
+        (Outcome.OPEN, "1 warning muted until 2026-06-01; no rule could be evaluated completely"),
+    ],
+)
+def test_summary_of_a_target_that_is_gone_names_what_is_muted(outcome: Outcome | None, expected: str) -> None:
+    gone = a_rule_result(a_finding(TABLE), code=UNREACHABLE_CODE)
+    result = a_result(gone, *([a_rule_result(outcome=outcome)] if outcome else []))
+    marks = {fingerprint(result.target, UNREACHABLE_CODE, TABLE): date(2026, 6, 1)}
+    assert summary.of_result(result, None, marks).headline == expected
 
 
 @pytest.mark.parametrize(

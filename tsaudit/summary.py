@@ -165,9 +165,12 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, known: Sequence
     """What was evaluated, after what is known: muted findings and notes."""
     evaluated, unsure = rules_evaluated(result), rules_unknown(result)
     rules, found = many(evaluated, "rule"), "Nothing wrong was found"
+    if not evaluated and known:
+        rest = "no rule could be evaluated completely" if unsure else "nothing could be evaluated"
+        return f"{', '.join(known)}; {rest}"
     if not evaluated and not unsure:
         return "No rule applies to this target, so nothing could be evaluated"
-    if not evaluated and not known:
+    if not evaluated:
         return f"{many(unsure, 'rule')} could not be evaluated, and no other rule applies"
     if unsure:
         found, rest = f"{found} in what was measured", f"evaluated, {number(unsure)} only in part"
