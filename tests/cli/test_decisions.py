@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -165,6 +166,7 @@ def test_command_when_it_cannot_be_meant(tsaudit: Tsaudit, arguments: tuple[str,
 
 
 def test_first_audit_proposes_the_baseline_and_later_ones_do_not(tsaudit: Tsaudit) -> None:
+    Path(".tsaudit/history.db").unlink()
     first, second = (tsaudit("audit", "--day", (DAY + timedelta(days=n)).isoformat(), "--no-notify") for n in (0, 1))
     offer = "`tsaudit baseline --target shop --dry-run` shows what a baseline would cover"
     assert offer in first.stdout
