@@ -290,10 +290,9 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
         own_names[name] = own
     first, *others = (f"{case.quoted([own_names[name]])} {kind or 'TEXT'}" for name, kind in columns.items())
     own = case.quoted([f"{measurement.name}_{own_names[names[0]]}"])
-    table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])});"
-    fix = f"Keep each once, in a table of its own: {table} " + (
-        f"of it, {measurement.name} needs only {key}." if key else f"and write its id into {measurement.name}."
-    )
+    table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])})"
+    kept = key or "its id"
+    fix = f"Keep each once, in a table of its own, and only {kept} in {measurement.name}: `{table}`."
     parts = [name for name in names if name in read.parts]
     if parts and group.combinations > 1:
         fix += f" Leave {'that part' if len(parts) == 1 else 'those parts'} out of the documents."
