@@ -178,9 +178,9 @@ def _may_be_early(runner: QueryRunner, draft: Draft) -> bool:
     """Whether nothing is known about when its rows are, except that none is in the window."""
     known = draft.measurement
     is_seen = known.own_window is not None or draft.oldest is not None or draft.newest is not None
-    rows, most = draft.estimated_rows or 0, runner.target.budget.max_scan_rows
-    # Without an index, it takes all rows to find that none is in 1970.
-    is_cheap = rows > 0 and (not most or rows <= most)
+    rows, most = draft.estimated_rows, runner.target.budget.max_scan_rows
+    # An engine of time series finds rows by their time. Elsewhere it takes all rows to find that none is in 1970.
+    is_cheap = not runner.engine.infers_roles if rows is None else rows > 0 and (not most or rows <= most)
     return known.rows is not None and not known.rows.value and not is_seen and is_cheap
 
 
