@@ -74,7 +74,7 @@ def test_note_when_files_hold_next_to_no_duplicates() -> None:
     assert (finding.impact, finding.severity) == (None, Severity.NOTE)
     assert finding.message.endswith("each query compares its rows for duplicates, and their files contain almost none.")
     assert [e.value for e in finding.evidence] == ["message and trace_id", "900 of 1,000,900"]
-    assert "This cannot be undone" in finding.fix
+    assert "which cannot be undone" in finding.fix
 
 
 def test_loss_when_files_hold_many() -> None:

@@ -60,8 +60,7 @@ def test_finding_when_just_below_the_limit() -> None:
     assert finding.message == "2 partitions for 10 GB of data; below 10 GB one is enough."
     assert (finding.observed, finding.severity) == (10 * GB, Severity.NOTE)
     assert finding.fix == (
-        "Recreate or'der with no partitions: no ALTER TABLE does this. Add the defaults and comments of "
-        "SHOW CREATE TABLE. Leave them where fast growth is planned."
+        "Recreate or'der with no partitions: no ALTER TABLE does this. Leave them where fast growth is planned."
     )
 
 

@@ -257,8 +257,8 @@ class GreptimeAdvice(SqlAdvice):
                 words = f"Set {change.option} to {change.value}. Files stay as they are until they are compacted."
                 if change.option == "append_mode":
                     words = (
-                        f"Make {name} append-only: it keeps all rows, also those that a sender repeats. This "
-                        "cannot be undone, and DELETE is refused from then on."
+                        f"Make {name} append-only, which cannot be undone: it keeps all rows, also those that a "
+                        "sender repeats, and refuses every DELETE."
                     )
                 yield Part(words, (self._set(change.option, change.value),))
             elif isinstance(change, SetRetention):

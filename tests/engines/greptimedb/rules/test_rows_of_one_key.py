@@ -91,7 +91,7 @@ def test_statement_when_the_server_is_old_or_new() -> None:
     logs = a_table(key=(), fields=(a_text("line", LINES),), options={"merge_mode": "last_non_null"})
     new, old = (steps(rule, logs, version) for version in ("1.0.2", "0.17.2"))
     assert "ALTER TABLE \"main\".\"logs\" SET 'append_mode'='true';" in new
-    assert "This cannot be undone" in new
+    assert "which cannot be undone" in new
     assert "SET 'append_mode'" not in old
     assert old.count('CREATE TABLE "main"."logs_new"') == 1
     assert ") WITH ('append_mode'='true');" in old
