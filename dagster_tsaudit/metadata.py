@@ -11,7 +11,7 @@ import dagster as dg
 from dagster_tsaudit.audited import AuditedTarget
 from dagster_tsaudit.checks import Metadata, findings_list, numbers, series_limit
 from tsaudit import summary
-from tsaudit.model.finding import AuditResult, Severity, Verdict
+from tsaudit.model.finding import AuditResult, Severity, Verdict, first_limit
 from tsaudit.model.profile import Cost, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, size, sparkline
@@ -25,8 +25,6 @@ _OF_ADDRESSES = ":/?#[]@!$&'()*+,;=%~"
 """Characters of an address that are not escaped."""
 _PART = 24
 """Maximum number of characters of a path that are kept on one line: as wide as the picture."""
-_FORESEEABLE_DAYS = 365
-"""Most days to a limit: who plots them wants to see what approaches, not that there are decades left."""
 _PICTURE_WIDTH = 200
 """Width in pixels: a wider picture would widen Dagster's table, which cuts off the text beside it."""
 
@@ -102,8 +100,7 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
     run = found.run
     findings = [f for _, f in run.unmuted.findings()] if run.unmuted else []
     limit = series_limit(result.results)
-    left = [f.days_left for f in findings if f.severity is not Severity.NOTE and f.days_left is not None]
-    soon = min(left, default=None)
+    left = first_limit(findings)
     return numbers(
         series=profile.series,
         series_limit=limit.value if limit else None,
@@ -111,7 +108,7 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
         measurements=len(profile.measurements) if profile.all_listed() else None,
         seconds=round(run.seconds, 3),
         not_measured=len(profile.gaps),
-        days_to_limit=round(soon, 1) if soon is not None and soon <= _FORESEEABLE_DAYS else None,
+        days_to_limit=None if left is None else round(left, 1),
         findings_muted=len(list(result.findings())) - len(findings),
         **{f"findings_{s}": float(sum(f.severity is s for f in findings)) for s in Severity},
     )

@@ -22,6 +22,7 @@ from tsaudit.model.finding import (
     Outcome,
     RuleResult,
     Severity,
+    first_limit,
     ordered,
     worst_first,
 )
@@ -70,6 +71,13 @@ def test_findings_with_days_left_come_first_among_those_as_severe() -> None:
 )
 def test_days_left_are_those_of_whatever_ends_first(finding: Finding, left: float | None) -> None:
     assert finding.days_left == left
+
+
+def test_first_limit_is_a_warning_that_is_reached_within_a_year() -> None:
+    """The metrics, the index, and Dagster plot the same number, on which decades would hide what approaches."""
+    far, note = _fills("far", 366.0), _fills("note", 1.0, Severity.NOTE)
+    assert first_limit([far, note, a_finding()]) is None
+    assert first_limit([far, note, _fills("soon", 31.0), _fills("later", 365.0)]) == 31.0
 
 
 def test_severity_of_an_incident_goes_before_that_of_its_finding() -> None:

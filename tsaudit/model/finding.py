@@ -206,6 +206,8 @@ INTERVAL_DAYS = 60.0
 """Forecasts up to this many days have useful 80% intervals: on real counts, they held 70 to 90% of the outcomes, but
 over 90 days only 60%.
 """
+_FORESEEABLE_DAYS: Final = 365.0
+"""Who plots the days to a limit wants to see what approaches, not that there are decades left."""
 _LATER: Final = 1.5
 """A forecast this many times later than at the present rate expects that the growth slows down."""
 
@@ -322,6 +324,12 @@ class Finding:
         if self.observed is not None and self.limit is not None and self.unit == self.limit.unit == "series":
             known.append(0.0 if self.observed >= self.limit.value > 0 else None)
         return min((max(days, 0.0) for days in known if days is not None), default=None)
+
+
+def first_limit(findings: Iterable[Finding]) -> float | None:
+    """Days until the first limit is reached, not counting notes. None: within a year, none is."""
+    left = (one.days_left for one in findings if one.severity is not Severity.NOTE)
+    return min((days for days in left if days is not None and days <= _FORESEEABLE_DAYS), default=None)
 
 
 def worst_first(code: str, finding: Finding, severity: Severity | None = None) -> tuple[object, ...]:

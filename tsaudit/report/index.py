@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from tsaudit.model.finding import Severity, Verdict
+from tsaudit.model.finding import Severity, Verdict, first_limit
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.report import charts, html, untrusted
 from tsaudit.report.storage import Folder, ReportError
@@ -69,7 +69,7 @@ class IndexEntry:
     owners: tuple[str, ...] = ()
     """Owners of open findings, worst first, then the owner of the target."""
     days_left: float | None = None
-    """Days until the first limit is reached, by the findings that decide the verdict; None: none is in sight."""
+    """Days until the first limit is reached, by the findings that decide the verdict; None: within a year, none is."""
     affected: float | None = None
     """Largest number of series that one of these findings affects; None: not known."""
 
@@ -91,7 +91,6 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
     actionable = [item for item in contents.items if not item.muted and item.finding.severity is not Severity.NOTE]
     deciding = [item.finding for item in actionable if Verdict(item.finding.severity) is contents.verdict]
     owners = dict.fromkeys(item.incident.owner for item in actionable if item.incident)
-    left = [finding.days_left for finding in deciding if finding.days_left is not None]
     points = charts.whole(profile, contents.timeline)
     return IndexEntry(
         target=result.target,
@@ -105,7 +104,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
         trend=tuple(p.value for p in points[-SPARK_POINTS:]),
         href=f"{result.target}/latest.html",
         owners=tuple(filter(None, dict.fromkeys((*owners, owner)))),
-        days_left=min(left, default=None),
+        days_left=first_limit(deciding),
         affected=max((f.affected_series for f in deciding if f.affected_series is not None), default=None),
     )
 

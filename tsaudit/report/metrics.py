@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import summary
-from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Outcome, Severity, Verdict, fingerprint
+from tsaudit.model.finding import RULELESS_CODES, AuditResult, Outcome, Severity, Verdict, fingerprint, first_limit
 from tsaudit.model.profile import Profile
 from tsaudit.report.coverage import query_cost
 
@@ -104,14 +104,9 @@ def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | N
     yield "tsaudit_audit_duration_seconds", {}, audit.seconds
     if is_audited:
         yield "tsaudit_rules_unknown", {}, summary.rules_unknown(result)
-        yield "tsaudit_time_left_seconds", {}, _time_left(f for f, muted in found if not muted)
+        left = first_limit(f for f, muted in found if not muted)
+        yield "tsaudit_time_left_seconds", {}, None if left is None else left * _DAY_S
         yield from _of_profile(result, audit.profile) if audit.profile else ()
-
-
-def _time_left(findings: Iterable[Finding]) -> float | None:
-    """Seconds until the first limit is reached, not counting notes. None: none is in sight."""
-    left = (f.days_left for f in findings if f.severity is not Severity.NOTE)
-    return min((days * _DAY_S for days in left if days is not None), default=None)
 
 
 def _of_profile(result: AuditResult, profile: Profile) -> Iterator[tuple[str, dict[str, str], float | None]]:
