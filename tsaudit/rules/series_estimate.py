@@ -20,7 +20,7 @@ from tsaudit.analysis.cardinality.contributions import (
     with_twins,
 )
 from tsaudit.analysis.shapes import shapes
-from tsaudit.model.change import Change
+from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
 from tsaudit.rule import Case, Threshold, declared_limit, resolve_limit
@@ -99,7 +99,7 @@ class MainTag:
     """Number of series that the tag causes; a lower bound if only a sample was examined."""
     changes: tuple[Change, ...]
     fix: str
-    """What to do instead of changes; empty if there are any."""
+    """What to do if the tag has to stay; empty if it changes."""
 
     @property
     def where(self) -> str:
@@ -138,7 +138,7 @@ def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTa
         tuple(measurement for _, measurement, _ in parts),
         sum(series for series, _, _ in parts),
         changes,
-        "" if changes else identity_kept(largest, tag, *first.together_with),
+        identity_kept(largest, tag, *first.together_with) if all(isinstance(c, Diagnose) for c in changes) else "",
     )
 
 

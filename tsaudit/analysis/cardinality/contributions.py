@@ -12,7 +12,7 @@ from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.attribution import single_source
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shapes import redact_unless_name
-from tsaudit.model.change import Change, MakeField, StopSource
+from tsaudit.model.change import Change, Diagnose, MakeField, StopSource
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Contribution, Measurement, Tag, TagSets
 
@@ -88,13 +88,13 @@ def _comes_again(measurement: Measurement, tag: Tag) -> bool:
 
 def remedies(measurement: Measurement, *tags: str, to: str = "", keeps_rows: bool) -> tuple[Change, ...]:
     """What ends the growth of the first tag: if one source among others causes it, that source changes; otherwise the
-    tags become fields, see `made_fields`.
+    tags become fields, see `made_fields`; if they have to stay, only the search for what writes new values is left.
     """
-    tag = tags[0]
+    tag, at = tags[0], Subject(measurement.database, measurement.name)
     if (source := single_source(measurement, tag)) is None:
-        return made_fields(measurement, *tags, to=to, keeps_rows=keeps_rows)
+        made = made_fields(measurement, *tags, to=to, keeps_rows=keeps_rows)
+        return made or (Diagnose(at, "new values", tag),)
     shown = redact_unless_name(source.value)
-    at = Subject(measurement.database, measurement.name)
     return (StopSource(at, tag, source.by, shown, is_apart=source.is_apart and shown == source.value),)
 
 

@@ -337,7 +337,7 @@ def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change
     is_costly = case.engine.indexes_tag_values and cause.is_removable
     if not is_costly:
         return (look,)
-    return (look, *remedies(measurement, cause.tag, keeps_rows=case.engine.infers_roles))
+    return tuple(dict.fromkeys((look, *remedies(measurement, cause.tag, keeps_rows=case.engine.infers_roles))))
 
 
 def _pace(course: _Course) -> Iterator[Evidence]:

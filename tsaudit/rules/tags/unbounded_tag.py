@@ -16,7 +16,7 @@ from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
 from tsaudit.guidelines import matters
-from tsaudit.model.change import StopSource
+from tsaudit.model.change import Diagnose, StopSource
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Limit
 from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
@@ -430,9 +430,13 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     limit = values_limit(case, measurement) if is_near else found.limit
     quick = stopgap(case, limit) if limit and is_near else ""
     evidence += [Evidence("to gain time", quick)] if quick else []
-    fix = found.kind.fix if changes else identity_kept(measurement, tag.key)
-    if any(isinstance(change, StopSource) for change in changes):
-        fix = ""  # The values of the other sources are right.
+    match changes[0]:
+        case Diagnose():
+            fix = identity_kept(measurement, tag.key)
+        case StopSource():
+            fix = ""  # The values of the other sources are right.
+        case _:
+            fix = found.kind.fix
     return Finding(
         subject=subject_of(measurement, tag.key),
         impact=impact,
