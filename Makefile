@@ -74,7 +74,9 @@ record-influxdb2: $(VENV)/.dev ## record again the conversations of the tests wi
 
 bench: $(VENV)/.dev ## print the ratios that are promised; fails where one is not reached
 	@.ci/install $(VENV) --group bench
-	@for script in bench/*.py; do echo "== $$script"; $(BIN)/python $$script || exit 1; done
+	@for script in bench/*.py; do \
+		module=bench.$$(basename $$script .py); echo "== $$module"; $(BIN)/python -m $$module || exit 1; \
+	done
 
 servers: ## real servers and a browser for the tests, from Debian's packages, where we may install them
 	@.ci/servers

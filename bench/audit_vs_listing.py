@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import itertools
 import statistics
 import sys
 import tempfile
@@ -25,8 +24,6 @@ from pathlib import Path
 from urllib.parse import urlencode
 
 import urllib3
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.builders import DAY, NOW
 from tests.databases import CROWDED_SERIES, write, write_crowded
@@ -68,8 +65,7 @@ def main() -> int:
 
 
 def _subjects(folder: str, servers: contextlib.ExitStack) -> Iterator[Subject]:
-    (server,) = itertools.islice(run := run_influxd(Path(folder)), 1)
-    servers.callback(run.close)
+    server = servers.enter_context(contextlib.contextmanager(run_influxd)(Path(folder)))
     yield Subject(write_crowded(server.url), "hits", CROWDED_SERIES, "SHOW SERIES ON crowded FROM hits")
     listing = "SHOW SERIES ON family FROM requests"
     yield Subject(write(FAMILY, "influxdb1", server.url, name="family"), "requests", REQUESTS, listing)

@@ -5,7 +5,7 @@ process audits four targets at a time. Both ways use PostgreSQL for the history.
 time of its own, which is printed. From the start of the first audit to the last result in the history, two workers need
 half the time at least; exits with 1 if they need much more.
 
-    python bench/celery_workers.py
+    python -m bench.celery_workers
 """
 
 from __future__ import annotations
@@ -21,8 +21,6 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 import yaml
 

@@ -7,7 +7,7 @@ mid-audit. Each time the snapshots, figures, incidents and messages have to be t
 
 Exits with 1 when anything was lost or doubled.
 
-Usage: python bench/crashes.py [--kills 150] [--processes 36] [--restarts 12] [--seed 1]
+Usage: python -m bench.crashes [--kills 150] [--processes 36] [--restarts 12] [--seed 1]
 """
 
 from __future__ import annotations
@@ -29,8 +29,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from sqlalchemy import select
 

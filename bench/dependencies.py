@@ -25,11 +25,9 @@ from contextlib import ExitStack, contextmanager
 from itertools import pairwise
 from pathlib import Path
 
+from bench.dependency_forms.process import Cost, Form
+
 ROOT = Path(__file__).parent.parent
-sys.path.insert(0, str(ROOT))
-
-from bench.dependency_forms.process import Cost, Form  # noqa: E402
-
 SIZES = (100_000, 1_000_000, 10_000_000)
 TEXTS = 10_000_000
 ROUNDS = 7

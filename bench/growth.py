@@ -31,12 +31,9 @@ from statistics import mean, median
 
 import numpy as np
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
-from observed import scores
-from simulated import baselines, plants
-from simulated.histories import GROWING, HISTORY, ONE_STEP, ONSET, OUTSIDE, QUIET, Series, many
-
+from bench.observed import scores
+from bench.simulated import baselines, plants
+from bench.simulated.histories import GROWING, HISTORY, ONE_STEP, ONSET, OUTSIDE, QUIET, Series, many
 from tsaudit.analysis.growth import detection as growth
 
 Array = np.ndarray

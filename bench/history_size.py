@@ -11,8 +11,8 @@ for its disk. Exits with 1 if a goal is missed.
 With `--month`, 10,000 targets of handmade profiles have 29 days, and some of them are audited on the next one by
 several processes at once: throughput, bytes, and locks waited for (bench.simulated.month). This has no goal.
 
-    python bench/history_size.py [--postgresql] [--days 365] [--targets 500]
-    python bench/history_size.py --month [--targets 10000] [--days 30] [--audits 1500] [--workers 2]
+    python -m bench.history_size [--postgresql] [--days 365] [--targets 500]
+    python -m bench.history_size --month [--targets 10000] [--days 30] [--audits 1500] [--workers 2]
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import date, timedelta
 from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from bench.simulated import copies, year
 from bench.simulated.year import HistoryTime, Year

@@ -15,12 +15,9 @@ import sys
 import time
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 ROWS = 10_000_000
 BATCH = 10_000
@@ -87,7 +84,7 @@ def peak_mb() -> float:
 
 def apart(rows: int, ceiling: int | None) -> dict[str, float]:
     """`measured` in a process of its own, printed."""
-    arguments = [sys.executable, __file__, "--rows", str(rows), "--case", str(ceiling or 0)]
+    arguments = [sys.executable, "-m", "bench.listing_memory", "--rows", str(rows), "--case", str(ceiling or 0)]
     found: dict[str, float] = json.loads(subprocess.run(arguments, check=True, capture_output=True).stdout)
     print(
         f"{rows:>11,} series x 16 tags, {'all' if ceiling is None else f'at most {ceiling:,}'} kept: "

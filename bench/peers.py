@@ -6,7 +6,7 @@ that check what a person wrote down are asked whether each column has values.
 
 PgHero is a program in Ruby: from a checkout of it, the statements of its checks are read that take no argument.
 
-    python bench/peers.py [number of tables] [checkout of PgHero]
+    python -m bench.peers [number of tables] [checkout of PgHero]
 """
 
 from __future__ import annotations
@@ -25,8 +25,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import psycopg
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.servers import PASSWORD, Postgresql, run_postgresql
 

@@ -4,7 +4,7 @@ Both tables are alike, have an index on the time and were analysed; their audits
 several rounds are compared. Exits with 1 when the audit of the big table takes more than 1.5 times as long, or when the
 server has counted rows that were read by a scan of a whole table.
 
-Usage: python bench/postgresql.py [rows of the big table, 50000000]
+Usage: python -m bench.postgresql [rows of the big table, 50000000]
 """
 
 from __future__ import annotations
@@ -12,9 +12,6 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
-from pathlib import Path
-
-sys.path.insert(0, str(Path(__file__).parent.parent))
 
 from tests.builders import DAY, NOW
 from tests.servers import Postgresql, run_postgresql

@@ -26,7 +26,7 @@ import sqlalchemy as sa
 from tests.alerts import builders
 from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import a_finding, a_result, a_rule_result
-from tsaudit import alerts, run
+from tsaudit import alerts
 from tsaudit.alerts import sending, slack
 from tsaudit.alerts.http_post import HttpAnswer
 from tsaudit.config.settings import Harm, Settings
@@ -34,6 +34,7 @@ from tsaudit.harm import decided
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
+from tsaudit.library import AuditSession
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Basis, Currency, Finding, Impact, RuleResult, Severity
 
@@ -64,7 +65,7 @@ class Problem:
 
     def a_day_later(self) -> None:
         if self.impact is not None:
-            self.impact = replace(self.impact, now=self.impact.now + self.impact.per_day)
+            self.impact = replace(self.impact, now=self.impact.now + (self.impact.per_day or 0.0))
 
 
 class Problems:
@@ -179,7 +180,7 @@ def simulate(*, by_rule: bool, reactions: bool) -> dict[str, list[float]]:
                 owner = alerts.owner_of(configured, target)
                 changes = incidents.update(store, result, configured.incidents, owner)
                 alerts.queue(store, configured, changes, builders.a_context(day, target=target.name))
-            report = run.notify(configured, store, print)
+            report = AuditSession(configured, store).notify(print)
             assert (report.errors, report.waiting) == ((), 0), report
         with store.reading() as connection:
             rows = connection.execute(sa.select(delivery)).all()

@@ -19,8 +19,6 @@ from urllib.parse import urlencode
 
 import urllib3
 
-sys.path.insert(0, str(Path(__file__).parent.parent))
-
 from tests.databases import influxql, write_lines
 from tests.servers import Influxd, Postgresql, run_influxd, run_postgresql
 from tsaudit.collect import collect

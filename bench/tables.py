@@ -4,7 +4,7 @@ Each table has 12 columns (the time, tags, texts, floats, a number, and one that
 number is given, 10,000 rows. Seconds are those of the processor, the lowest of three, and the memory is the highest of
 the process. Exits with 1 if a goal is missed; the goals are those of 10,000 rows.
 
-    python bench/tables.py [number of tables] [rows of each]
+    python -m bench.tables [number of tables] [rows of each]
 """
 
 from __future__ import annotations

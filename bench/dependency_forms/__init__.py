@@ -1,1 +1,1 @@
-"""What `bench/dependencies.py` measures: the same search in several ways, each run in a process of its own."""
+"""What `bench.dependencies` measures: the same search in several ways, each run in a process of its own."""

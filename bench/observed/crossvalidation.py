@@ -17,9 +17,9 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from observed.counts import Counts
-from observed.verdicts import LONGEST, Judged, grows, judged, median_of
 
+from bench.observed.counts import Counts
+from bench.observed.verdicts import LONGEST, Judged, grows, judged, median_of
 from tsaudit.analysis.growth import detection, thresholds
 from tsaudit.analysis.growth import detection as growth
 from tsaudit.analysis.growth.evidence import GrowthEvidence

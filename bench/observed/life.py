@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from datetime import date
 
 import numpy as np
-from observed.counts import Counts
-from observed.verdicts import grows
 
+from bench.observed.counts import Counts
+from bench.observed.verdicts import grows
 from tests.builders import a_measurement, a_profile
 from tsaudit.config.settings import Incidents
 from tsaudit.evaluation import evaluate

@@ -9,11 +9,22 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from observed import crossvalidation
-from observed.counts import Counts, installed, read
-from observed.life import Life, Lived, lived
-from observed.verdicts import DETECTORS, HORIZONS, OWN, Judged, alarms, forecasts, held_steps, judged, never_called
-from simulated.baselines import FORECASTS
+
+from bench.observed import crossvalidation
+from bench.observed.counts import Counts, installed, read
+from bench.observed.life import Life, Lived, lived
+from bench.observed.verdicts import (
+    DETECTORS,
+    HORIZONS,
+    OWN,
+    Judged,
+    alarms,
+    forecasts,
+    held_steps,
+    judged,
+    never_called,
+)
+from bench.simulated.baselines import FORECASTS
 
 FOUND, MOST_QUIET, MOST_NEVER = 0.8, 0.2, 2
 SCORES, COVERED = {7: 1.9, 30: 2.4, 90: 4.0}, 0.75

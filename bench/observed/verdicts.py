@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from observed.counts import Counts
-from simulated import baselines
 
+from bench.observed.counts import Counts
+from bench.simulated import baselines
 from tsaudit.analysis.growth import detection as growth
 
 Array = np.ndarray

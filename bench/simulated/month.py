@@ -65,7 +65,7 @@ def audit(store: Store, target: str, day: date) -> None:
     store.published(target, day, "https://reports.example.com/latest.html")
     days = store.days(target)
     if is_due(target, days, day):
-        compact(store, target, clock.compaction_date(days, day))
+        compact(store, target, clock.reference_date(days, day))
 
 
 def simulate(address: str, targets: int, days: int, audits: int, workers: int) -> None:

@@ -10,10 +10,10 @@ from functools import partial
 from statistics import mean, median
 
 import numpy as np
-from observed.life import lives
-from simulated import planted
-from simulated.baselines import FLOOR
 
+from bench.observed.life import lives
+from bench.simulated import planted
+from bench.simulated.baselines import FLOOR
 from tsaudit.analysis.growth import detection as growth
 
 Array = np.ndarray
