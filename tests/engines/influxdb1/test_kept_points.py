@@ -20,6 +20,7 @@ from tests.databases import influxql, write_lines
 from tests.servers import Influxd
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError
+from tsaudit.engines.influxdb1 import answers
 from tsaudit.engines.influxdb1.answers import Kept, overwritten
 from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.evaluation import evaluate
@@ -126,3 +127,20 @@ def test_what_cannot_be_counted_is_not_known(influxd: Influxd, monkeypatch: pyte
     monkeypatch.setattr(Client, "series", series)
     for refused[0] in ("SHOW SHARDS", "count(*::field) FROM"):
         assert _audited(influxd, _flows(random.Random(1), 20)) == []
+
+
+@pytest.mark.parametrize(("most", "shards"), [(6, 1), (4, 0)])
+def test_shards_of_many_series_cost_the_server_too_much(
+    influxd: Influxd, monkeypatch: pytest.MonkeyPatch, most: int, shards: int
+) -> None:
+    """The server takes the longer for the answer the more series and fields there are, a minute for 200,000 series."""
+    true, counted = Client.series, list[str]()
+
+    def series(self: Client, statement: str, *how: object) -> Iterator[object]:
+        counted.extend([statement] if "count(*::field) FROM" in statement else [])
+        return true(self, statement, *how)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(Client, "series", series)
+    monkeypatch.setattr(answers, "MOST_SERIES", most)
+    assert len(_audited(influxd, _flows(random.Random(1), 20))) == shards
+    assert len(counted) == shards

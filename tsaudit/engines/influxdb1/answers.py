@@ -226,6 +226,10 @@ def early_rows(answer: Iterable[Series]) -> pa.RecordBatch:
 
 MOST_BYTES: Final = 50_000_000
 """Maximum size in bytes of a shard whose values are counted: a server reads about a million of them a second."""
+MOST_SERIES: Final = 5_000
+"""Maximum number of series of such a shard: each takes the server 50 microseconds or more, and its answer has a column
+for every field of the database.
+"""
 _FEWEST: Final = 1_000
 """Minimum number of accepted points for a shard to be conclusive."""
 _GROUPS: Final = 4
@@ -257,8 +261,9 @@ def accepted_shards(answer: Iterable[Series]) -> list[AcceptedShard]:
     for series in answer:
         if series.get("name") == "shard":
             tags = series["tags"]
-            (accepted,), (size,) = (influxql.column(series, name) for name in ("writePointsOk", "diskBytes"))
-            if accepted >= _FEWEST and size <= MOST_BYTES:
+            names = ("writePointsOk", "diskBytes", "seriesCreate")
+            (accepted,), (size,), (count,) = (influxql.column(series, name) for name in names)
+            if accepted >= _FEWEST and size <= MOST_BYTES and count <= MOST_SERIES:
                 found.append((tags["id"], tags["database"], tags["retentionPolicy"], influxql.whole(accepted)))
         elif "start_time" in series.get("columns", ()):
             listed = (influxql.column(series, name) for name in ("id", "start_time", "end_time"))

@@ -129,7 +129,7 @@ _STREAMED: Final = frozenset({"series_listing", "row_sample", "row_slice"})
 """Facts whose rows are used as they arrive, or whose number of rows is limited by the statement."""
 _TAKES_POLICY: Final = (1, 6)
 """Since this version, a request may set the retention policy of its statement."""
-_COUNTING_S: Final = 10.0
+_COUNTING_S: Final = 5.0
 """Maximum seconds that the server may spend on counting what is left of a shard."""
 _LISTED_AS_ONE: Final = (
     "the index lists the series of all retention policies together (`inmem`; build `tsi1` with influx_inspect buildtsi)"
