@@ -60,7 +60,7 @@ def test_init_when_nothing_is_found_writes_nothing(empty_folder: Path) -> None:
     """A placeholder would be an incident the next morning."""
     done = init()
     assert done.exit_code == Exit.USAGE
-    assert "found no database here; name one, e.g. `tsaudit init --url db7:8086`" in done.stderr
+    assert "found no database here; name one, e.g. `tsaudit init db7:8086`" in done.stderr
     assert list(empty_folder.iterdir()) == []
 
 
@@ -139,7 +139,7 @@ def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
 
 def test_init_when_an_address_without_a_scheme_has_a_login(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     host = influxdb.removeprefix("http://")
-    done = init("--url", f"me:hunter2@{host}")
+    done = init(f"me:hunter2@{host}")
     assert done.exit_code == Exit.OK
     assert "hunter2" not in done.stdout + Path("tsaudit.yaml").read_text()
     monkeypatch.setenv("TSAUDIT_INFLUXDB_PASSWORD", "hunter2")
@@ -200,7 +200,7 @@ def test_init_when_a_mongodb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
     (target,) = written().targets
     assert (target.name, target.engine) == ("mongodb", "mongodb")
     assert target.url.get_secret_value() == "mongodb://127.0.0.1:27017"
-    done = init("--force", "--url", "ada@plant7/readings?authSource=admin")
+    done = init("--force", "ada@plant7/readings?authSource=admin")
     assert done.exit_code == Exit.OK
     (target,) = written().targets
     assert target.url.get_secret_value() == "mongodb://ada@plant7:27017/readings?authSource=admin"
@@ -213,7 +213,7 @@ def test_init_when_it_is_killed_while_writing_leaves_no_part(monkeypatch: pytest
         raise KeyboardInterrupt
 
     monkeypatch.setattr(os, "fsync", killed)
-    init("--url", "sqlite:///shop.db")
+    init("sqlite:///shop.db")
     assert not list(Path().iterdir())
 
 
@@ -228,7 +228,7 @@ def test_init_when_an_influxdb_2_runs_here_asks_for_a_token(influxdb: str, monke
 
 
 def test_init_when_it_is_an_influxdb_3_asks_for_a_token(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = init("--engine", "influxdb3", "--url", "http://localhost:8181", "--name", "plant")
+    done = init("--engine", "influxdb3", "http://localhost:8181", "--name", "plant")
     assert "export TSAUDIT_PLANT_TOKEN=...   # a token that can read the databases" in done.stdout
     monkeypatch.setenv("TSAUDIT_PLANT_TOKEN", "t0ken")
     (target,) = load("tsaudit.yaml").targets
@@ -238,7 +238,7 @@ def test_init_when_it_is_an_influxdb_3_asks_for_a_token(monkeypatch: pytest.Monk
 
 
 def test_init_when_options_say_what(empty_folder: Path) -> None:
-    done = init("--engine", "sqlite", "--url", "sqlite:///it's.db", "--name", "shop")
+    done = init("--engine", "sqlite", "sqlite:///it's.db", "--name", "shop")
     assert done.exit_code == Exit.OK
     (target,) = written().targets
     assert (target.name, target.url.get_secret_value()) == ("shop", f"sqlite:///{empty_folder}/it's.db")
@@ -259,12 +259,12 @@ def test_init_when_options_say_what(empty_folder: Path) -> None:
     ],
 )
 def test_init_when_no_name_is_given_makes_one(engine: str, url: str, name: str) -> None:
-    assert init("--engine", engine, "--url", url).exit_code == Exit.OK
+    assert init("--engine", engine, url).exit_code == Exit.OK
     assert written().targets[0].name == name
 
 
 def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = init("--engine", "influxdb1", "--url", "http://me:hunter2@db:8086", "--name", "prod-1")
+    done = init("--engine", "influxdb1", "http://me:hunter2@db:8086", "--name", "prod-1")
     assert "export TSAUDIT_PROD_1_PASSWORD=" in done.stdout
     assert "hunter2" not in done.stdout
     assert "hunter2" not in Path("tsaudit.yaml").read_text()
@@ -274,7 +274,7 @@ def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest
 
 
 def test_init_when_the_address_holds_a_token_keeps_it_out(monkeypatch: pytest.MonkeyPatch) -> None:
-    done = init("--engine", "influxdb2", "--url", "http://hunter2@db:8086", "--name", "prod-1")
+    done = init("--engine", "influxdb2", "http://hunter2@db:8086", "--name", "prod-1")
     assert "hunter2" not in done.stdout
     assert "export TSAUDIT_PROD_1_TOKEN=" in done.stdout
     assert "hunter2" not in Path("tsaudit.yaml").read_text()
@@ -291,17 +291,17 @@ def test_init_when_the_address_holds_a_token_keeps_it_out(monkeypatch: pytest.Mo
     ],
 )
 def test_init_when_an_option_of_the_address_is_secret_writes_nothing(engine: str, url: str, key: str) -> None:
-    done = init("--engine", engine, "--url", url)
+    done = init("--engine", engine, url)
     assert done.exit_code == Exit.USAGE
     assert f"`{key}` is secret: write `{key}=${{NAME}}`, and export NAME" in done.stderr
     assert "hunter2" not in done.output
     assert not Path("tsaudit.yaml").exists()
-    assert init("--engine", engine, "--url", url.replace("hunter2", "${NAME}")).exit_code == Exit.OK
+    assert init("--engine", engine, url.replace("hunter2", "${NAME}")).exit_code == Exit.OK
 
 
 def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.MonkeyPatch) -> None:
     url = "postgresql://me:p%40ss%2Fword@db:5432/plant?sslmode=require"
-    done = init("--engine", "postgresql", "--url", url)
+    done = init("--engine", "postgresql", url)
     assert "export TSAUDIT_PLANT_PASSWORD=" in done.stdout
     assert advice("tsaudit.yaml") == ()
     monkeypatch.setenv("TSAUDIT_PLANT_PASSWORD", "p@ss/word")
@@ -314,23 +314,23 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
-        (["--engine", "sqlite"], "`--engine` and `--name` are about one address: pass `--url` once"),
-        (["--name", "x", "--url", "a:1", "--url", "b:1"], "are about one address: pass `--url` once"),
+        (["--engine", "sqlite"], "`--engine` and `--name` are about one address: name exactly one"),
+        (["--name", "x", "a:1", "b:1"], "are about one address: name exactly one"),
         (["--add"], "there is no tsaudit.yaml to add to; leave out `--add`"),
         (["--add", "--force"], "pass only one of them"),
-        (["--url", "oracle://db/x"], "no engine has addresses that begin with oracle://, only with duckdb, http"),
-        (["--url", "db:x"], "db:x is neither an existing file nor an address such as db7:8086"),
-        (["--url", "metrics.db"], "nothing that tsaudit knows responds at metrics.db"),
-        (["--url", "localhost:8087"], "nothing that tsaudit knows responds at localhost:8087; name the engine with"),
-        (["--url", "https://db:1"], "nothing that tsaudit knows responds at db:1; name the engine with `--engine`"),
-        (["--url", "me:hunter2@:x"], "Invalid value for --url: :x is neither an existing file nor an address"),
+        (["oracle://db/x"], "no engine has addresses that begin with oracle://, only with duckdb, http"),
+        (["db:x"], "db:x is neither an existing file nor an address such as db7:8086"),
+        (["metrics.db"], "nothing that tsaudit knows responds at metrics.db"),
+        (["localhost:8087"], "nothing that tsaudit knows responds at localhost:8087; name the engine with"),
+        (["https://db:1"], "nothing that tsaudit knows responds at db:1; name the engine with `--engine`"),
+        (["me:hunter2@:x"], "Invalid value for ADDRESS: :x is neither an existing file nor an address"),
         (
-            ["--engine", "influx", "--url", "x"],
+            ["--engine", "influx", "x"],
             "`influx` is not supported, did you mean influxdb1 or influxdb2 or influxdb3?",
         ),
-        (["--engine", "sqlite", "--url", "x", "--name", "a b"], "`a b`: use only letters, digits"),
-        (["--engine", "influxdb1", "--url", "http://[::1"], "is not an address: Invalid IPv6 URL"),
-        (["--config", "no/such/folder/t.yaml", "--engine", "sqlite", "--url", "x"], "No such file or directory"),
+        (["--engine", "sqlite", "x", "--name", "a b"], "`a b`: use only letters, digits"),
+        (["--engine", "influxdb1", "http://[::1"], "is not an address: Invalid IPv6 URL"),
+        (["--config", "no/such/folder/t.yaml", "--engine", "sqlite", "x"], "No such file or directory"),
     ],
 )
 def test_init_when_wrongly_asked(arguments: list[str], expected: str) -> None:
@@ -346,7 +346,7 @@ def test_init_when_the_file_is_there_already() -> None:
     assert done.exit_code == Exit.USAGE
     assert "tsaudit.yaml already exists; pass `--add` to add targets to it, or `--force` to overwrite it" in done.stderr
     assert Path("tsaudit.yaml").read_text() == "mine"
-    assert init("--force", "--url", "postgres://db7/x").exit_code == Exit.OK
+    assert init("--force", "postgres://db7/x").exit_code == Exit.OK
     assert written().targets
 
 
@@ -354,7 +354,7 @@ def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.
     """What the file suggests has to work; a comment behind a value is one in YAML too."""
     for name in ("SLACK_TOKEN", "TSAUDIT_DB7_TOKEN"):
         monkeypatch.setenv(name, "x")
-    assert init("--engine", "influxdb2", "--url", "http://db7:8086").exit_code == Exit.OK
+    assert init("--engine", "influxdb2", "http://db7:8086").exit_code == Exit.OK
     file = Path("tsaudit.yaml")
     lines = [
         line.replace("# ", "", 1) if line.lstrip().startswith("# ") and ":" in line.split("`")[0] else line
@@ -379,14 +379,14 @@ def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.
     ],
 )
 def test_template_suggests_only_what_the_engine_has(engine: str, url: str, has_plan: bool, has_limit: bool) -> None:
-    assert init("--engine", engine, "--url", url).exit_code == Exit.OK
+    assert init("--engine", engine, url).exit_code == Exit.OK
     text = Path("tsaudit.yaml").read_text()
     assert ("# plan:" in text, "max_series" in text) == (has_plan, has_limit)
     assert "\n\n\n" not in text
 
 
 def test_init_when_the_address_is_a_region() -> None:
-    init("--engine", "timestream", "--url", "timestream://eu-central-1")
+    init("--engine", "timestream", "timestream://eu-central-1")
     (target,) = load("tsaudit.yaml").targets
     assert (target.name, target.engine) == ("eu-central-1", "timestream")
     assert (target.username, target.password) == (None, None)
@@ -452,7 +452,7 @@ def _written_urls() -> list[tuple[str, str]]:
     ],
 )
 def test_init_knows_the_engine_of_an_address(url: str, engine: str, expected: str) -> None:
-    assert init("--url", url).exit_code == Exit.OK
+    assert init(url).exit_code == Exit.OK
     assert _written_urls() == [(engine, expected)]
 
 
@@ -463,13 +463,13 @@ def test_init_asks_a_server_what_it_is(influxdb: str) -> None:
         ("localhost", "http://localhost:8086"),
         ("http://reader:${READER}@localhost:8086", "http://reader:${READER}@localhost:8086"),
     ):
-        assert init("--url", url, "--force").exit_code == Exit.OK
+        assert init(url, "--force").exit_code == Exit.OK
         assert _written_urls() == [("influxdb1", expected)]
 
 
 def test_init_takes_several_addresses_and_files(empty_folder: Path) -> None:
     duckdb.connect(str(empty_folder / "events.db")).close()
-    done = init("--url", "events.db", "--url", "postgres://db7/events")
+    done = init("events.db", "postgres://db7/events")
     assert done.exit_code == Exit.OK
     assert [t.name for t in written().targets] == ["events", "events-2"]
     assert _written_urls() == [
@@ -499,7 +499,7 @@ def test_init_adds_to_a_file_and_keeps_the_rest(empty_folder: Path) -> None:
     assert "tsaudit.yaml already has every database that was found; nothing was added" in init("--add").stdout
     assert Path("tsaudit.yaml").read_text() == MINE
 
-    done = init("--add", "--url", "postgres://db7/shop")
+    done = init("--add", "postgres://db7/shop")
     assert done.stdout.splitlines()[0] == "added to tsaudit.yaml: 1 target"
     assert not Path("tsaudit.yaml").is_symlink()
     before, comment, after = MINE.partition("  # limits: {}\n")
@@ -510,12 +510,12 @@ def test_init_adds_to_a_file_and_keeps_the_rest(empty_folder: Path) -> None:
     assert len(text.splitlines()) == len(MINE.splitlines()) + 5
     assert Path("tsaudit.yaml").stat().st_mode & 0o777 == 0o640
     assert [t.name for t in written().targets] == ["shop", "shop-2"]
-    assert "nothing was added" in init("--add", "--url", "postgres://db7/shop").stdout
+    assert "nothing was added" in init("--add", "postgres://db7/shop").stdout
     assert [file.name for file in empty_folder.iterdir() if file.name.startswith(".")] == []
 
 
 def test_init_proposes_an_owner_and_a_schedule_that_are_right_by_default(empty_folder: Path) -> None:
-    assert init("--url", "postgres://db7/a", "--url", "postgres://db7/b").exit_code == Exit.OK
+    assert init("postgres://db7/a", "postgres://db7/b").exit_code == Exit.OK
     text = Path("tsaudit.yaml").read_text()
     assert [text.count(f"\n    {line} ") for line in ("owner: default", 'schedule: "0 6 * * *"')] == [2, 2]
     for target in written().targets:
@@ -562,8 +562,8 @@ def test_roles_are_read_with_the_password_of_the_address(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(discovery, "probed", probed)
     monkeypatch.setattr(module, "_tried", TRIED)
-    assert init("--url", "postgresql://me:p%40ss-word@db7/plant").exit_code == Exit.OK
-    assert init("--force", "--url", "influxdb1://db7").exit_code == Exit.USAGE
+    assert init("postgresql://me:p%40ss-word@db7/plant").exit_code == Exit.OK
+    assert init("--force", "influxdb1://db7").exit_code == Exit.USAGE
     monkeypatch.setattr(discovery, "_native", lambda address: "PostgreSQL")
     assert init("--force").exit_code == Exit.OK
     (target,) = asked
@@ -577,7 +577,7 @@ def test_roles_are_read_with_the_password_of_the_address(monkeypatch: pytest.Mon
 
 def test_init_says_what_it_could_not_connect_to(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_tried", TRIED)
-    done = init("--engine", "influxdb1", "--url", "http://127.0.0.1:1", "--name", "metrics")
+    done = init("--engine", "influxdb1", "http://127.0.0.1:1", "--name", "metrics")
     assert done.exit_code == Exit.OK
     assert done.stderr.startswith("warning: metrics was added, but connecting to it failed: ")
     assert [t.name for t in written().targets] == ["metrics"]
@@ -595,7 +595,7 @@ def test_init_asks_for_a_password_where_none_is_given_and_one_is_needed(
 
     monkeypatch.setattr(discovery, "probed", probed)
     monkeypatch.setattr(module, "_tried", TRIED)
-    done = init("--url", "postgresql://auditor@db7/plant")
+    done = init("postgresql://auditor@db7/plant")
     assert done.exit_code == Exit.OK
     assert ("export TSAUDIT_PLANT_PASSWORD=..." in done.stdout) == refuses
     assert ("connecting to it failed: export TSAUDIT_PLANT_PASSWORD first" in done.stderr) == refuses
@@ -614,7 +614,7 @@ def test_init_signs_in_with_a_password_that_is_exported_already(monkeypatch: pyt
     monkeypatch.setattr(discovery, "probed", probed)
     monkeypatch.setattr(module, "_tried", TRIED)
     monkeypatch.setenv("TSAUDIT_PLANT_PASSWORD", "s3cret-word")
-    assert init("--url", "postgresql://auditor@db7/plant").exit_code == Exit.OK
+    assert init("postgresql://auditor@db7/plant").exit_code == Exit.OK
     assert passwords == ["s3cret-word"]
     assert "password: ${TSAUDIT_PLANT_PASSWORD}" in Path("tsaudit.yaml").read_text()
 
@@ -623,9 +623,9 @@ def test_init_replaces_nothing_by_what_the_configuration_rejects(empty_folder: P
     text = f"history: sqlite:///{empty_folder}/audits.db\n{MINE}"
     file = Path("tsaudit.yaml")
     file.write_text(text)
-    history = init("--add", "--engine", "sqlite", "--url", f"sqlite:///{empty_folder}/audits.db")
+    history = init("--add", "--engine", "sqlite", f"sqlite:///{empty_folder}/audits.db")
     assert "error: tsaudit.yaml:1: history: is a target's address" in history.stderr
-    ambiguous = ("--engine", "influxdb1", "--url", "http://db7/?x=a@b c")
+    ambiguous = ("--engine", "influxdb1", "http://db7/?x=a@b c")
     assert "error: tsaudit.yaml:7: targets[0].url: the address is ambiguous" in init("--force", *ambiguous).stderr
     assert file.read_text() == text
     file.unlink()
@@ -640,7 +640,7 @@ def test_init_replaces_nothing_by_what_the_configuration_rejects(empty_folder: P
 def test_init_ends_with_the_next_command(empty_folder: Path) -> None:
     (empty_folder / "my audits").mkdir()
     place = ("-c", "my audits/tsaudit.yaml")
-    for arguments in (["--url", "postgres://db7/x"], ["--add", "--url", "postgres://db7/x"]):
+    for arguments in (["postgres://db7/x"], ["--add", "postgres://db7/x"]):
         done = init(*place, *arguments)
         assert done.stdout.splitlines()[-1] == "next: `tsaudit check -c 'my audits/tsaudit.yaml'`"
 
@@ -662,7 +662,7 @@ def test_init_adds_to_what_it_has_written(empty_folder: Path) -> None:
 )
 def test_init_leaves_a_file_alone_that_it_cannot_add_to(text: str, expected: str) -> None:
     Path("tsaudit.yaml").write_text(text)
-    done = init("--add", "--url", "postgres://db7/shop")
+    done = init("--add", "postgres://db7/shop")
     assert done.exit_code == Exit.USAGE
     assert expected in done.stderr
     assert Path("tsaudit.yaml").read_text() == text
@@ -673,7 +673,7 @@ def test_init_adds_to_the_file_behind_a_link_in_its_own_line_ends(empty_folder: 
     real = empty_folder / "etc" / "audits.yaml"
     real.write_bytes(MINE.replace("\n", "\r\n").encode())
     Path("tsaudit.yaml").symlink_to(real)
-    assert init("--add", "--url", "postgres://db7/shop").exit_code == Exit.OK
+    assert init("--add", "postgres://db7/shop").exit_code == Exit.OK
     assert Path("tsaudit.yaml").is_symlink()
     text = real.read_bytes().decode()
     assert text.count("\r\n") == text.count("\n") == MINE.count("\n") + 5
@@ -682,7 +682,7 @@ def test_init_adds_to_the_file_behind_a_link_in_its_own_line_ends(empty_folder: 
 
 def test_init_does_not_rename_a_target_that_somebody_named() -> None:
     Path("tsaudit.yaml").write_text(MINE)
-    done = init("--add", "--url", "postgres://db7/other", "--name", "shop")
+    done = init("--add", "postgres://db7/other", "--name", "shop")
     assert done.exit_code == Exit.USAGE
     assert "a target of tsaudit.yaml is named `shop`; pass another `--name`" in done.stderr
     assert Path("tsaudit.yaml").read_text() == MINE
@@ -691,6 +691,6 @@ def test_init_does_not_rename_a_target_that_somebody_named() -> None:
 def test_init_writes_the_path_of_a_file_as_its_own_folder_sees_it(empty_folder: Path) -> None:
     (empty_folder / "etc").mkdir()
     duckdb.connect(str(empty_folder / "events.db")).close()
-    assert init("--url", "events.db", "--config", "etc/tsaudit.yaml").exit_code == Exit.OK
+    assert init("events.db", "--config", "etc/tsaudit.yaml").exit_code == Exit.OK
     (target,) = load("etc/tsaudit.yaml").targets
     assert target.url.get_secret_value() == f"duckdb:///{empty_folder}/events.db"

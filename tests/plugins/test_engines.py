@@ -152,7 +152,7 @@ def test_engine_is_known_wherever_engines_are_listed(acme: None, tsaudit: Comman
     shown = tsaudit("check")
     assert "acmedb 7.0: " in shown.stdout, shown.output
     assert shown.exit_code == 0
-    assert tsaudit("init", "--engine", "acmedb", "--url", "acme:///books.db", "--config", "new.yaml").exit_code == 0
+    assert tsaudit("init", "--engine", "acmedb", "acme:///books.db", "--config", "new.yaml").exit_code == 0
     assert config_file.load("new.yaml").targets[0].engine == "acmedb"
 
 

@@ -27,20 +27,15 @@ _NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.-]{0,99}")
 
 
 @click.command()
+@click.argument("urls", nargs=-1, metavar="[ADDRESS]...")
 @click.option("--engine", help="The engine, e.g. influxdb1; default: detected from the address or the server.")
-@click.option(
-    "--url",
-    "urls",
-    multiple=True,
-    help="An address in any usual spelling, e.g. postgres://db7/metrics, db7:8086, or metrics.db; may be repeated.",
-)
 @click.option("--name", help="The target's name; default: derived from the address.")
 @click.option("--add", is_flag=True, help="Add new targets to the file, and leave the rest of it unchanged.")
 @click.option("-c", "--config", type=click.Path(), metavar="FILE", help="The file to write; default: ./tsaudit.yaml.")
 @click.option("--force", is_flag=True, help="Overwrite the file.")
 def init(
-    engine: str | None,
     urls: tuple[str, ...],
+    engine: str | None,
     name: str | None,
     add: bool,
     config: str | None,
@@ -48,18 +43,21 @@ def init(
 ) -> None:
     """Write a commented tsaudit.yaml.
 
-    Without options, it looks for DuckDB and SQLite files in this folder, and for InfluxDB, GreptimeDB, MongoDB, and
+    ADDRESS is that of a database in any usual spelling, e.g. postgres://db7/metrics, db7:8086, or metrics.db. If it
+    does not show the engine, the server is asked.
+
+    Without addresses, it looks for DuckDB and SQLite files in this folder, and for InfluxDB, GreptimeDB, MongoDB, and
     PostgreSQL on this machine, on their usual ports. If it finds none, it writes nothing. A target is named after its
     database (the one in its address, or the only one on its server), otherwise after its host or its product.
 
-    If the address after --url does not show the engine, the server is asked. With --add, new targets are added to an
-    existing file. If the resulting configuration would be invalid, the problem is reported, and nothing is written.
+    With --add, new targets are added to an existing file. If the resulting configuration would be invalid, the problem
+    is reported, and nothing is written.
 
     Each target gets an owner and a schedule. If a table does not declare which columns are tags, and its database can
     be read now, the file proposes column roles as comments; remove the `#` to confirm them.
     """
     if (engine or name) and len(urls) != 1:
-        raise click.UsageError("`--engine` and `--name` are about one address: pass `--url` once")
+        raise click.UsageError("`--engine` and `--name` are about one address: name exactly one")
     if add and force:
         raise click.UsageError("`--add` keeps the file, and `--force` overwrites it: pass only one of them")
     file = Path(config or os.environ.get("TSAUDIT_CONFIG") or "tsaudit.yaml")
@@ -75,7 +73,7 @@ def init(
         else:
             found = discovery.databases(file.parent)
     if not found:
-        raise click.UsageError("found no database here; name one, e.g. `tsaudit init --url db7:8086`")
+        raise click.UsageError("found no database here; name one, e.g. `tsaudit init db7:8086`")
     if before is not None:
         found = before.new(found)
         if name and any(one.name != name for one in found):
@@ -186,14 +184,14 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
         try:
             engine, url = discovery.engine_at(url, folder)
         except LookupError as error:
-            raise click.BadParameter(str(error.args[0]), param_hint="--url") from error
+            raise click.BadParameter(str(error.args[0]), param_hint="ADDRESS") from error
     if engine not in ENGINES:
         raise click.BadParameter(f"engine `{engine}` is not supported{ENGINES.near(engine)}", param_hint="--engine")
     try:
         parts = urlsplit(url)
         host = parts.hostname
     except ValueError as error:
-        raise click.BadParameter(f"is not an address: {error}", param_hint="--url") from error
+        raise click.BadParameter(f"is not an address: {error}", param_hint="ADDRESS") from error
     about = ENGINES[engine]
     database = Path(parts.path).stem if about.is_a_file or about.has_one_database else ""
     chosen = name or as_name(database) or host_name(host) or about.icon or engine
@@ -202,7 +200,7 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
     for key, value in parse_qsl(parts.query):
         if addresses.names_a_secret(key) and "${" not in value:
             advice = f"`{printable(key, 40)}` is secret: write `{printable(key, 40)}=${{NAME}}`, and export NAME"
-            raise click.BadParameter(advice, param_hint="--url")
+            raise click.BadParameter(advice, param_hint="ADDRESS")
     place = parts.netloc.rpartition("@")[2]
     if about.signs_in_by_token and not parts.password:
         token = "" if "${" in (parts.username or "") else unquote(parts.username or "")
