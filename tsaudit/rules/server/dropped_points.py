@@ -59,8 +59,8 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     the same shard, only what was lost since counts, and nothing if series were deleted. It is never critical, and a
     note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents
     write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these are not
-    counted as lost. The newest shard of at most 50 MB and 5,000 series is counted, on InfluxDB 1 and for administrators,
-    who alone see when a shard begins.
+    counted as lost. The newest shard of at most 50 MB and 5,000 series is counted, on InfluxDB 1 and for
+    administrators, who alone see when a shard begins.
 
     ## Why it matters
 
