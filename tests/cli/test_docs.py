@@ -17,11 +17,12 @@ from typing import Any
 
 import click
 import pytest
-from pydantic import BaseModel, SecretStr
+from pydantic import SecretStr
 from pydantic.fields import FieldInfo
 
 from tsaudit.cli import main
 from tsaudit.config.settings import Settings
+from tsaudit.config.types import Model
 from tsaudit.rules import all_rules
 
 ROOT = Path(__file__).parents[2]
@@ -50,7 +51,7 @@ def cli_page() -> str:
     return "\n".join(f"### `{name}`\n\n```text\n{text}\n```\n" for name, _, text in commands(main))
 
 
-def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
+def models(model: type[Model]) -> Iterator[type[Model]]:
     """The model and those inside it, in the order of the file."""
     yield model
     for field in model.model_fields.values():
@@ -58,8 +59,8 @@ def models(model: type[BaseModel]) -> Iterator[type[BaseModel]]:
             yield from models(inner)
 
 
-def inside(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def inside(annotation: Any) -> Iterator[type[Model]]:
+    if isinstance(annotation, type) and issubclass(annotation, Model):
         yield annotation
     for part in typing.get_args(annotation):
         yield from inside(part)
@@ -76,7 +77,7 @@ def kind(annotation: Any) -> str:
         return f"list of {kind(parts[0])}"
     if origin is dict:
         return f"name: {kind(parts[1])}"
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and issubclass(annotation, Model):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
     if isinstance(annotation, type) and issubclass(annotation, enum.Enum):
         return "one of " + ", ".join(f"`{p.value}`" for p in annotation)
@@ -96,7 +97,7 @@ def default(field: FieldInfo) -> str:
     value = field.default
     if field.is_required():
         return "**required**"
-    if value is None or value in ({}, ()) or isinstance(value, BaseModel | dict):
+    if value is None or value in ({}, ()) or isinstance(value, Model | dict):
         return ""
     if isinstance(value, SecretStr):
         return f"`{value.get_secret_value()}`"
@@ -106,11 +107,12 @@ def default(field: FieldInfo) -> str:
 
 
 def configuration_page() -> str:
-    seen: dict[str, type[BaseModel]] = {m.__name__: m for m in models(Settings)}
+    seen = {m.__name__: m for m in models(Settings)}
     pages = []
     for name, model in seen.items():
+        meanings = model.meanings()
         rows = [
-            f"| `{key}` | {kind_of(f)} | {default(f)} | {' '.join((f.description or '').split())} |"
+            f"| `{key}` | {kind_of(f)} | {default(f)} | {' '.join(meanings.get(key, '').split())} |"
             for key, f in model.model_fields.items()
         ]
         about = " ".join((model.__doc__ or "").split())

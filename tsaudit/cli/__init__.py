@@ -48,6 +48,8 @@ The line is repeated here so that `tsaudit --help` loads none of the modules; a 
 gc.set_threshold(10_000)
 # At its end, Python searches all objects for cycles several times: a quarter of the time of a short command.
 atexit.register(gc.freeze)
+# Otherwise pydantic, when it is loaded, reads the metadata of all installed packages in search of its own plug-ins.
+os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
 
 
 class Commands(CommandGroup):

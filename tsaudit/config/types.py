@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import ast
+import inspect
 import re
 from datetime import timedelta
+from itertools import pairwise
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
@@ -12,11 +15,12 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    GetJsonSchemaHandler,
     SecretStr,
     WithJsonSchema,
     model_validator,
 )
-from pydantic_core import PydanticCustomError
+from pydantic_core import CoreSchema, PydanticCustomError
 
 from tsaudit.config import cron
 from tsaudit.engines.registry import ENGINES
@@ -26,7 +30,26 @@ from tsaudit.text import printable
 class Model(BaseModel):
     """Base of all configuration: frozen, unknown keys rejected."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+    # Only `Settings` validates, so the other parts need no validator of their own.
+    model_config = ConfigDict(frozen=True, extra="forbid", defer_build=True)
+
+    @classmethod
+    def meanings(cls) -> dict[str, str]:
+        """The docstring of each key. Pydantic's `use_attribute_docstrings` would parse the source in every process."""
+        tree, found = ast.parse(inspect.getsource(cls)), {}
+        for key, text in pairwise(tree.body[0].body):  # type: ignore[attr-defined]  # a class
+            match key, text:
+                case ast.AnnAssign(ast.Name(name)), ast.Expr(ast.Constant(str(said))):
+                    found[name] = inspect.cleandoc(said)
+        return found
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        schema = handler(core_schema)
+        properties = handler.resolve_ref_schema(schema)["properties"]
+        for name, said in cls.meanings().items():
+            properties[name]["description"] = said
+        return schema
 
     @model_validator(mode="before")
     @classmethod
