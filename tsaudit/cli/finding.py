@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
@@ -164,7 +163,7 @@ def _plan_of(one: Shown) -> Plan | None:
 
 def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
     from tsaudit.cli.incidents import as_dict
-    from tsaudit.model.jsonfile import to_json
+    from tsaudit.model.jsonfile import to_plain
     from tsaudit.report.findings import statements
     from tsaudit.report.untrusted import shown
 
@@ -178,7 +177,7 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
         "measured": source and {"how": str(source.how), "scope": source.scope, "query": source.query},
         "statements": dict(statements(item, one.profile)),
         "incident": item.incident and as_dict(item.incident),
-        "plan": steps and json.loads(to_json(steps)),
+        "plan": steps and to_plain(steps),
     }
 
 
@@ -319,10 +318,10 @@ def plan(target: str | None, measurement: str | None, config: str | None, day: d
             f"no finding asks to change `{measurement}`{nearest(measurement, names)}", param_hint="MEASUREMENT"
         )
     if form == "json":
-        from tsaudit.model.jsonfile import to_json
+        from tsaudit.model.jsonfile import to_plain
 
         each = [(one, False) for one in chosen] + [(one, True) for one in muted_plans]
-        screen.as_json([{**json.loads(to_json(one)), "muted": is_muted} for one, is_muted in each])
+        screen.as_json([{**to_plain(one), "muted": is_muted} for one, is_muted in each])
         return
     _print_plans(chosen, others, result)
     if muted_plans or muted_others:

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import timedelta
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import Annotated, Any, ClassVar, Final
+
+from pydantic_core import CoreSchema, SchemaSerializer, core_schema
 
 from tsaudit.model.figures import Subject
-from tsaudit.model.jsonfile import adapter
-
-if TYPE_CHECKING:
-    from pydantic_core import CoreSchema
+from tsaudit.model.jsonfile import adapter, to_plain
 
 Claim = tuple[str, str]
 """One aspect of a measurement that can have only one state, such as `("role", "host")`: the aspect and its name."""
@@ -31,6 +30,13 @@ class Change:
 
     at: Subject
     """The measurement, or the database if its measurement is empty; never a column."""
+
+    __pydantic_serializer__: ClassVar = SchemaSerializer(
+        core_schema.any_schema(
+            serialization=core_schema.plain_serializer_function_ser_schema(lambda change: to_data(change))
+        )
+    )
+    """How pydantic writes a change of any kind, wherever it is."""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super(Change, cls).__init_subclass__(**options)
@@ -345,10 +351,8 @@ class Diagnose(Change):
 def to_data(change: Change) -> dict[str, Any]:
     """The change as JSON values: its kind and its fields."""
     if isinstance(change, UnknownChange):
-        at = adapter(Subject).dump_python(change.at, mode="json")
-        return {"kind": change.name, "at": at, **change.values}
-    values: dict[str, Any] = adapter(type(change)).dump_python(change, mode="json")
-    return {"kind": kind_of(change), **values}
+        return {"kind": change.name, "at": to_plain(change.at), **change.values}
+    return {"kind": kind_of(change)} | {one.name: to_plain(getattr(change, one.name)) for one in fields(change)}
 
 
 def from_data(data: Any) -> Change:
@@ -364,17 +368,14 @@ def from_data(data: Any) -> Change:
     return found
 
 
-class _Codec:
-    """Tells pydantic how to read and write changes, whose kinds other packages can extend."""
+class _Reader:
+    """Tells pydantic how to read changes, whose kinds other packages can extend."""
 
     def __get_pydantic_core_schema__(self, source: Any, handler: Any) -> CoreSchema:
-        from pydantic_core import core_schema
-
         return core_schema.no_info_plain_validator_function(
             lambda value: value if isinstance(value, Change) else from_data(value),
-            serialization=core_schema.plain_serializer_function_ser_schema(to_data),
         )
 
 
-AnyChange = Annotated[Change, _Codec()]
+AnyChange = Annotated[Change, _Reader()]
 """A change of any kind, as a field of data that is stored as JSON."""

@@ -50,8 +50,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.cardinality.contributions import determined_tags
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.finding import Finding, RuleResult
-from tsaudit.model.jsonfile import adapter, to_json
+from tsaudit.model.finding import RuleResult
+from tsaudit.model.jsonfile import to_json, to_plain
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Measurement, Profile
 from tsaudit.model.timeline import Figure, figures
@@ -179,7 +179,7 @@ def _finding(item: Item, contents: ReportContents) -> dict[str, Any]:
     """All fields of the finding that are not empty."""
     finding, subject = item.finding, item.finding.subject
     plan = contents.plan_of(item)
-    fields: dict[str, Any] = adapter(Finding).dump_python(finding, mode="json")
+    fields: dict[str, Any] = to_plain(finding)
     fields |= {
         "rule": item.rule.code,
         "fingerprint": item.fingerprint,
@@ -196,7 +196,7 @@ def _finding(item: Item, contents: ReportContents) -> dict[str, Any]:
 
 
 def _rule(rule: RuleResult) -> dict[str, Any]:
-    fields: dict[str, Any] = json.loads(to_json(dataclasses.replace(rule, findings=(), gaps=())))
+    fields: dict[str, Any] = to_plain(dataclasses.replace(rule, findings=(), gaps=()))
     del fields["code"], fields["findings"]
     fields["gaps"] = sorted({gap.fact for gap in rule.gaps})
     return fields
@@ -245,7 +245,7 @@ def _alone(incident: Incident) -> bytes:
 
 
 def _plan(plan: Plan) -> bytes:
-    return _json({"id": describe.anchor(plan)} | json.loads(to_json(plan)))
+    return _json({"id": describe.anchor(plan)} | to_plain(plan))
 
 
 # --- Other parts ------------------------------------------------------------------------------------------------------
