@@ -223,17 +223,17 @@ def test_writing_leaves_nothing_when_it_breaks_off(store: Store) -> None:
 
 
 def test_open_that_is_interrupted_creates_nothing(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    complete = database._upgrade
+    complete = database._create
 
     def interrupted(*arguments: Any) -> None:
         complete(*arguments)
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(database, "_upgrade", interrupted)
+        patch.setattr(database, "_create", interrupted)
         with pytest.raises(KeyboardInterrupt):
             Store.open(address)
-        patch.setattr(database, "_upgrade", lambda *_: None)
+        patch.setattr(database, "_create", lambda *_: None)
         with Store.open(address) as store:
             assert inspect(store.engine).get_table_names() == []
     with Store.open(address) as store:

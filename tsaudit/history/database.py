@@ -14,7 +14,20 @@ from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
 
-from sqlalchemy import Connection, Engine, create_engine, event, inspect, text
+from sqlalchemy import (
+    Column,
+    Connection,
+    Engine,
+    MetaData,
+    String,
+    Table,
+    create_engine,
+    event,
+    insert,
+    inspect,
+    select,
+    text,
+)
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import ArgumentError, SQLAlchemyError
 
@@ -28,6 +41,12 @@ HEAD: Final = "0001"
 
 VERSION_TABLE: Final = "tsaudit_history"
 """The table in which Alembic stores the revision. Not Alembic's usual name, which Dagster uses in its own databases."""
+_version: Final = Table(
+    VERSION_TABLE,
+    MetaData(naming_convention={"pk": "%(table_name)s_pkc"}),
+    Column("version_num", String(32), primary_key=True),
+)
+"""The same as Alembic would create it."""
 
 _DRIVERS: Final = {
     "sqlite": "sqlite",
@@ -161,7 +180,10 @@ def migrate(engine: Engine) -> None:
         if found is None:
             _refuse_other_tables(connection)
         with _patient(connection, _TRANSACTION_S):
-            _upgrade(connection, found)
+            if found is None:
+                _create(connection)
+            else:
+                _upgrade(connection, found)
 
 
 def lock(connection: Connection, name: str) -> None:
@@ -368,7 +390,7 @@ def _revision(connection: Connection) -> str | None:
     """The revision of the database; None if it is not a history."""
     if not inspect(connection).has_table(VERSION_TABLE):
         return None
-    found = connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()  # noqa: S608 -- our constant
+    found = connection.execute(select(_version.c.version_num)).scalar()
     return str(found) if found else None
 
 
@@ -383,8 +405,15 @@ def _refuse_other_tables(connection: Connection) -> None:
         )
 
 
-def _upgrade(connection: Connection, found: str | None) -> None:
-    """Create the tables of a new history, or migrate those of an older one."""
+def _create(connection: Connection) -> None:
+    """Create the tables of a new history."""
+    metadata.create_all(connection, checkfirst=False)
+    _version.create(connection, checkfirst=False)
+    connection.execute(insert(_version).values(version_num=HEAD))
+
+
+def _upgrade(connection: Connection, found: str) -> None:
+    """Migrate the tables of an older history."""
     from alembic import command
     from alembic.config import Config
     from alembic.script import ScriptDirectory
@@ -393,16 +422,12 @@ def _upgrade(connection: Connection, found: str | None) -> None:
     config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
     config.attributes["connection"] = connection
     known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
-    if found is not None and found not in known:
+    if found not in known:
         raise HistoryError(
             f"history {_label(connection.engine.url)}: was written by a newer tsaudit (its revision is "
             f"{found}, this one knows up to {HEAD}); upgrade tsaudit"
         )
-    if found is None:
-        metadata.create_all(connection, checkfirst=False)
-        command.stamp(config, HEAD)
-    else:
-        command.upgrade(config, HEAD)
+    command.upgrade(config, HEAD)
 
 
 def _label(url: URL) -> str:
