@@ -10,7 +10,6 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Container, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
@@ -156,7 +155,8 @@ def test_token_is_in_no_list_of_processes(peer: tuple[int, int]) -> None:
         "silent in the middle", "SELECT 1", time.monotonic() + 20, Rows("", iter(())), client3.ListedColumns(("a",))
     )
     assert next(answer).num_rows == 1
-    (reader,) = flight._running
+    reader = flight._reader
+    assert reader is not None
     for file in ("cmdline", "environ"):
         assert b"distinctive" not in Path(f"/proc/{reader.pid}/{file}").read_bytes()
     del answer  # nobody wants the rest
@@ -164,27 +164,10 @@ def test_token_is_in_no_list_of_processes(peer: tuple[int, int]) -> None:
     flight.close()
 
 
-def test_one_process_serves_one_connection_after_the_other(way: client3.Flight) -> None:
-    assert _rows(way, "healthy") == [1]
-    assert way._spare is not None
-    reader = way._spare.pid
-    way.close()
-    further = way.again()
-    assert further._spare is not None
-    assert further._spare.pid == reader
-    assert _rows(further, "healthy") == [1]
-    further.close()
-
-
-def test_statements_at_the_same_time_on_one_connection(way: client3.Flight) -> None:
-    with ThreadPoolExecutor(3) as threads:
-        assert list(threads.map(lambda _: _rows(way, "healthy"), range(6))) == [[1]] * 6
-
-
 def test_reader_that_is_gone_is_replaced(way: client3.Flight) -> None:
     assert _rows(way, "healthy") == [1]
-    assert way._spare is not None
-    os.kill(way._spare.pid, signal.SIGKILL)
+    assert way._reader is not None
+    os.kill(way._reader.pid, signal.SIGKILL)
     time.sleep(0.2)
     assert _rows(way, "healthy") == [1]
 

@@ -1,8 +1,7 @@
-"""Manages the processes that read Arrow Flight: starts, queries, reuses, and ends them."""
+"""Sends SQL to InfluxDB 3: over Arrow Flight, which a process of its own reads, or over HTTP."""
 
 from __future__ import annotations
 
-import atexit
 import contextlib
 import itertools
 import json
@@ -12,8 +11,6 @@ import select
 import subprocess
 import sys
 import time
-import uuid
-from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -25,13 +22,12 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 from tsaudit.engines import http_responses
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, TooManyFilesError
 from tsaudit.engines.influxdb3 import flight_process
-from tsaudit.engines.influxdb3.flight_process import DONE, HEADER, IDLE_S
+from tsaudit.engines.influxdb3.flight_process import DONE, HEADER
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool, UnfitAnswerError
 
-_MOST_IDLE: Final = 2
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
     "from tsaudit.engines.influxdb3.flight_process import serve; serve()"
@@ -60,8 +56,6 @@ class FlightReader:
             bufsize=0,
             start_new_session=True,  # only this process handles keyboard interrupts
         )
-        self._ready = False
-        self.since = time.monotonic()
 
     @property
     def pid(self) -> int:
@@ -70,12 +64,6 @@ class FlightReader:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def start(self, until: float) -> None:
-        """Wait until the process reads requests. Raises TimeoutError at that time, and EndedError."""
-        if not self._ready:
-            self._frame(until)
-            self._ready = True
-
     def answer(self, request: dict[str, Any], until: float) -> Iterator[tuple[bytes, bytearray]]:
         """The frames of the response, up to the one that ends it. Raises TimeoutError at that time, and EndedError."""
         self._write(request)
@@ -83,11 +71,6 @@ class FlightReader:
         while kind != DONE:
             kind, body = self._frame(until)
             yield kind, body
-
-    def release(self) -> None:
-        """Tell the process that no connection is using it for now. Raises OSError."""
-        self._write(None)
-        self.since = time.monotonic()
 
     def kill(self) -> None:
         """End the process, from any thread; a thread that is waiting for its response gets EndedError."""
@@ -103,7 +86,7 @@ class FlightReader:
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
 
-    def _write(self, request: dict[str, Any] | None) -> None:
+    def _write(self, request: dict[str, Any]) -> None:
         left = memoryview(json.dumps(request).encode() + b"\n")
         assert self._process.stdin is not None
         while left:
@@ -137,46 +120,6 @@ class FlightReader:
             return EndedError(self._process.wait(5))
         except subprocess.TimeoutExpired:
             return EndedError(-1)
-
-
-_idle: deque[FlightReader] = deque()
-"""Idle processes. Starting a process takes about a second, so those of a closed connection are reused for
-the next one.
-"""
-# A fork inherits the pipes, but the processes belong to its parent.
-os.register_at_fork(after_in_child=_idle.clear)
-
-
-def take() -> FlightReader:
-    """An idle process, or a new one. Raises OSError if none can be started."""
-    while True:
-        try:
-            reader = _idle.pop()
-        except IndexError:
-            return FlightReader()
-        # A process that has been idle for a long time may be about to end.
-        if reader.alive() and time.monotonic() - reader.since < IDLE_S / 2:
-            return reader
-        reader.end()
-
-
-def give_back(reader: FlightReader) -> None:
-    """Make the process available to another connection, unless enough are idle. It must not be in the middle of a
-    response.
-    """
-    if len(_idle) < _MOST_IDLE:
-        with contextlib.suppress(OSError, EndedError):
-            reader.release()
-            _idle.append(reader)
-            return
-    reader.end()
-
-
-@atexit.register
-def _end_idle() -> None:
-    with contextlib.suppress(IndexError):
-        while True:
-            _idle.pop().end()
 
 
 _TOO_MANY_FILES: Final = re.compile(r"exceed\w* (the |partition or )?file limit", re.IGNORECASE)
@@ -231,18 +174,16 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
 
 
 class Flight:
-    """Arrow Flight: batches arrive as the server creates them, and separate processes read them; see
+    """Arrow Flight: batches arrive as the server creates them, and a separate process reads them; see
     `flight_process`.
     """
 
     def __init__(self, address: str, token: str) -> None:
         self._address, self._token = address, token
-        self._name = uuid.uuid4().hex
-        self._aborted = self._closed = False
-        self._running: set[FlightReader] = set()
-        self._spare: FlightReader | None = None
+        self._aborted = False
+        self._reader: FlightReader | None = None
         with contextlib.suppress(OSError):  # the first statement reports errors
-            self._spare = take()
+            self._reader = FlightReader()
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
@@ -250,19 +191,17 @@ class Flight:
         """The response as it arrives, with the named columns. Raises FactError unless it is complete."""
         del rows, columns  # Flight does not report bytes, and sends a schema
         left = max(deadline - time.monotonic(), 0.001)
-        reader = self._reader()
-        done = b""
+        reader = self._living()
+        is_reusable = False
         try:
             if self._aborted:
                 reader.kill()
-            reader.start(deadline)
             request = {
-                "connection": self._name,
                 "address": self._address,
                 "token": self._token,
                 "database": database,
                 "statement": statement,
-                "timeout_s": max(deadline - time.monotonic(), 0.001),
+                "timeout_s": left,
             }
             error = None
             # The server's own timeout comes first, and does not affect the process.
@@ -276,7 +215,7 @@ class Flight:
                     cause, words = json.loads(body)
                     error = _flight_error(cause, words, left)
                 else:
-                    done = b"worn" if body else b"whole"
+                    is_reusable = not body
             if self._aborted:  # a canceled statement may look as if it were complete
                 raise FactError(Reason.TIMED_OUT, "broken off")
             if error is not None:
@@ -286,27 +225,18 @@ class Flight:
         except EndedError as ended:
             raise self._ended(ended) from ended
         finally:
-            self._running.discard(reader)
-            self._keep(reader) if done == b"whole" else reader.end()
+            if not is_reusable:
+                reader.end()
 
-    def _reader(self) -> FlightReader:
-        """A process that is not in use."""
-        reader, self._spare = self._spare, None
-        if reader is not None and not reader.alive():
-            reader.end()
-            reader = None
-        try:
-            reader = reader or take()
-        except OSError as error:
-            raise FactError(Reason.UNREACHABLE, f"cannot start a process for Arrow Flight: {error}") from error
-        self._running.add(reader)
-        return reader
-
-    def _keep(self, reader: FlightReader) -> None:
-        if self._spare is None and not self._closed:
-            self._spare = reader
-        else:
-            give_back(reader)
+    def _living(self) -> FlightReader:
+        """The process, or a new one if it has ended."""
+        if self._reader is None or not self._reader.alive():
+            self.close()
+            try:
+                self._reader = FlightReader()
+            except OSError as error:
+                raise FactError(Reason.UNREACHABLE, f"cannot start a process for Arrow Flight: {error}") from error
+        return self._reader
 
     def _ended(self, error: EndedError) -> FactError:
         if self._aborted:
@@ -323,14 +253,13 @@ class Flight:
     def abort(self) -> None:
         """Abort the current statement, from any thread."""
         self._aborted = True
-        for reader in tuple(self._running):
+        if (reader := self._reader) is not None:
             reader.kill()
 
     def close(self) -> None:
-        self._closed = True
-        reader, self._spare = self._spare, None
+        reader, self._reader = self._reader, None
         if reader is not None:
-            give_back(reader)
+            reader.end()
 
 
 def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:

@@ -6,9 +6,9 @@ can only be limited by ending the process.
 
 from __future__ import annotations
 
+import functools
 import json
 import os
-import select
 import struct
 import sys
 import threading
@@ -16,15 +16,15 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
-    from influxdb_client_3 import InfluxDBClient3
+    from pyarrow.flight import FlightClient
 
 HEADER: Final = struct.Struct(">cI")
 """Header of each frame on standard output: the kind of the frame, and the number of bytes that follow."""
-READY: Final = b"R"
 AT_WORK: Final = b"W"
 BATCH: Final = b"B"
 ERROR: Final = b"E"
@@ -42,8 +42,6 @@ two checks.
 """
 MOST_MESSAGE: Final = 32_000_000
 """Maximum size of one message in bytes. Arrow sets no limit; servers split their data into messages of about 2 MB."""
-IDLE_S: Final = 60.0
-"""Seconds that an unused process stays alive."""
 _LOOK_S: Final = 0.01
 _PIECE: Final = 4_000_000
 _MOST_PIECE: Final = 32_000_000
@@ -59,29 +57,19 @@ _OPTIONS: Final = (
 
 
 def serve() -> None:
-    """Read requests from standard input, one line of JSON each, until its end, and write frames to standard output."""
+    """Read requests to one server from standard input, one line of JSON each, until its end, and write frames to
+    standard output.
+    """
     parent = os.getppid()
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # The output of a library that prints must not get between the frames.
-    # Unbuffered: `select` would not notice a request that is already in a buffer.
-    requests = os.fdopen(os.dup(0), "rb", buffering=0)
+    import pyarrow.flight  # noqa: F401 -- before the memory at the start is measured
+
     guard = _Guard(parent)
-    client = _Client()
-    client.load()
-    guard.begin()
-    _send(out, READY)
-    idle = False
-    while not idle or select.select([requests], [], [], IDLE_S)[0]:
-        line = requests.readline()
-        if not line:
-            return
+    for line in sys.stdin.buffer:
         request = json.loads(line)
-        idle = request is None
-        if idle:
-            client.close()
-            continue
         guard.busy.set()
-        _answer(out, client, request)
+        _answer(out, request)
         pa.default_memory_pool().release_unused()
         guard.busy.clear()
         _send(out, DONE, b"worn" if guard.taken() > _WORN else b"")
@@ -92,11 +80,8 @@ class _Guard:
 
     def __init__(self, parent: int) -> None:
         self._parent = parent
-        self._before = 0
-        self.busy = threading.Event()
-
-    def begin(self) -> None:
         self._before = _resident()
+        self.busy = threading.Event()
         threading.Thread(target=self._watch, daemon=True).start()
 
     def taken(self) -> int:
@@ -121,64 +106,40 @@ def _resident() -> int:
     return highest if sys.platform == "darwin" else highest * 1024
 
 
-class _Client:
-    """The client of the most recently used connection."""
+@functools.cache
+def _connected(address: str) -> FlightClient:
+    from pyarrow import flight
 
-    def __init__(self) -> None:
-        self._connection = ""
-        self._client: InfluxDBClient3 | None = None
-
-    def load(self) -> None:
-        """Import slow modules before the memory at the start is measured."""
-        import influxdb_client_3  # noqa: F401
-
-    def of(self, request: dict[str, Any]) -> InfluxDBClient3:
-        from influxdb_client_3 import InfluxDBClient3
-
-        if self._client is None or self._connection != request["connection"]:
-            self.close()
-            self._client = InfluxDBClient3(
-                host=request["address"],
-                token=request["token"],
-                database="",
-                auth_scheme="Bearer",
-                flight_client_options={"generic_options": list(_OPTIONS)},
-            )
-            self._connection = request["connection"]
-        return self._client
-
-    def close(self) -> None:
-        if self._client is not None:
-            self._client.close()
-        self._client = None
+    parts = urlsplit(address)
+    scheme, port = ("grpc+tls", 443) if parts.scheme == "https" else ("grpc+tcp", 80)
+    place = parts.netloc if parts.port else f"{parts.netloc}:{port}"
+    return flight.FlightClient(f"{scheme}://{place}", generic_options=list(_OPTIONS))
 
 
-def _answer(out: BinaryIO, client: _Client, request: dict[str, Any]) -> None:
-    from influxdb_client_3 import InfluxDBError
-    from influxdb_client_3.exceptions import InfluxDB3ClientError
+def _answer(out: BinaryIO, request: dict[str, Any]) -> None:
+    from pyarrow import flight
 
+    # The timeout, in seconds, is sent with the call, so the server cancels the query, too.
+    bearer = f"Bearer {request['token']}".encode()
+    options = flight.FlightCallOptions(timeout=request["timeout_s"], headers=[(b"authorization", bearer)])
+    query = {"database": request["database"], "sql_query": request["statement"], "query_type": "sql"}
     reader = None
     try:
-        # The timeout, in seconds, is sent with the call, so the server cancels the query, too.
-        reader = client.of(request).query(
-            request["statement"], "sql", "chunk", request["database"], timeout=request["timeout_s"]
-        )
+        reader = _connected(request["address"]).do_get(flight.Ticket(json.dumps(query).encode()), options)
         for chunk in reader:
             if not chunk.data.num_rows:
                 _send(out, AT_WORK)
             for piece in _pieces(chunk.data):
                 _send(out, BATCH, _stream(piece))
-    except (InfluxDB3ClientError, InfluxDBError, pa.ArrowException, OSError) as error:
-        # The client wraps the original error in an exception of its own.
-        cause = error.__context__ if isinstance(error, InfluxDB3ClientError) and error.__context__ else error
-        _send(out, ERROR, json.dumps([_kind(cause), str(cause)[:_WORDS] or type(cause).__name__]).encode())
+    except (pa.ArrowException, OSError) as error:
+        _send(out, ERROR, json.dumps([_kind(error), str(error)[:_WORDS] or type(error).__name__]).encode())
     finally:
         if reader is not None:
             reader.cancel()
 
 
 def _kind(error: BaseException) -> str:
-    import pyarrow.flight as flight
+    from pyarrow import flight
 
     if isinstance(error, flight.FlightTimedOutError):
         return TIMED_OUT
