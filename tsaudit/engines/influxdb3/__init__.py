@@ -26,7 +26,6 @@ class Influxdb3(Engine):
 
     name = "influxdb3"
     example_url = "http://localhost:8181"
-    extra = "influxdb3"
     icon = "influxdb"
     keywords = ("influxdb3/keywords.txt", "influx/keywords.txt")
     words = Words(
