@@ -135,7 +135,7 @@ def test_column_alike_in_many_measurements_is_one_finding(severity: Severity, co
     if kept == 1:
         (one,) = found["AAA001"].findings
         assert one.subject == Subject("main", "m00", "user"), "the first by name, whatever the order"
-        assert f"The same holds for {count - 1} more measurements: m01, m02" in one.message
+        assert f"The same holds for {count - 1} more tables: m01, m02" in one.message
         assert one.evidence[-1].value.startswith(f"{count}: m00, m01")
 
 
@@ -184,8 +184,8 @@ def test_severities_and_what_has_a_history_are_not_mixed() -> None:
 @pytest.mark.parametrize(
     ("places", "says"),
     [
-        ([f"dev{i}" for i in range(9)], "dev0 is new. The same holds for 8 more measurements: dev1, dev2"),
-        ([f"dev{i}.rack" for i in range(9)], "rack is new. The same holds for 8 more measurements: dev1, dev2"),
+        ([f"dev{i}" for i in range(9)], "dev0 is new. The same holds for 8 more tables: dev1, dev2"),
+        ([f"dev{i}.rack" for i in range(9)], "rack is new. The same holds for 8 more tables: dev1, dev2"),
         ([f"dev0.port{i}" for i in range(9)], "port0 is new. The same holds for 8 more columns: port1, port2"),
     ],
 )
@@ -213,7 +213,7 @@ def test_measurements_are_alike_if_they_have_the_same_columns() -> None:
 def test_same_place_in_many_databases_is_one_finding() -> None:
     tenants = [replace(_at("orders.id"), subject=Subject(f"tenant{i}", "orders", "id")) for i in range(7)]
     (one,) = _judged((_result("AAA001", *tenants),), (_rule("AAA001"),))["AAA001"].findings
-    assert "The same holds for 6 more databases" in one.message
+    assert "The same holds for 6 more schemas" in one.message
 
 
 def test_changes_of_all_places_are_kept() -> None:

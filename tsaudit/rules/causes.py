@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.config.settings import Harm
+from tsaudit.engines.registry import ENGINES
 from tsaudit.harm import at_the_cost_of_all
 from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements, StopSource
 from tsaudit.model.figures import Subject
@@ -173,11 +174,13 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
         return result
     schemas = {Subject(m.database, m.name): _schema(m) for m in profile.measurements}
     findings = list(result.findings)
-    for kind in ("column", "measurement", "database"):
+    words = ENGINES[profile.engine].words
+    terms = {"column": "column", "measurement": words.measurement, "database": words.database}
+    for kind, term in terms.items():
         groups: dict[object, list[Finding]] = defaultdict(list)
         for position, finding in enumerate(findings):
             groups[_likeness(finding, kind, schemas) or position].append(finding)
-        findings = [one for group in groups.values() for one in _as_one(group, kind, harm)]
+        findings = [one for group in groups.values() for one in _as_one(group, kind, term, harm)]
     return replace(result, findings=tuple(findings))
 
 
@@ -216,7 +219,7 @@ def _said(finding: Finding, kind: str) -> str:
     return re.sub(rf"(?<!\w){name}(?!\w)", "...", finding.message)
 
 
-def _as_one(group: Sequence[Finding], kind: str, harm: Harm) -> Iterator[Finding]:
+def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm) -> Iterator[Finding]:
     """The findings as one if they are many. The first by name stands for all, so that its identity stays the same."""
     if len(group) <= _MOST_APART[group[0].severity]:
         yield from group
@@ -230,11 +233,11 @@ def _as_one(group: Sequence[Finding], kind: str, harm: Harm) -> Iterator[Finding
     each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
     yield replace(
         at_the_cost_of_all((first, *others), harm),
-        message=f"{first.message} {also} {many(len(others), f'more {kind}')}: {listed(names[1:], 3)}.",
+        message=f"{first.message} {also} {many(len(others), f'more {term}')}: {listed(names[1:], 3)}.",
         changes=changes,
         evidence=(
             *first.evidence,
-            Evidence(f"in {kind}s", f"{number(len(group))}: {listed(names, 20)}"),
+            Evidence(f"in {term}s", f"{number(len(group))}: {listed(names, 20)}"),
             *each[:_MOST_EVIDENCE],
         ),
         affected_series=(max if kind == "column" else sum)(affected) if affected else None,

@@ -350,7 +350,7 @@ def cause_inside(case: Case, subject: Subject, before: Point, now: Point, onset:
     if parts[0].added >= _MAIN * growth:
         return _of_one(case, subject, parts[0], growth, onset, found)
     if sum(part.added for part in new) >= _MAIN * growth:
-        return _of_new(subject, new, growth, found)
+        return _of_new(case, subject, new, growth, found)
     return _of_many(case, parts, growth, onset, found)
 
 
@@ -369,10 +369,10 @@ def _parts(case: Case, subject: Subject, day: date) -> list[_Part]:
 
 def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: date, found: Cause) -> Cause:
     measurement, share = part.measurement, min(1.0, part.added / growth)
-    name = _name(part, subject)
+    name, term = _name(part, subject), case.engine.words.measurement
     if part.before is not None:
         inner = cause_of(case, measurement, part.before, onset)
-        words = f"measurement {name} adds {percent(share)} of it"
+        words = f"{term} {name} adds {percent(share)} of it"
         if inner is None:
             return _with(found, None, share, words, f"Find out what writes new series to {name}.")
         return Cause(
@@ -387,7 +387,7 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
             inside=(measurement,) if inner.tag else (),
             fix=inner.fix or f"Find what writes new values of {inner.tag} to {name}.",
         )
-    words = f"new measurement {name} adds {percent(share)} of it"
+    words = f"new {term} {name} adds {percent(share)} of it"
     older = _replaced(case, part)
     if older is not None:
         words += f"; it has the tags of {older} and about as many series"
@@ -400,16 +400,18 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
     return _with(found, tag.tag, share * part_of_it, words, f"Find what writes {tag.tag} to {name}.")
 
 
-def _of_new(subject: Subject, new: Sequence[_Part], growth: float, found: Cause) -> Cause:
+def _of_new(case: Case, subject: Subject, new: Sequence[_Part], growth: float, found: Cause) -> Cause:
     share = min(1.0, sum(part.added for part in new) / growth)
     names = listed([_name(part, subject) for part in new], 3)
-    words = f"{many(len(new), 'new measurement')} add{'s' if len(new) == 1 else ''} {percent(share)} of it: {names}"
-    fix = "If their names contain what varies, such as a device or a date, move that into a tag of one measurement."
+    term = case.engine.words.measurement
+    words = f"{many(len(new), f'new {term}')} add{'s' if len(new) == 1 else ''} {percent(share)} of it: {names}"
+    fix = f"If their names contain what varies, such as a device or a date, move that into a tag of one {term}."
     return _with(found, None, share, words, fix)
 
 
 def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, found: Cause) -> Cause | None:
     """The tag that grows in most of the measurements."""
+    term = case.engine.words.measurement
     by_tag: dict[str, list[tuple[Measurement, float, Cause]]] = defaultdict(list)
     for part in parts:
         cause = cause_of(case, part.measurement, part.before, onset) if part.before else None
@@ -421,11 +423,11 @@ def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, fou
     tag = max(sums, key=lambda key: (sums[key], key))
     share = min(1.0, sums[tag] / growth)
     if share < _MAIN:
-        words = f"{many(len(parts), 'measurement')} grow, none of which adds half of it"
-        return _with(found, None, None, words, "Compare the tag values of these measurements with those before.")
-    words = f"new values of tag {tag} in {many(len(by_tag[tag]), 'measurement')} add {percent(share)} of it"
+        words = f"{many(len(parts), term)} grow, none of which adds half of it"
+        return _with(found, None, None, words, f"Compare the tag values of these {term}s with those before.")
+    words = f"new values of tag {tag} in {many(len(by_tag[tag]), term)} add {percent(share)} of it"
     return replace(
-        _with(found, tag, share, words, f"Find what writes new values of {tag} to these measurements."),
+        _with(found, tag, share, words, f"Find what writes new values of {tag} to these {term}s."),
         inside=tuple(measurement for measurement, _, _ in by_tag[tag]),
         is_removable=all(cause.is_removable for _, _, cause in by_tag[tag]),
     )

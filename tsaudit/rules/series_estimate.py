@@ -20,6 +20,7 @@ from tsaudit.analysis.cardinality.contributions import (
     with_twins,
 )
 from tsaudit.analysis.shapes import shapes
+from tsaudit.engines.engine import Words
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Limit
 from tsaudit.model.profile import Contribution, How, Measurement, TagSets
@@ -101,11 +102,11 @@ class MainTag:
     fix: str
     """What to do if the tag has to stay; empty if it changes."""
 
-    @property
-    def where(self) -> str:
+    def where(self, words: Words) -> str:
         """`tag id of http`, or `tag id, in 82 measurements,`."""
         first, *others = self.inside
-        return f"tag {self.tag}, in {len(self.inside)} measurements," if others else f"tag {self.tag} of {first.name}"
+        inside = f", in {len(self.inside)} {words.measurement}s," if others else f" of {first.name}"
+        return f"{words.tag} {self.tag}{inside}"
 
 
 def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTag | None:

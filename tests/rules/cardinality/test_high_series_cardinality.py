@@ -346,5 +346,5 @@ def test_id_is_named_before_the_lasting_source_that_has_more_series() -> None:
     found = run_rule(rule, a_profile(hosts_of, *parts, databases=(database,)), LIMIT).findings
     (finding,) = [one for one in found if one.subject == Subject("main")]
     assert finding.severity is Severity.CRITICAL
-    assert finding.message.endswith("tag id, in 10 measurements, causes 46% of them.")
+    assert finding.message.endswith("tag id, in 10 tables, causes 46% of them.")
     assert len(finding.changes) == 10

@@ -66,7 +66,7 @@ def test_silence_about_what_is_made_for_each_period() -> None:
     # All of them at once are another matter.
     rest = a_measurement("users")
     (gone,) = _judged(a_profile(rest, *names(1, 2, 3, 4).measurements), a_profile(rest)).findings
-    assert gone.message.startswith("users_2026_03_01 was removed. The same holds for 3 more measurements: ")
+    assert gone.message.startswith("users_2026_03_01 was removed. The same holds for 3 more tables: ")
 
 
 def _change(before: Measurement, after: Measurement) -> Finding:

@@ -187,7 +187,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
     share = min(cause.series / sets, 1.0) if cause and sets else None
     impact = _impact(case, scope, series, limit)
     quick = stopgap(case, limit) if impact and impact.is_enforced is not False else ""
-    words = f"; {cause.where} causes {percent(share)} of them" if cause and share is not None else ""
+    words = f"; {cause.where(case.engine.words)} causes {percent(share)} of them" if cause and share is not None else ""
     return Finding(
         subject=scope.subject,
         impact=impact,

@@ -324,7 +324,9 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
     if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
         cause = main_tag(inside, keeps_rows=case.engine.infers_roles)
         words = f"the database has {number(series)} of the {number(limit.value)} series that it may have{unless}"
-        words += f", and {cause.where} causes {percent(min(cause.series / series, 1.0))} of them" if cause else ""
+        if cause is not None:
+            share = percent(min(cause.series / series, 1.0))
+            words += f", and {cause.where(case.engine.words)} causes {share} of them"
         changes = cause.changes if cause else ()
         yield _Reason(words, cause.tag if cause else None, changes, stopgap(case, limit))
 

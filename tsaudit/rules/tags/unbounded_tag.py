@@ -246,7 +246,7 @@ def _reason(
     """
     assert tag.values is not None
     values, said = tag.values.value, f"{values_of(tag.values)}{kind.words}"
-    of_all = f"values{kind.words} in {{}}{many(together.measurements, 'measurement')}"
+    of_all = f"values{kind.words} in {{}}{many(together.measurements, case.engine.words.measurement)}"
     if together.values >= _SPREAD * values:
         values = round(together.values)
         said = f"{number(tag.values.value)} of {number(values)} {of_all.format('')}"
