@@ -269,6 +269,7 @@ _CHEAPER: Final = 0.25
 """Share of a statement's time limit that one may take which asks for less, because the full one failed."""
 _STREAMED: Final = frozenset({"series_listing"})
 """Facts whose rows are used as they arrive; their own limits apply."""
+_NONE: Final = Rows()
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 _SPOILS: Final = _SILENCE | {Reason.DENIED, Reason.FAILED}
 """Gaps after which a measurement is no longer queried together with others."""
@@ -323,20 +324,13 @@ class QueryRunner:
         self.gaps: list[Gap] = []
         self.alike = Alike()
         self._statements: dict[str | None, dict[str, str]] = {}
-        """By database, None for the whole target: the statement of each fact."""
-        """Fact to statement, for facts about a database or the target."""
+        """By database, None for the whole target: fact to statement, for facts that are not about a measurement."""
         self._deadline = deadline or Deadline(target.budget.deadline_s)
         self._connections = Connections(connection, self._deadline)
         self._query_costs = QueryCosts(target.budget.max_bytes_scanned)
         self._prefetched = Prefetched(self._deadline)
-        self._variants: dict[tuple[str, str | None, str | None], tuple[str, str]] = {}
-        """(fact, database, measurement) to query file and scope, for responses obtained in another way than usual."""
-        self._since: dict[tuple[str, str | None, str | None], datetime] = {}
-        """The same to the start of a response that does not cover the whole window."""
-        self._at_most: dict[tuple[str, str | None, str | None], str] = {}
-        """The same to the reason why a response may contain too much."""
-        self._paths: dict[tuple[str, str | None], tuple[str, ...]] = {}
-        """(fact, database) to the path used for the response, if there was one."""
+        self._answered: dict[tuple[str, str | None, str | None], Rows] = {}
+        """(fact, database, measurement) to the last response, for what it says of itself; its batches are consumed."""
         self._reasons: dict[tuple[str, str | None, str | None], Reason] = {}
         self._lock = threading.Lock()
         self._gone = ""
@@ -368,8 +362,8 @@ class QueryRunner:
         measurement: str | None = None,
     ) -> Source:
         """The source of a figure from this fact's query about the measurement or database."""
-        query, own_scope = self._variants.get((fact, database, measurement), ("", ""))
-        return Source(query or query_name(self.target.engine, fact), how, self.now, scope or own_scope)
+        answer = self._answered.get((fact, database, measurement), _NONE)
+        return Source(answer.query or query_name(self.target.engine, fact), how, self.now, scope or answer.scope)
 
     def statements_about(self, database: str | None) -> dict[str, str]:
         """The statement of each fact about a database, by name of the fact; None for facts about the target."""
@@ -377,15 +371,16 @@ class QueryRunner:
 
     def at_most(self, fact: str, database: str, measurement: str) -> str:
         """Why the fact's response about the measurement may contain too much; empty if it does not."""
-        return self._at_most.get((fact, database, measurement), "")
+        return self._answered.get((fact, database, measurement), _NONE).at_most
 
     def path_of(self, fact: str, database: str) -> tuple[str, ...]:
         """The path used for the fact's response about the database; see `connection.Rows`."""
-        return self._paths.get((fact, database), ())
+        return self._answered.get((fact, database, None), _NONE).path
 
     def window_of(self, fact: str, database: str, measurement: str) -> Window:
         """The period that the response covers: the window, or the part of it that the engine reads in one query."""
-        return Window(self._since.get((fact, database, measurement), self.window.start), self.window.end)
+        since = self._answered.get((fact, database, measurement), _NONE).since
+        return Window(since or self.window.start, self.window.end)
 
     def query(
         self,
@@ -624,14 +619,7 @@ class QueryRunner:
         for name, error in rows.refused.items():
             self.gap(fact, error.reason, error.detail, given.subject[0], name)
         with self._lock:
-            if rows.since is not None:
-                self._since[about] = rows.since
-            if rows.at_most:
-                self._at_most[about] = rows.at_most
-            if rows.path:
-                self._paths[about[:2]] = rows.path
-            if rows.query or rows.scope:
-                self._variants[about] = (rows.query, rows.scope)
+            self._answered[about] = rows
             if FACTS[fact].scope is not Scope.MEASUREMENT:
                 self._statements.setdefault(given.subject[0], {})[fact] = rows.statement
         return rows.statement

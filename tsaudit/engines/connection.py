@@ -102,10 +102,11 @@ class Rows:
         return self._batches
 
     def close(self) -> None:
-        """Cancel the statement."""
+        """Cancel the statement, and keep no batch of the response."""
         close = getattr(self._batches, "close", None)
         if close is not None:
             close()
+        self._batches = iter(())
 
 
 class RowsOfSeveral(Rows):
