@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Final
 
 from tsaudit.analysis.columns.columns import is_number
@@ -30,7 +30,9 @@ def newest_day(place: Place) -> str:
     newest = (place.here.last_time or place.profile.window.end).astimezone(UTC)
     day = newest.replace(hour=0, minute=0, second=0, microsecond=0)
     column = place.quoted([time])
-    return f"{column} >= '{_text(day)}' AND {column} < '{_text(day + _A_DAY)}'"
+    begins = f"{column} >= '{_text(day)}'"
+    # Rows that never end have the last time that there is.
+    return begins if day.date() == date.max else f"{begins} AND {column} < '{_text(day + _A_DAY)}'"
 
 
 def _text(day: datetime) -> str:
