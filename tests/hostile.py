@@ -9,10 +9,11 @@ import itertools
 import json
 import socket
 import socketserver
-import threading
 import time
 from collections.abc import Callable, Iterator
 from typing import Any, Final
+
+from tests.serving import serving
 
 Send = Callable[[bytes], None]
 Fault = Callable[[Send], None]
@@ -193,10 +194,5 @@ class _Handler(socketserver.StreamRequestHandler):
 def hostile(fault: str | Fault, **settings: Any) -> Iterator[Hostile]:
     """Such a peer on the loopback address, while it is needed."""
     _bomb()  # making it takes longer than those who ask wait
-    with Hostile(FAULTS[fault] if isinstance(fault, str) else fault, **settings) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
-        thread.start()
-        try:
-            yield server
-        finally:
-            server.shutdown()
+    with serving(Hostile(FAULTS[fault] if isinstance(fault, str) else fault, **settings)) as server:
+        yield server

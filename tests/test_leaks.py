@@ -21,7 +21,7 @@ import threading
 import zlib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing, contextmanager
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote, unquote
@@ -30,6 +30,7 @@ import pytest
 
 from tests.command import CliRunner
 from tests.servers import Postgresql
+from tests.serving import Handler, serving_http
 from tests.test_secrets import pieces
 from tsaudit.cli import main
 from tsaudit.history import incidents
@@ -147,30 +148,15 @@ def http_server(fault: str, engine: str = "influxdb1") -> Iterator[int]:
         status = int(fault[:3]) if fault[:3].isdigit() else 200
         answer = answering(status, kind, version=VERSIONS[engine], cut="cut" in fault)
 
-    class Handler(BaseHTTPRequestHandler):
+    class Faulty(Handler):
         def do_GET(self) -> None:
             answer(self)
 
         def do_POST(self) -> None:
             self.do_GET()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """A client that hangs up is expected."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield server.server_address[1]
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving_http(Faulty) as server:
+        yield server.server_port
 
 
 @contextmanager

@@ -9,14 +9,14 @@ from __future__ import annotations
 import base64
 import json
 import re
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Final
 from urllib.parse import urlsplit
+
+from tests.serving import Handler, serving_http
 
 _LABEL: Final = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|[+-]\d\d:\d\d)")
@@ -112,9 +112,9 @@ def running(now: Callable[[], datetime]) -> Iterator[AlertmanagerDouble]:
     """The double, listening on a free port of the loopback. `now`: its clock."""
     double = AlertmanagerDouble()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Receiver(Handler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            raw = self.content()
             wanted = f"Basic {base64.b64encode(double.login.encode()).decode()}" if double.login else None
             answer: Answer | None
             if double.answers:
@@ -129,20 +129,8 @@ def running(now: Callable[[], datetime]) -> Iterator[AlertmanagerDouble]:
                 self.close_connection = True
                 return
             status, body = answer
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body.encode())))
-            self.end_headers()
-            self.wfile.write(body.encode())
+            self.answer(status, body.encode())
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the base class's name
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with serving_http(Receiver) as server:
         double.url = f"http://127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
-        try:
-            yield double
-        finally:
-            server.shutdown()
-            thread.join()
+        yield double

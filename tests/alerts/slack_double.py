@@ -13,9 +13,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 from urllib.parse import parse_qs
+
+from tests.serving import Handler, serving_http
 
 TOKEN = "xoxb-test"
 CHANNELS = {"C0ALERTS": "alerts", "C0DBA": "dba", "C0DEFAULT": "default"}
@@ -363,9 +365,9 @@ def running() -> Iterator[SlackDouble]:
     """The double, listening on a free port of the loopback."""
     double = SlackDouble()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Api(Handler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            raw = self.content()
             method = self.path.removeprefix("/api/") if self.path.startswith("/api/") else "webhook"
             is_json = "json" in self.headers.get("Content-Type", "")
             arguments = json.loads(raw) if is_json else {k: v[0] for k, v in parse_qs(raw.decode()).items()}
@@ -381,29 +383,9 @@ def running() -> Iterator[SlackDouble]:
                 self.connection.close()
                 return
             content = (body if isinstance(body, str) else json.dumps(body)).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "text/plain" if isinstance(body, str) else "application/json")
-            self.send_header("Content-Length", str(len(content)))
-            for name, value in headers.items():
-                self.send_header(name, value)
-            self.end_headers()
-            self.wfile.write(content)
+            kind = "text/plain" if isinstance(body, str) else "application/json"
+            self.answer(status, content, **{"Content-Type": kind, **headers})
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-
-        def handle_error(self, *_: object) -> None:
-            """Clients killed by a test hang up; that is no error of ours."""
-
-    with Server(("127.0.0.1", 0), Handler) as server:
-        double.url = f"http://127.0.0.1:{server.server_address[1]}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        try:
-            yield double
-        finally:
-            server.shutdown()
-            thread.join()
+    with serving_http(Api) as server:
+        double.url = f"http://127.0.0.1:{server.server_port}"
+        yield double

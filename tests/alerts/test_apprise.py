@@ -7,7 +7,6 @@ import logging
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +15,7 @@ import pytest
 from tests.alerts import builders
 from tests.alerts.builders import REPORT, History, found
 from tests.builders import a_finding
+from tests.serving import Handler, serving_http
 from tsaudit import secrets
 from tsaudit.alerts import routing
 from tsaudit.alerts.notifier import SetupError
@@ -44,25 +44,16 @@ class Receiver:
 def receiver() -> Iterator[Receiver]:
     receiver = Receiver()
 
-    class Handler(BaseHTTPRequestHandler):
+    class Webhook(Handler):
         def do_POST(self) -> None:
-            raw = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            raw = self.content()
             if receiver.status == 200:
                 receiver.got.append((self.path, json.loads(raw)))
-            self.send_response(receiver.status)
-            self.send_header("Content-Length", "0")
-            self.end_headers()
+            self.answer(receiver.status)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002 -- the base class's name
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+    with serving_http(Webhook) as server:
         receiver.place = f"127.0.0.1:{server.server_port}"
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
-        thread.start()
         yield receiver
-        server.shutdown()
-        thread.join()
     secrets.clear()
 
 

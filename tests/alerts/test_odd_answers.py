@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from tests.alerts import builders
 from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
+from tests.serving import Handler, serving_http
 from tsaudit import alerts
 from tsaudit.alerts import http_post
 from tsaudit.history.store import Store
@@ -204,7 +205,7 @@ def elsewhere() -> Iterator[tuple[str, list[str]]]:
     """Another server: its address, and the headers it was sent."""
     seen: list[str] = []
 
-    class Handler(BaseHTTPRequestHandler):
+    class Other(Handler):
         def do_GET(self) -> None:
             seen.append(str(self.headers))
             answer(OK)(self)
@@ -212,15 +213,8 @@ def elsewhere() -> Iterator[tuple[str, list[str]]]:
         def do_POST(self) -> None:
             self.do_GET()
 
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
-        thread.start()
-        yield f"http://localhost:{server.server_address[1]}/api/chat.postMessage", seen
-        server.shutdown()
-        thread.join()
+    with serving_http(Other) as server:
+        yield f"http://localhost:{server.server_port}/api/chat.postMessage", seen
 
 
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-import threading
 from collections.abc import Iterator
 from contextlib import closing
 from datetime import timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar
@@ -21,6 +19,7 @@ from tests.alerts import alertmanager_double, slack_double
 from tests.builders import a_measurement, a_profile, a_tag
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.servers import ADMIN, Influxd
+from tests.serving import Handler, serving_http
 from tsaudit.cli.discovery import guessed
 from tsaudit.cli.errors import Exit
 from tsaudit.collect.probing import Probed
@@ -241,32 +240,21 @@ def test_check_when_the_history_cannot_be_opened(tsaudit: Tsaudit, folder: Path)
     assert "history        failed" in done.stdout
 
 
-class Slack(BaseHTTPRequestHandler):
+class Slack(Handler):
     """Answers auth.test."""
 
-    answer: ClassVar[dict[str, object]] = {"ok": True, "user": "tsaudit", "team": "Plant"}
+    said: ClassVar[dict[str, object]] = {"ok": True, "user": "tsaudit", "team": "Plant"}
     scopes: ClassVar[str] = "chat:write, reactions:read"
 
     def do_POST(self) -> None:
-        body = json.dumps(self.answer).encode()
-        self.send_response(200)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        self.send_header("X-OAuth-Scopes", self.scopes)
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        headers = {"Content-Type": "application/json", "X-OAuth-Scopes": self.scopes}
+        self.answer(200, json.dumps(self.said).encode(), **headers)
 
 
 @pytest.fixture
 def slack() -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Slack)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}/api/"
-    server.shutdown()
-    server.server_close()
+    with serving_http(Slack) as server:
+        yield f"http://127.0.0.1:{server.server_port}/api/"
 
 
 def test_check_when_slack_knows_the_token(tsaudit: Tsaudit, folder: Path, slack: str) -> None:
@@ -292,7 +280,7 @@ def test_check_when_reactions_cannot_be_read(
 def test_check_when_slack_refuses_the_token(
     tsaudit: Tsaudit, folder: Path, slack: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(Slack, "answer", {"ok": False, "error": "invalid_auth"})
+    monkeypatch.setattr(Slack, "said", {"ok": False, "error": "invalid_auth"})
     configure(folder, f"slack: {{token: xoxb-1, base_url: '{slack}'}}\n")
     done = tsaudit("check")
     assert done.exit_code == Exit.USAGE

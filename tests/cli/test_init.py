@@ -5,10 +5,8 @@ from __future__ import annotations
 import os
 import re
 import sqlite3
-import threading
 from collections.abc import Iterator, Mapping
 from contextlib import closing
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import duckdb
@@ -17,6 +15,7 @@ from click.testing import Result
 
 from tests.builders import a_profile
 from tests.command import CliRunner
+from tests.serving import Handler, serving_http
 from tsaudit.cli import discovery, main
 from tsaudit.cli import init as module
 from tsaudit.cli.errors import Exit
@@ -108,7 +107,7 @@ def test_init_lists_a_file_once_by_the_first_engine_that_has_such_files(
     ]
 
 
-class Ping(BaseHTTPRequestHandler):
+class Ping(Handler):
     """What an InfluxDB answers to /ping."""
 
     version = "1.6.7"
@@ -118,18 +117,12 @@ class Ping(BaseHTTPRequestHandler):
         self.send_header("X-Influxdb-Version", self.version)
         self.end_headers()
 
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
-
 
 @pytest.fixture
 def influxdb(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    server = HTTPServer(("127.0.0.1", 0), Ping)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    listening(monkeypatch, {8086: server.server_port})
-    yield "http://127.0.0.1:8086"
-    server.shutdown()
-    server.server_close()
+    with serving_http(Ping) as server:
+        listening(monkeypatch, {8086: server.server_port})
+        yield "http://127.0.0.1:8086"
 
 
 def test_init_when_an_influxdb_runs_here(influxdb: str) -> None:
@@ -151,35 +144,27 @@ def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch:
     assert "found no database here" in init().stderr
 
 
-class Status(BaseHTTPRequestHandler):
+class Status(Handler):
     """What a GreptimeDB answers to /status."""
 
     body = b'{"commit":"4bb9ceb","branch":"main","rustc_version":"1.92","hostname":"h","version":"1.1.4"}'
 
     def do_GET(self) -> None:
-        self.send_response(200 if self.path == "/status" else 404)
-        self.end_headers()
-        self.wfile.write(self.body)
-
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
+        self.answer(200 if self.path == "/status" else 404, self.body)
 
 
 def test_init_when_a_greptimedb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = HTTPServer(("127.0.0.1", 0), Status)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    listening(monkeypatch, {4000: server.server_port})
-    assert init().exit_code == Exit.OK
-    (target,) = written().targets
-    assert (target.name, target.engine) == ("greptimedb", "greptimedb")
-    assert target.url.get_secret_value() == "mysql+pymysql://127.0.0.1:4002"
-    monkeypatch.setattr(Status, "body", b'{"version": "of something else"}')
-    assert "found no database here" in init("--force").stderr
-    server.shutdown()
-    server.server_close()
+    with serving_http(Status) as server:
+        listening(monkeypatch, {4000: server.server_port})
+        assert init().exit_code == Exit.OK
+        (target,) = written().targets
+        assert (target.name, target.engine) == ("greptimedb", "greptimedb")
+        assert target.url.get_secret_value() == "mysql+pymysql://127.0.0.1:4002"
+        monkeypatch.setattr(Status, "body", b'{"version": "of something else"}')
+        assert "found no database here" in init("--force").stderr
 
 
-class Native(BaseHTTPRequestHandler):
+class Native(Handler):
     """What a MongoDB answers to whoever takes it for a web server (src/mongo/transport/asio)."""
 
     def do_GET(self) -> None:
@@ -188,24 +173,18 @@ class Native(BaseHTTPRequestHandler):
             b"It looks like you are trying to access MongoDB over HTTP on the native driver port.\r\n"
         )
 
-    def log_message(self, *_: object) -> None:
-        """Stay quiet."""
-
 
 def test_init_when_a_mongodb_runs_here(monkeypatch: pytest.MonkeyPatch) -> None:
-    server = HTTPServer(("127.0.0.1", 0), Native)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    listening(monkeypatch, {27017: server.server_port})
-    assert init().exit_code == Exit.OK
-    (target,) = written().targets
-    assert (target.name, target.engine) == ("mongodb", "mongodb")
-    assert target.url.get_secret_value() == "mongodb://127.0.0.1:27017"
-    done = init("--force", "ada@plant7/readings?authSource=admin")
-    assert done.exit_code == Exit.OK
-    (target,) = written().targets
-    assert target.url.get_secret_value() == "mongodb://ada@plant7:27017/readings?authSource=admin"
-    server.shutdown()
-    server.server_close()
+    with serving_http(Native) as server:
+        listening(monkeypatch, {27017: server.server_port})
+        assert init().exit_code == Exit.OK
+        (target,) = written().targets
+        assert (target.name, target.engine) == ("mongodb", "mongodb")
+        assert target.url.get_secret_value() == "mongodb://127.0.0.1:27017"
+        done = init("--force", "ada@plant7/readings?authSource=admin")
+        assert done.exit_code == Exit.OK
+        (target,) = written().targets
+        assert target.url.get_secret_value() == "mongodb://ada@plant7:27017/readings?authSource=admin"
 
 
 def test_init_when_it_is_killed_while_writing_leaves_no_part(monkeypatch: pytest.MonkeyPatch) -> None:

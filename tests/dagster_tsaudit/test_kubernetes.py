@@ -8,10 +8,8 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import threading
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, ClassVar, Final
 
@@ -25,6 +23,7 @@ from dagster._core.test_utils import create_run_for_test
 
 from dagster_tsaudit.automation import definitions_of
 from tests.dagster_tsaudit.runs import a_plan, write_config
+from tests.serving import Handler, serving_http
 
 pytestmark = pytest.mark.full
 
@@ -42,44 +41,35 @@ def check(found: dict[str, Any]) -> None:
         kubernetes_validate.validate(found, version, strict=True)
 
 
-class Cluster(BaseHTTPRequestHandler):
+class Cluster(Handler):
     """Takes jobs, and keeps them."""
 
     created: ClassVar[list[tuple[str, dict[str, Any]]]]
 
     def do_POST(self) -> None:
-        body = self.rfile.read(int(self.headers["Content-Length"]))
+        body = self.content()
         self.created.append((self.path, json.loads(body)))
-        self.send_response(201)
-        self.send_header("Content-Type", "application/json")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, *_: object) -> None:
-        pass
+        self.answer(201, body, Content_Type="application/json")
 
 
 @pytest.fixture
 def cluster(tmp_path: Path) -> Iterator[type[Cluster]]:
     """A server, and the kubeconfig for it in `kubeconfig`."""
     created = type("Created", (Cluster,), {"created": []})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), created)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    (tmp_path / "kubeconfig").write_text(
-        yaml.safe_dump(
-            {
-                "apiVersion": "v1",
-                "kind": "Config",
-                "current-context": "test",
-                "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
-                "clusters": [{"name": "test", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
-                "users": [{"name": "test", "user": {}}],
-            }
+    with serving_http(created) as server:
+        (tmp_path / "kubeconfig").write_text(
+            yaml.safe_dump(
+                {
+                    "apiVersion": "v1",
+                    "kind": "Config",
+                    "current-context": "test",
+                    "contexts": [{"name": "test", "context": {"cluster": "test", "user": "test"}}],
+                    "clusters": [{"name": "test", "cluster": {"server": f"http://127.0.0.1:{server.server_port}"}}],
+                    "users": [{"name": "test", "user": {}}],
+                }
+            )
         )
-    )
-    yield created
-    server.shutdown()
-    server.server_close()
+        yield created
 
 
 @pytest.fixture

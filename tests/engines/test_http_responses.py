@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
-from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 import sqlalchemy as sa
@@ -15,6 +13,7 @@ import sqlalchemy as sa
 from tests.builders import DAY, a_measurement, a_profile
 from tests.engines.influxdb3.double import metrics
 from tests.rules.cases import run_rule
+from tests.serving import Handler, serving_http
 from tsaudit.engines import http_responses
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import connector, wire
@@ -81,22 +80,12 @@ def test_counters_of_influxdb_2() -> None:
 
 @contextmanager
 def _serving(status: int, body: bytes) -> Iterator[str]:
-    class Handler(BaseHTTPRequestHandler):
+    class Page(Handler):
         def do_GET(self) -> None:
-            self.send_response(status)
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(status, body)
 
-        def log_message(self, *arguments: object) -> None:
-            del arguments
-
-    server = HTTPServer(("127.0.0.1", 0), Handler)
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    try:
+    with serving_http(Page) as server:
         yield f"http://127.0.0.1:{server.server_port}/metrics"
-    finally:
-        server.shutdown()
-        server.server_close()
 
 
 @pytest.mark.parametrize(("status", "reason"), [(401, Reason.DENIED), (403, Reason.DENIED), (404, Reason.UNSUPPORTED)])

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import struct
-import threading
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -21,6 +20,7 @@ from tests.faults.expectations import Fault, Moment
 from tests.faults.http_engines import DATA
 from tests.faults.proxy import FaultyProxy, Pieces, Strike
 from tests.faults.wire_engine import None_, Restarting, WireEngine
+from tests.serving import serving
 
 _ERRORS: Final = {
     "401": CommandError(13, "Unauthorized", "command requires authentication"),
@@ -62,13 +62,8 @@ def mongodb() -> WireEngine:
 
         @contextmanager
         def stage(_: Path) -> Iterator[Scene]:
-            own = Server(run)
-            threading.Thread(target=own.serve_forever, args=(0.05,), daemon=True).start()
-            try:
+            with serving(Server(run)) as own:
                 yield Scene(settings("127.0.0.1", own.server_address[1]))
-            finally:
-                own.shutdown()
-                own.server_close()
 
         return stage
 

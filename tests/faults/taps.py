@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import struct
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from typing import Any, Final
@@ -22,6 +21,7 @@ from tests.faults.bad_http import FaultyHttp, Request
 from tests.faults.engine import Settings
 from tests.faults.http_engines import DATA, HttpEngine
 from tests.faults.proxy import FaultyProxy, Pieces
+from tests.serving import serving
 
 Tree = Any
 """Lists, objects by name, texts, numbers, booleans, and None."""
@@ -124,13 +124,8 @@ def _mongodb() -> Iterator[Tap]:
                 return {"ok": 0.0, "errmsg": str(error), "code": 2, "codeName": "BadValue"}
             return answer if next(iter(command)).startswith(_GREETS) else alter(answer)
 
-        own = Server(run)
-        threading.Thread(target=own.serve_forever, args=(0.05,), daemon=True).start()
-        try:
+        with serving(Server(run)) as own:
             yield {"url": f"mongodb://127.0.0.1:{own.server_address[1]}/", "databases": [name]}
-        finally:
-            own.shutdown()
-            own.server_close()
 
     try:
         yield tap

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import socket
 import socketserver
-import threading
 import time
 from collections.abc import Iterator
 
@@ -13,6 +12,7 @@ import pytest
 
 from tests.faults import proxy
 from tests.faults.proxy import FaultyProxy, Moment
+from tests.serving import serving
 
 
 class _Shout(socketserver.BaseRequestHandler):
@@ -23,11 +23,9 @@ class _Shout(socketserver.BaseRequestHandler):
 
 @pytest.fixture
 def upstream() -> Iterator[tuple[str, int]]:
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Shout) as server:
+    with serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), _Shout)) as server:
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
         yield "127.0.0.1", server.server_address[1]
-        server.shutdown()
 
 
 @contextlib.contextmanager

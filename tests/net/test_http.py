@@ -7,10 +7,10 @@ import queue
 import socketserver
 from collections.abc import Iterator
 from http.client import parse_headers
-from threading import Thread
 
 import pytest
 
+from tests.serving import serving
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.opening import open_connection
@@ -38,12 +38,10 @@ class _Handler(socketserver.StreamRequestHandler):
 
 @pytest.fixture
 def peer() -> Iterator[_Peer]:
-    with _Peer() as found:
-        Thread(target=found.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True).start()
+    with serving(_Peer()) as found:
         gc.disable()  # it would close what was only forgotten
         yield found
         gc.enable()
-        found.shutdown()
 
 
 def test_peer_sees_the_end_of_a_connection_that_was_kept(peer: _Peer) -> None:

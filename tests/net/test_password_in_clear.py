@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import socketserver
 import struct
-import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
 
+from tests.serving import serving
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.greptimedb import wire as mysql_wire
@@ -58,10 +58,8 @@ class _Mysql(socketserver.BaseRequestHandler):
 
 @contextmanager
 def _asking(handler: type[socketserver.BaseRequestHandler]) -> Iterator[_Server]:
-    with _Server(("127.0.0.1", 0), handler) as server:
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    with serving(_Server(("127.0.0.1", 0), handler)) as server:
         yield server
-        server.shutdown()
 
 
 def _said(server: _Server, url: str) -> str:

@@ -6,6 +6,7 @@ import json
 import re
 import threading
 from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
@@ -201,22 +202,14 @@ def listed(folder: Folder) -> set[str]:
 def test_writers_of_different_targets_at_once_lose_no_row(store: Store, folder: Folder) -> None:
     names = [f"target-{n:02}" for n in range(12)]
     start = threading.Barrier(len(names))
-    failures: list[BaseException] = []
 
     def write(name: str) -> None:
-        try:
-            start.wait()
-            index.write_entry(folder, an_entry(name))
-            index.write_page(folder, store)
-        except BaseException as error:
-            failures.append(error)
+        start.wait()
+        index.write_entry(folder, an_entry(name))
+        index.write_page(folder, store)
 
-    threads = [threading.Thread(target=write, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(write, names))
     assert listed(folder) == set(names)
 
 

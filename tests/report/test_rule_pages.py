@@ -7,6 +7,7 @@ import sqlite3
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -112,21 +113,14 @@ def test_run_that_was_cut_off_is_made_up_for(tmp_path: Path, monkeypatch: pytest
 
 
 def test_audits_at_the_same_time_write_the_same_files(tmp_path: Path, folder: Path) -> None:
-    start, failures = threading.Barrier(4), []
+    start = threading.Barrier(4)
 
-    def write() -> None:
-        try:
-            start.wait()
-            html.write_rule_pages(Folder(str(tmp_path)))
-        except BaseException as error:
-            failures.append(error)
+    def write(_: int) -> None:
+        start.wait()
+        html.write_rule_pages(Folder(str(tmp_path)))
 
-    threads = [threading.Thread(target=write) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert failures == []
+    with ThreadPoolExecutor(4) as pool:
+        list(pool.map(write, range(4)))
     found = {path.name: path.read_bytes() for path in (tmp_path / "rules").iterdir()}
     assert found == {path.name: path.read_bytes() for path in folder.iterdir()}
 

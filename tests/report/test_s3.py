@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
-import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from typing import Any
 
@@ -110,22 +110,13 @@ def test_an_audit_writes_its_report_and_the_index(bucket: Any, tmp_path: Any, mo
 @pytest.mark.full
 def test_writers_at_once_lose_no_entry(bucket: Any, tmp_path: Any) -> None:
     folder, names = Folder(FOLDER), [f"target-{n:02}" for n in range(8)]
-    failures: list[BaseException] = []
 
     def work(name: str) -> None:
-        try:
-            index.write_entry(folder, an_entry(name))
-            index.write_page(folder, store)
-        except BaseException as error:
-            failures.append(error)
+        index.write_entry(folder, an_entry(name))
+        index.write_page(folder, store)
 
-    with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
-        threads = [threading.Thread(target=work, args=(name,)) for name in names]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    assert failures == []
+    with Store.open(f"sqlite:///{tmp_path}/history.db") as store, ThreadPoolExecutor(len(names)) as pool:
+        list(pool.map(work, names))
     assert listed(folder) == set(names)
 
 

@@ -10,7 +10,6 @@ import socketserver
 import subprocess
 import sys
 import textwrap
-import threading
 import time
 from collections.abc import Iterator
 from contextlib import nullcontext
@@ -29,6 +28,7 @@ from airflow.sdk.exceptions import AirflowException, AirflowFailException, Airfl
 from airflow.sdk.execution_time.context import OutletEventAccessors
 from airflow.sdk.execution_time.timeout import timeout
 
+from tests.serving import serving
 from tsaudit.cli.audit import FAIL_ON, _exit_code
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import Verdict
@@ -517,13 +517,11 @@ def test_notifier_when_it_is_that_of_email_mails_the_summary_escaped(
     example: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one = AN_AUDIT | {"verdict": "critical", "headline": "<script> & co."}
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Mailbox) as server:
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+    with serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Mailbox)) as server:
         extra = {"disable_ssl": True, "disable_tls": True, "from_email": "airflow@example.com"}
         connection = {"conn_type": "smtp", "host": "127.0.0.1", "port": server.server_address[1], "extra": extra}
         monkeypatch.setenv("AIRFLOW_CONN_SMTP_DEFAULT", json.dumps(connection))
         example["notify"]({"task": SimpleNamespace(audits={"m": one})})
-        server.shutdown()
     mail = server.mail  # type: ignore[attr-defined]
     assert (mail["To"], mail["Subject"]) == ("dba@example.com", "Audit")
     assert "<pre>m: critical. &lt;script&gt; &amp; co.</pre>" in mail.get_body().get_content()

@@ -23,6 +23,7 @@ from tests.engines.greptimedb.double import READER
 from tests.engines.greptimedb.mysql_server import Answer, MysqlError, MysqlServer, ResultColumn, Session
 from tests.engines.greptimedb.server import a_table, a_target, running, sent
 from tests.query_parameters import filled
+from tests.serving import serving
 from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.greptimedb.wire import array, arrow_type, rounded_up
@@ -201,9 +202,8 @@ def test_a_server_that_speaks_something_else_or_nothing(greeting: bytes, said: s
                 self.request.recv(1) if greeting else silent.wait(20)
 
     silent = threading.Event()
-    with socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+    with serving(socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)) as server:
         server.daemon_threads = True
-        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
         url = f"mysql://127.0.0.1:{server.server_address[1]}"
         target = Target(name="t", engine="greptimedb", url=url, budget=Budget(statement_timeout_s=1))
         began = time.monotonic()
@@ -213,7 +213,6 @@ def test_a_server_that_speaks_something_else_or_nothing(greeting: bytes, said: s
             assert time.monotonic() - began < 10
         finally:
             silent.set()
-            server.shutdown()
 
 
 @pytest.mark.parametrize(

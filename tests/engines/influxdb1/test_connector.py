@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import http.server
 import json
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -16,6 +15,7 @@ from hypothesis import strategies as st
 
 from tests.examples import examples
 from tests.query_parameters import filled
+from tests.serving import Handler, serving
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
 from tsaudit.engines.influx.influxql import whole
@@ -38,7 +38,7 @@ class Double(http.server.ThreadingHTTPServer):
     asked: list[tuple[Any, bytes]]
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     server: Double
 
@@ -66,20 +66,13 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         else:
             self.close_connection = True
 
-    def log_message(self, *_: Any) -> None:
-        pass
-
 
 @pytest.fixture
 def double() -> Iterator[Double]:
     server = Double(("127.0.0.1", 0), _Handler)
     server.asked = []
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(server):
+        yield server
 
 
 def _target(double: Double, **settings: Any) -> Target:

@@ -33,6 +33,7 @@ import urllib3
 
 from tests.databases import Dataset, line
 from tests.servers import missing
+from tests.serving import Handler, serving
 from tsaudit.model.profile import Gap
 
 FOLDER: Final = Path(__file__).parents[2] / "recordings" / "influxdb2"
@@ -222,7 +223,7 @@ class Conversation(http.server.ThreadingHTTPServer):
         assert not self.refused, f"{len(self.refused)} requests were not recorded, first {self.refused[0]}\n{_AGAIN}"
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     server: Conversation
 
@@ -255,9 +256,6 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         except (BrokenPipeError, ConnectionResetError):
             self.close_connection = True  # the client has read enough
 
-    def log_message(self, *_: Any) -> None:
-        pass
-
 
 @contextmanager
 def conversation(name: str, *, scripted: bool = False) -> Iterator[Conversation]:
@@ -265,16 +263,9 @@ def conversation(name: str, *, scripted: bool = False) -> Iterator[Conversation]
 
     `scripted`: there is no real server, and no recording; the test's `tampering` says it all.
     """
-    server = Conversation(name, scripted=scripted)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    try:
+    with serving(Conversation(name, scripted=scripted)) as server:
         yield server
         server.finish()
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 def _may_be_missing(request: str) -> bool:

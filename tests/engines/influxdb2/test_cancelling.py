@@ -10,13 +10,13 @@ import re
 import threading
 import time
 from collections.abc import Iterator
-from typing import Any
 
 import pytest
 import urllib3
 
 from tests.engines.influxdb2.conversations import REAL
 from tests.query_parameters import filled
+from tests.serving import Handler, serving
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, FactQuery, Rows
 from tsaudit.engines.influxdb2.client import Address, Client
@@ -49,7 +49,7 @@ class Sleeper(http.server.ThreadingHTTPServer):
         """For each statement whether the client closed the connection."""
 
 
-class _Handler(http.server.BaseHTTPRequestHandler):
+class _Handler(Handler):
     protocol_version = "HTTP/1.1"
     server: Sleeper
 
@@ -84,19 +84,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
         except ConnectionResetError:
             self.server.left.put(True)
 
-    def log_message(self, *_: Any) -> None:
-        pass
-
 
 @pytest.fixture(params=[False, True], ids=["before-the-answer", "within-the-answer"])
 def sleeper(request: pytest.FixtureRequest) -> Iterator[Sleeper]:
-    server = Sleeper(request.param)
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    yield server
-    server.shutdown()
-    thread.join()
-    server.server_close()
+    with serving(Sleeper(request.param)) as server:
+        yield server
 
 
 @pytest.mark.wall_clock

@@ -29,6 +29,7 @@ import pyarrow.flight as flight
 
 from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, Value
+from tests.serving import Handler
 
 ADMIN: Final = "apiv3-admin"
 READER: Final = "apiv3-reader"
@@ -456,7 +457,7 @@ class _Flight(flight.FlightServerBase):
 
 
 def _handler(server: InfluxDB3) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Api(Handler):
         def do_GET(self) -> None:
             if self.path not in ("/ping", "/metrics"):
                 return self._say(404, b"not found")
@@ -493,10 +494,7 @@ def _handler(server: InfluxDB3) -> type[BaseHTTPRequestHandler]:
             self.end_headers()
             self.wfile.write(body)
 
-        def log_message(self, *arguments: Any) -> None:
-            del arguments
-
-    return Handler
+    return Api
 
 
 def _json(value: Any) -> Any:

@@ -28,6 +28,7 @@ from sqlglot import exp
 
 from tests.databases import Dataset, Row, Table, Value
 from tests.engines.timestream.sql import RefusedError, check_names, in_duckdb, parsed
+from tests.serving import Handler
 
 AUDITOR: Final = "AKIATSAUDIT"
 """An access key with the rights of `sql/timestream/grants.md`, and no other."""
@@ -560,7 +561,7 @@ def _datum(value: Any, kind: pa.DataType) -> dict[str, Any]:
 
 
 def _handler(server: Timestream) -> type[BaseHTTPRequestHandler]:
-    class Handler(BaseHTTPRequestHandler):
+    class Api(Handler):
         protocol_version = "HTTP/1.1"
         wbufsize = 1 << 16
         disable_nagle_algorithm = True
@@ -575,14 +576,6 @@ def _handler(server: Timestream) -> type[BaseHTTPRequestHandler]:
             except RefusedError as error:
                 kind = f"com.amazonaws.timestream.v20181101#{error.kind}"
                 answer, status = {"__type": kind, "message": str(error)}, error.status
-            content = json.dumps(answer).encode()
-            self.send_response(status)
-            self.send_header("Content-Type", "application/x-amz-json-1.0")
-            self.send_header("Content-Length", str(len(content)))
-            self.end_headers()
-            self.wfile.write(content)
+            self.answer(status, json.dumps(answer).encode(), Content_Type="application/x-amz-json-1.0")
 
-        def log_message(self, *arguments: Any) -> None:
-            del arguments
-
-    return Handler
+    return Api

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import json
-import threading
 from collections.abc import Iterator
 from datetime import datetime, timedelta
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.timestream import double as timestream_double
 from tests.engines.timestream.double import AUDITOR, STRANGER, Timestream, shipped_policy
 from tests.query_parameters import filled
+from tests.serving import Handler, serving_http
 from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
@@ -600,20 +599,12 @@ def test_server_of_another_kind(server: Timestream, status: int, body: bytes) ->
 def answering(status: int, body: bytes) -> Iterator[str]:
     """A server that gives the same answer to everything; its address."""
 
-    class Handler(BaseHTTPRequestHandler):
+    class Same(Handler):
         def do_POST(self) -> None:
-            self.send_response(status)
-            self.send_header("Content-Length", str(len(body)))
-            self.end_headers()
-            self.wfile.write(body)
+            self.answer(status, body)
 
-        def log_message(self, *arguments: Any) -> None:
-            del arguments
-
-    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as other:
-        threading.Thread(target=other.serve_forever, daemon=True).start()
+    with serving_http(Same) as other:
         yield f"http://127.0.0.1:{other.server_port}"
-        other.shutdown()
 
 
 def test_server_that_is_gone(server: Timestream) -> None:
