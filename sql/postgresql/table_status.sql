@@ -131,6 +131,28 @@ ids AS (
   JOIN pg_class AS c ON c.oid = q.seqrelid AND c.relpersistence = 'p'
   JOIN pg_namespace AS n ON n.oid = c.relnamespace
   WHERE q.seqincrement > 0 AND NOT q.seqcycle
+),
+-- Columns that refer to these, and whose type does not hold all of their IDs.
+narrow AS (
+  SELECT DISTINCT
+    tables.relname AS measurement,
+    a.attname,
+    ids.last,
+    CASE kind.oid WHEN 'int2'::regtype THEN 32767 ELSE 2147483647 END AS most,
+    format('%s.%s', ids.measurement, ids.attname) AS refers
+  FROM pg_constraint AS k
+  JOIN tables ON tables.oid = k.conrelid
+  JOIN tables AS other ON other.oid = k.confrelid
+  JOIN pg_attribute AS a ON a.attrelid = k.conrelid AND a.attnum = k.conkey[1]
+  JOIN pg_type AS t ON t.oid = a.atttypid
+  JOIN pg_type AS kind ON kind.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+  JOIN pg_attribute AS key ON key.attrelid = k.confrelid AND key.attnum = k.confkey[1]
+  JOIN ids ON ids.measurement = other.relname AND ids.attname = key.attname
+  WHERE k.contype = 'f'
+    AND cardinality(k.conkey) = 1
+    AND kind.oid IN ('int2'::regtype, 'int4'::regtype)
+    AND CASE kind.oid WHEN 'int2'::regtype THEN 32767 ELSE 2147483647 END < ids.most
+    AND NOT EXISTS (SELECT FROM ids AS own WHERE own.measurement = tables.relname AND own.attname = a.attname)
 )
 SELECT
   sums.measurement,
@@ -172,4 +194,11 @@ CROSS JOIN LATERAL (
     ('defaults', ids.defaults, NULL)
 ) AS said (kind, value, text)
 WHERE ids.last IS NOT NULL
+UNION ALL
+SELECT narrow.measurement, said.kind, narrow.attname, CAST(said.value AS DOUBLE PRECISION), said.text
+FROM narrow
+CROSS JOIN LATERAL (
+  VALUES ('id', narrow.last, NULL), ('id_limit', narrow.most, NULL), ('refers', 1, narrow.refers)
+) AS said (kind, value, text)
+WHERE narrow.last IS NOT NULL
 ORDER BY measurement, kind, name

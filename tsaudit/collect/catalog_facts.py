@@ -281,6 +281,7 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
             common=named("common"),
             ids=named("id"),
             id_limits=named("id_limit"),
+            refers={row["name"]: row["text"] for row in rows if row["kind"] == "refers"},
             sequences={
                 row["name"]: IdSequence(
                     row["text"], row["kind"] == "identity", round(row["value"]), defaults.get(row["name"], 1) > 1

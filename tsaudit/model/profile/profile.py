@@ -144,11 +144,13 @@ class TableStatus:
     common: Mapping[str, float] = field(default_factory=dict)
     """Column to the share of rows that have its most common value, or null if that is more common, 0 to 1."""
     ids: Mapping[str, float] = field(default_factory=dict)
-    """Column that a sequence fills to the last ID that the sequence returned, approximately."""
+    """Column that a sequence fills, or one of `refers`, to the last ID that the sequence returned, approximately."""
     id_limits: Mapping[str, float] = field(default_factory=dict)
     """The same columns to the highest ID that both the sequence and the column's type allow."""
+    refers: Mapping[str, str] = field(default_factory=dict)
+    """Column whose type does not hold all IDs of the column that it refers to, to that one: `builds.id`."""
     sequences: Mapping[str, IdSequence] = field(default_factory=dict)
-    """The same columns to their sequences."""
+    """Column that a sequence fills to its sequence."""
 
     def is_in_order(self, column: str) -> bool:
         """Whether neighboring pages have neighboring values of the column; True if that is not known. If not, most page

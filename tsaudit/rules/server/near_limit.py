@@ -77,8 +77,8 @@ def near_limit(case: Case) -> Iterator[Finding]:
     are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
     reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
     a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
-    where rows have most of them, at the rate at which rows come. Open files and connections are the fewer of this audit
-    and the one before.
+    where rows have most of them, at the rate at which rows come. They also run out for columns that refer to them by
+    a foreign key and have a narrower type. Open files and connections are the fewer of this audit and the one before.
 
     ## Why it matters
 
@@ -255,11 +255,15 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
         yield _Use("partitions", partitions, lambda: _Advice(fewer, ("partitions",)))
         yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, fewer))
     if (status := measurement.status) is not None:
-        rises = {field.key: field.per_day for field in measurement.fields}
         rows_a_day = costs.rows_a_day(case, measurement)
         for column, last in status.ids.items():
-            per_day, are_in_rows = rises.get(column), _are_in_rows(measurement, column, last)
             grows = ("last_id", subject_of(measurement, column), last)
+            if column in status.refers:
+                rise = _rise_of(case, measurement, status.refers[column])
+                advice = partial(_reference, case, measurement, column)
+                yield _Use("ids", last, advice, grows, per_day=rise, most=status.id_limits[column], is_used_up=True)
+                continue
+            per_day, are_in_rows = _rise(measurement, column), _are_in_rows(measurement, column, last)
             come = (per_day, rows_a_day)
             if per_day is None and measurement.time_column is None and measurement.rows and not are_in_rows:
                 come = costs.rate(case, *grows), costs.rate(case, "rows", at, measurement.rows.value)
@@ -272,6 +276,17 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
                 most=status.id_limits[column],
                 is_used_up=True,
             )
+
+
+def _rise(measurement: Measurement, column: str) -> float | None:
+    """By how much the column rises a day, by its rows; None if not known."""
+    return next((field.per_day for field in measurement.fields if field.key == column), None)
+
+
+def _rise_of(case: Case, near: Measurement, column: str) -> float | None:
+    """By how much a column of another table of the same schema rises a day. `column`: as in `TableStatus.refers`."""
+    inside = (m for m in case.profile.measurements if m.database == near.database)
+    return next((_rise(m, column[len(m.name) + 1 :]) for m in inside if column.startswith(f"{m.name}.")), None)
 
 
 def _are_in_rows(measurement: Measurement, column: str, last: float) -> bool:
@@ -304,6 +319,17 @@ def _ids(case: Case, measurement: Measurement, column: str, per_day: float | Non
         after=f"; about {number(rounded(given or 0))} are given a day, for {many(rounded(rows_a_day or 0), 'new row')}"
         if is_wasted
         else "",
+    )
+
+
+def _reference(case: Case, measurement: Measurement, column: str) -> _Advice:
+    assert measurement.status is not None
+    at = Qualified(measurement.database, measurement.name)
+    return _Advice(
+        case.engine.more_ids(at, column, None, is_wide=False, is_wasted=False),
+        ("table_status",),
+        inside=f" given to {measurement.status.refers[column]}, to which {column} refers",
+        after="; a row that refers to a higher one is rejected",
     )
 
 
