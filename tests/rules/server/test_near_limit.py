@@ -570,8 +570,8 @@ def test_ids_that_a_narrower_foreign_key_cannot_store(postgresql: Postgresql) ->
         "ALTER SEQUENCE build_id_seq INCREMENT BY 1000",
         f"INSERT INTO build (at) SELECT '{NOW}'::TIMESTAMPTZ - n * INTERVAL '1 minute' "
         "FROM generate_series(5000, 1, -1) AS n",
-        "CREATE TABLE retry (of INT REFERENCES build, at TIMESTAMPTZ, kind SMALLINT)",
-        "CREATE TABLE output (of BIGINT REFERENCES build, at TIMESTAMPTZ)",
+        "CREATE TABLE retry (build_id INT REFERENCES build, at TIMESTAMPTZ, kind SMALLINT)",
+        "CREATE TABLE output (build_id BIGINT REFERENCES build, at TIMESTAMPTZ)",
         "CREATE TABLE few (id BIGSERIAL PRIMARY KEY)",
         "CREATE TABLE of_few (few INT REFERENCES few, at TIMESTAMPTZ)",
         "INSERT INTO few SELECT nextval('few_id_seq') FROM generate_series(1, 100)",
@@ -583,13 +583,13 @@ def test_ids_that_a_narrower_foreign_key_cannot_store(postgresql: Postgresql) ->
     (finding,) = run_rule(rule, collected(target)).findings
     assert (finding.subject.measurement, finding.severity) == ("retry", Severity.WARNING)
     assert finding.message == (
-        "2,095,000,000 IDs given to build.id, to which of refers, 98% of the 2,147,483,647 that there are; a row "
+        "2,095,000,000 IDs given to build.id, to which build_id refers, 98% of the 2,147,483,647 that there are; a row "
         "that refers to a higher one is rejected."
     )
     assert finding.impact is not None
     assert finding.impact.per_day == pytest.approx(1_440_000, rel=0.01)
     assert finding.impact.days_left == pytest.approx(36.4, rel=0.01)
-    assert f'ALTER TABLE {schema}.retry ALTER COLUMN "of" TYPE bigint' in finding.fix
+    assert f'ALTER TABLE "{schema}"."retry" ALTER COLUMN "build_id" TYPE bigint' in finding.fix
 
 
 # --- Tables and databases --------------------------------------------------------------------------------------------
