@@ -8,10 +8,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import astuple, replace
 from datetime import datetime
 from math import isfinite
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import not_audited, plugins
-from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.config.settings import Harm
 from tsaudit.harm import decided
 from tsaudit.model.facts import sources_of
@@ -21,14 +20,16 @@ from tsaudit.model.profile import CONTRADICTED, Gap, Profile, TableKind, Tag, ut
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
-from tsaudit.planning.plans import plans_of, with_advice, without_contradictions
 from tsaudit.policy import LimitPolicy, RulePolicy
 from tsaudit.rule import Case, Family, Rule
 from tsaudit.rules import rules_for
 from tsaudit.rules import unusable as rules_unusable
-from tsaudit.rules.causes import one_per_cause
 from tsaudit.text import listed, many
 from tsaudit.text.table_roles import is_guess
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.shapes.name_families import NameFamily
+    from tsaudit.model.plan import Plan
 
 _PLUGIN_S: Final = 30.0
 """Seconds that all rules of other packages together may take in one audit: tsaudit's own rules take less than one."""
@@ -61,12 +62,20 @@ def evaluate(
     cases = (Case(rule, profile, days, limits, prices, families) for rule in chosen)
     results = decided([_apply(case, switched, unmeasured, plugin_time) for case in cases], prices)
     results = [_with_severities(result, switched) for result in results]
-    results = one_per_cause(profile, chosen, results, prices)
+    if any(result.findings for result in results):
+        from tsaudit.rules.causes import one_per_cause
+
+        results = one_per_cause(profile, chosen, results, prices)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
     if rules is None and (unusable := not_audited.unusable_rules(rules_unusable())):
         results.append(unusable)
-    plans = plans_of(profile, results)
+    plans: tuple[Plan, ...] = ()
+    if any(finding.changes for result in results for finding in result.findings):
+        from tsaudit.planning.plans import plans_of, with_advice, without_contradictions
+
+        plans = plans_of(profile, results)
+        results = [with_advice(profile, result) for result in without_contradictions(results)]
     return AuditResult(
         target=profile.target,
         engine=profile.engine,
@@ -74,7 +83,7 @@ def evaluate(
         day=profile.day,
         audited_at=now or utc_now(),
         tsaudit_version=VERSION,
-        results=tuple(with_advice(profile, result) for result in without_contradictions(results)),
+        results=tuple(results),
         plans=plans,
     )
 

@@ -10,10 +10,8 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatchcase
 from math import inf
+from typing import TYPE_CHECKING
 
-from tsaudit.analysis.collection_families import families_by_member
-from tsaudit.analysis.shapes import name_families
-from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.config.settings import Harm
 from tsaudit.engines.engine import Engine, ServerLimit
 from tsaudit.engines.queries import query_files
@@ -27,6 +25,10 @@ from tsaudit.model.profile import Database, Measurement, Profile, TableKind
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.text.findings import SET_IN_FILE
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.collection_families import CollectionFamily
+    from tsaudit.analysis.shapes.name_families import NameFamily
 
 SECTIONS = ("Why it matters", "Example", "Fix", "References")
 """The sections of a rule's docstring, in this order."""
@@ -185,7 +187,11 @@ class Case:
 
         Their subject is the family, so that it stays the same when the next period begins.
         """
-        families = families_by_member(self.profile) if self.engine.keeps_documents else {}
+        families: dict[tuple[str, str], CollectionFamily] = {}
+        if self.engine.keeps_documents:
+            from tsaudit.analysis.collection_families import families_by_member
+
+            families = families_by_member(self.profile)
         known: set[Subject] = set()
         for measurement in reversed(self.measurements):
             family = families.get((measurement.database, measurement.name))
@@ -202,8 +208,12 @@ class Case:
     def name_families(self, names: Iterable[str]) -> tuple[NameFamily, ...]:
         """The families among the names, by template. Cached for one audit."""
         key = frozenset(names)
+        if not key:
+            return ()
         if key not in self.families:
-            self.families[key] = tuple(name_families.name_families(list(key)))
+            from tsaudit.analysis.shapes.name_families import name_families
+
+            self.families[key] = tuple(name_families(list(key)))
         return self.families[key]
 
     def limit(self, threshold: str, measurement: Measurement | None = None) -> Limit:

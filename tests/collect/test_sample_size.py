@@ -11,7 +11,8 @@ import pytest
 from tests.builders import NOW
 from tests.collecting import collected, figures
 from tsaudit import collect
-from tsaudit.collect import FEWEST_ROWS, SAMPLED_ROWS, measuring, rows_each
+from tsaudit.collect import FEWEST_ROWS, SAMPLED_ROWS, rows_each
+from tsaudit.collect import rows as described_by
 from tsaudit.collect.draft import Draft, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.config.settings import Target
@@ -66,7 +67,7 @@ def test_of_many_small_tables_rows_of_a_part_are_kept_at_a_time(
     target = Target(name="t", engine="duckdb", url=f"duckdb:///{tmp_path}/fleet.duckdb")
     whole = collected(target)
     kept: list[int] = []
-    describe = measuring.describe_fields
+    describe = described_by.describe_fields
 
     def count() -> int:
         gc.collect()
@@ -79,7 +80,7 @@ def test_of_many_small_tables_rows_of_a_part_are_kept_at_a_time(
         kept.append(count() - before)
         return describe(runner, draft)
 
-    monkeypatch.setattr(measuring, "describe_fields", counting)
+    monkeypatch.setattr(described_by, "describe_fields", counting)
     monkeypatch.setattr(collect, "_AT_A_TIME", 2_500)
     assert figures(collected(target)) == figures(whole)
     assert len(kept) == 7

@@ -71,7 +71,7 @@ def collect(
         comparison = Comparison(memory, day, runner.window, databases) if memory else None
         context = MeasuringContext(queried, outline.series_at_most(), outline.series_not_listed(reused), comparison)
         with of_package(target.engine):
-            steps = list(measuring.steps(context))
+            steps = list(measuring.steps(context)) if changed else []
         for keeps_rows, taken in groupby(steps, lambda step: step.keeps_rows):
             together = list(taken)
             parts = in_parts(changed, runner.rows_each) if keeps_rows else [changed]

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tsaudit.analysis.partition_ranges import range_of
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.profile import (
@@ -229,6 +228,8 @@ def _aware(time: datetime | None) -> datetime | None:
 def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
     if not rows:
         return m
+    from tsaudit.analysis.partition_ranges import range_of
+
     parts = [
         Partition(row["partition"], row["bounds"], row["rows"], row["bytes"], row.get("schema") or "") for row in rows
     ]

@@ -15,9 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
-from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
-from tsaudit.analysis.values.value_hashes import series_digests, truncated
 from tsaudit.collect.draft import Alike, Draft
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import (
@@ -37,6 +35,7 @@ from tsaudit.model.profile import (
 from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:
+    from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
     from tsaudit.analysis.values.value_sets import ValueSet
 
 _QUIET: Final = timedelta(weeks=1)
@@ -222,6 +221,7 @@ class Comparison:
         sets that include the day.
         """
         from tsaudit.analysis.cardinality import arrivals
+        from tsaudit.analysis.values.value_hashes import series_digests, truncated
 
         tags, before = counter.hashed(), of(0)
         digests = series_digests(tags, counter.series.value)

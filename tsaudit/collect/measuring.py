@@ -10,24 +10,21 @@ import functools
 import importlib
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from typing import ClassVar
-
-import pyarrow as pa
+from typing import TYPE_CHECKING, ClassVar
 
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.collect import partial_reads
 from tsaudit.collect.catalog_facts import STORAGE_FACTS, Row, describe_storage, each_of, rows_about
 from tsaudit.collect.draft import ColumnStatistics, Draft
 from tsaudit.collect.earlier_days import Comparison
-from tsaudit.collect.outside_window import find_misdated, look_outside_window
 from tsaudit.collect.query_runner import QueryRunner, not_understood
-from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
-from tsaudit.collect.rows import count_nulls, describe_fields, prefetch_nulls
-from tsaudit.collect.series import list_tag_sets, prefetch_listings
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.model.facts import STRUCTURE, asked_for
 from tsaudit.model.profile import Database, Gap, Reason, Role, Source, utc_now
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +226,12 @@ class Measuring:
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         """The steps for each measurement, in order."""
+        # Not above: a database without tables does not need them.
+        from tsaudit.collect.outside_window import find_misdated, look_outside_window
+        from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
+        from tsaudit.collect.rows import count_nulls, describe_fields, prefetch_nulls
+        from tsaudit.collect.series import prefetch_listings
+
         runner, queried = self.runner, context.queried
 
         def several(prefetch: Callable[..., None], **wanted: bool) -> Callable[[Sequence[Draft]], None] | None:
@@ -256,6 +259,8 @@ class Measuring:
 
     def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
         """Returns a function that lists the tag sets of a measurement and compares them with those of earlier days."""
+        from tsaudit.collect.series import list_tag_sets
+
         then = context.comparison.compare if context.comparison else None
         return functools.partial(list_tag_sets, self.runner, then=then)
 
