@@ -27,7 +27,7 @@ from tests.alerts import builders
 from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit import alerts
-from tsaudit.alerts import sending, slack
+from tsaudit.alerts import slack
 from tsaudit.alerts.http_post import HttpAnswer
 from tsaudit.config.settings import Harm, Settings
 from tsaudit.harm import decided
@@ -149,7 +149,7 @@ def connect(double: SlackDouble) -> None:
 
     slack._exchanged = exchanged
     pace = alerts.SendingPace(sleep=lambda _: None)
-    sending.SendingPace = lambda: pace
+    alerts.SendingPace = lambda: pace
 
 
 def react(double: SlackDouble, chance: random.Random) -> None:

@@ -32,8 +32,7 @@ from tests.faults.proxy import FaultyProxy
 from tests.hostile import FAULTS, answer, hostile
 from tests.hostile import Fault as HttpFault
 from tests.plugins.conftest import Install, install
-from tsaudit.alerts import sending
-from tsaudit.alerts.sending import SendingPace
+from tsaudit.alerts import SendingPace, sending
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.engines import queries

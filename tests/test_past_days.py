@@ -24,7 +24,7 @@ from sqlalchemy import event, select
 
 from tests.histories import clock_at
 from tsaudit import run
-from tsaudit.alerts.outbox import notified_by
+from tsaudit.alerts.thread import notified_by
 from tsaudit.config.settings import Incidents, Settings, Target
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.history import deliveries, incidents, removal

@@ -9,9 +9,9 @@ from typing import Final
 
 from tests.alerts.builders import a_context, an_incident
 from tests.builders import DAY, a_finding
-from tsaudit.alerts import message, reactions
+from tsaudit.alerts import RunContext, message, reactions
 from tsaudit.alerts.blocks import Message
-from tsaudit.alerts.message import Closed, RunContext
+from tsaudit.alerts.message import Closed
 from tsaudit.alerts.reactions import ReactionOutcome
 from tsaudit.config.settings import Reactions
 from tsaudit.history.deliveries import StoredReaction

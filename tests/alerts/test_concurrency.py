@@ -16,7 +16,7 @@ from tests.alerts.test_outbox import states
 from tests.builders import a_result, a_rule_result
 from tests.history.conftest import address
 from tsaudit import alerts
-from tsaudit.alerts.sending import SendReport
+from tsaudit.alerts import SendReport
 from tsaudit.history import deliveries, incidents
 from tsaudit.history.store import Store
 

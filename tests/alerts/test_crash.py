@@ -16,7 +16,7 @@ from tests.alerts.builders import History, fast, found
 from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
 from tsaudit import alerts
-from tsaudit.alerts.sending import SendReport
+from tsaudit.alerts import SendReport
 from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.store import Store
 

@@ -10,9 +10,9 @@ from tests.alerts import builders
 from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tsaudit.alerts import SendReport
 from tsaudit.alerts.blocks import texts
-from tsaudit.alerts.outbox import notified_by
-from tsaudit.alerts.sending import SendReport
+from tsaudit.alerts.thread import notified_by
 from tsaudit.history import decisions, deliveries, incidents
 from tsaudit.history.deliveries import Delivery, DeliveryKind, DeliveryState
 from tsaudit.history.schema import delivery

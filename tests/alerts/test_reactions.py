@@ -12,7 +12,7 @@ from tests.alerts.builders import History, fast, found
 from tests.alerts.slack_double import TOKEN, SlackDouble, Stored
 from tests.builders import a_finding, a_result, a_rule_result
 from tsaudit import alerts
-from tsaudit.alerts.reactions import ReactionReport
+from tsaudit.alerts import ReactionReport
 from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.lifecycle import Incident
 from tsaudit.history.store import Store

@@ -7,7 +7,7 @@ import pytest
 from tests.alerts.builders import settings
 from tests.builders import a_finding, a_rule_result
 from tsaudit.alerts import owner_of
-from tsaudit.alerts.routing import channel_of
+from tsaudit.alerts.owners import channel_of
 from tsaudit.model.figures import Subject
 
 OWNERS = {name: {"channel": f"#{name}"} for name in ("default", "web", "dba", "ops", "names")}

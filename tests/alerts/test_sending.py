@@ -15,7 +15,7 @@ from tests.alerts.slack_double import Fault, SlackDouble
 from tests.alerts.test_outbox import rows, states
 from tests.builders import DAY
 from tsaudit import alerts
-from tsaudit.alerts.sending import SendReport
+from tsaudit.alerts import SendReport
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import DeliveryState
 from tsaudit.history.schema import delivery

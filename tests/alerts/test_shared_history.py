@@ -13,7 +13,7 @@ from tests.alerts.builders import History, found
 from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
 from tsaudit import alerts
-from tsaudit.alerts import routing
+from tsaudit.alerts import owners
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.schema import delivery
@@ -80,7 +80,7 @@ def test_what_nobody_sends_for_a_day_is_sent_nevertheless(history: History, slac
     """Its target has been removed from the configuration."""
     history.audit(found(1))
     history.settings = builders.with_token(slack, **THERE)
-    age(history.store, routing.ABANDONED - timedelta(minutes=1))
+    age(history.store, owners.ABANDONED - timedelta(minutes=1))
     assert history.send().waiting == 1
     age(history.store, timedelta(minutes=2))
     assert history.send().sent == 1

@@ -200,7 +200,7 @@ def test_a_message_that_waits_for_too_long_fails_the_next_run(
     with pytest.raises(NotDeliveredError):
         sensors.send_queued(plan, print)
     assert execute(plan, kept_instance, day=str(DAY)).success, "not yet"
-    monkeypatch.setattr("tsaudit.alerts.routing.utc_now", lambda: datetime.now().astimezone() + timedelta(minutes=61))
+    monkeypatch.setattr("tsaudit.alerts.owners.utc_now", lambda: datetime.now().astimezone() + timedelta(minutes=61))
     assert "alert not delivered since 20" in failure_of(execute(plan, kept_instance, day=str(DAY)))
     assert "#nowhere" in failure_of(execute(plan, kept_instance, day=str(DAY)))
 

@@ -34,10 +34,11 @@ from tsaudit.alerts.blocks import (
     size,
     small,
 )
+from tsaudit.alerts.calls import RunContext
 from tsaudit.analysis.shapes.shape_rules import describe_kinds
 from tsaudit.config.settings import Reactions
 from tsaudit.history import decisions
-from tsaudit.history.lifecycle import Incident, IncidentState
+from tsaudit.history.lifecycle import Incident
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, Verdict, worst_first
 from tsaudit.model.plan import Plan
@@ -128,21 +129,6 @@ _FOOTER_CHARACTERS: Final = 2_200
 _FOOTER_BLOCKS: Final = 5
 _SHOWN: Final = 10
 """Most incidents listed by name only, where there is no room for their figures."""
-
-
-@dataclass(frozen=True, slots=True)
-class RunContext:
-    """The audit that the messages are about."""
-
-    target: str
-    engine: str
-    day: date
-    verdict: Verdict
-    report_url: str | None
-    run_url: str | None
-    plans: tuple[Plan, ...] = ()
-    reactions: Reactions | None = None
-    """What reactions on the messages do; None if reactions are not read there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -339,11 +325,6 @@ def _listed(names: Sequence[str]) -> str:
     return f"{', '.join(names[:_SHOWN])}{more}"
 
 
-def is_active(incident: Incident) -> bool:
-    """Whether it is open and not muted."""
-    return incident.state == IncidentState.OPEN and not incident.is_muted
-
-
 _SHOWN_PER_TARGET: Final = 5
 """Open incidents named per target."""
 
@@ -352,7 +333,7 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
     """The digest for one owner. `reports`: target to the address of its newest report. `reported`: number of incidents
     that are left out because other messages of the day report them.
     """
-    still = [i for i in found if is_active(i)]
+    still = [i for i in found if i.is_active]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
     title = f"tsaudit {day}: {many(len(still), 'open incident')} on {many(len(targets), 'target')}"
     groups = (_target_blocks(t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
@@ -372,7 +353,7 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
 
 
 def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
-    still = sorted((i for i in found if is_active(i)), key=by_badness)
+    still = sorted((i for i in found if i.is_active), key=by_badness)
     parts = list(filter(None, [tally(i.severity for i in still)]))
     parts += [f"{number(n)} resolved" for n in [sum(i.resolved is not None for i in found)] if n]
     if report:

@@ -21,7 +21,7 @@ from tsaudit.text import printable
 from tsaudit.text.findings import headline
 
 if TYPE_CHECKING:
-    from tsaudit.alerts.message import RunContext
+    from tsaudit.alerts.calls import RunContext
     from tsaudit.history.lifecycle import Incident
 
 

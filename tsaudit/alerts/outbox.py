@@ -8,36 +8,29 @@ messages report; if nothing is left, no digest is sent.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, timedelta
 from typing import TYPE_CHECKING, Final
 
 import sqlalchemy as sa
 from sqlalchemy import Connection
 
-from tsaudit.alerts import message
-from tsaudit.alerts.blocks import (
-    Message,
-)
-from tsaudit.alerts.message import Closed, RunContext, is_active
-from tsaudit.alerts.notifier import ReportedIncident
-from tsaudit.alerts.routing import channel_of, notifiers_of, settings_of
+from tsaudit.alerts.calls import RunContext
+from tsaudit.alerts.owners import channel_of, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
 from tsaudit.history.deliveries import (
     SLACK,
-    Delivery,
     DeliveryKind,
     DeliveryState,
     MessageDraft,
     split_thread,
     thread_of,
 )
-from tsaudit.history.lifecycle import ChangeKind, Incident, IncidentChange, IncidentState
+from tsaudit.history.lifecycle import ChangeKind, Incident, IncidentChange
 from tsaudit.history.schema import snapshot
-from tsaudit.model.finding import Severity
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -63,219 +56,13 @@ def queue(store: Store, settings: Settings, changes: Sequence[IncidentChange], c
         for change in changes:
             if change.kind is ChangeKind.RESOLVED:
                 known.setdefault(change.incident.fingerprint, change.incident)
-        fresh = {thread_of(i.owner, context.target) for i in known.values() if is_active(i)}
+        fresh = {thread_of(i.owner, context.target) for i in known.values() if i.is_active}
         for notifier in notifiers_of(settings):
             for thread in sorted(fresh | set(deliveries.threads_about(connection, context.target, notifier))):
-                queued += _Thread(connection, settings, context, thread, known, notifier).queue()
+                from tsaudit.alerts.thread import Thread
+
+                queued += Thread(connection, settings, context, thread, known, notifier).queue()
     return queued
-
-
-@dataclass
-class _Thread:
-    """The messages to one owner about one target through one notifier."""
-
-    connection: Connection
-    settings: Settings
-    context: RunContext
-    thread: str
-    known: dict[str, Incident]
-    notifier: str
-    sent_to_others: Collection[str] | None = None
-    """Fingerprints of incidents that other owners were notified about; None: not looked up yet."""
-
-    def __post_init__(self) -> None:
-        self.owner, _ = deliveries.split_thread(self.thread)
-        self.open = [i for i in self.known.values() if i.owner == self.owner and is_active(i)]
-        self.channel = channel_of(self.settings, self.owner) if self.notifier == SLACK else ""
-        self.full_values = self.settings.report.values == "full"
-        slack = self.settings.slack
-        if self.notifier == SLACK and slack.token and slack.reactions.read:
-            self.context = replace(self.context, reactions=slack.reactions)
-
-    def queue(self) -> list[str]:
-        alert = self._live_alert()
-        if alert is None:
-            return self._start(self._news({}))
-        if self.channel and alert.state is DeliveryState.SENT and alert.channel != self.channel:
-            return self._move(alert)
-        return self._go_on(alert)
-
-    def _move(self, alert: Delivery) -> list[str]:
-        """The owner's channel was changed in the configuration: start a new message there, and report that in the old
-        one.
-
-        If there is nothing to notify about, the thread continues where it is, so that its end is reported there.
-        """
-        fresh = self._news({}) or self._news(self._notified(deliveries.family(self.connection, alert.id)))
-        if not fresh:
-            return self._go_on(alert)
-        return [self._add(DeliveryKind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
-
-    def _live_alert(self) -> Delivery | None:
-        """The thread's alert that has not been closed, if its owner can have seen it; None if there is none."""
-        alert = deliveries.newest(self.connection, self.thread, DeliveryKind.ALERT, self.notifier)
-        if alert is None or not self._was_notified(alert):
-            return None
-        closing = deliveries.newest(self.connection, self.thread, DeliveryKind.RESOLVE, self.notifier)
-        return None if closing is not None and closing.parent_id == alert.id else alert
-
-    def _was_notified(self, delivery: Delivery) -> bool:
-        """Whether its owner was or will be notified. A message printed in a terminal counts only while Slack is not
-        configured.
-        """
-        slack = self.settings.slack.token or self.settings.slack.webhook
-        is_set_up = self.notifier != SLACK or slack
-        return delivery.state is not DeliveryState.FAILED and not (
-            delivery.state is DeliveryState.NOT_SENT and is_set_up
-        )
-
-    def _notified(self, rows: Iterable[Delivery]) -> dict[str, Severity]:
-        """Fingerprint to severity of what the thread's messages notified about, if its owner can have seen them."""
-        return notified_by(
-            row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT) or self._was_notified(row)
-        )
-
-    def _back(self, rows: Sequence[Delivery]) -> frozenset[str]:
-        """Fingerprints of incidents that got worse than what was muted or acknowledged: they are news, whatever was
-        sent before the decision.
-        """
-        return frozenset(
-            i.fingerprint
-            for i in self.open
-            if i.exceeded is not None and not _notified_since(rows, i.fingerprint, i.exceeded.made_at)
-        )
-
-    def _start(self, fresh: Sequence[Incident]) -> list[str]:
-        if not fresh:
-            return []
-        mention = self._mention(fresh)
-        text = message.alert(self.context, self.open, full_values=self.full_values, mention=mention)
-        return [self._add(DeliveryKind.ALERT, self._with_incidents(text, ()))]
-
-    def _go_on(self, alert: Delivery) -> list[str]:
-        rows = deliveries.family(self.connection, alert.id)
-        shown = [row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT)]
-        notified = self._notified(rows)
-        closed = self._closed(shown)
-        queued = []
-        edit = message.alert(self.context, self.open, closed, full_values=self.full_values)
-        edit = self._with_incidents(edit, shown)
-        if edit.to_payload() != shown[-1].payload:
-            queued.append(self._add(DeliveryKind.EDIT, edit, alert))
-            self._prune(shown)
-        back = self._back(rows)
-        fresh = self._news(notified, back)
-        if not self.open:
-            end = self._with_incidents(message.over(self.context, closed), shown)
-            queued.append(self._add(DeliveryKind.RESOLVE, end, alert))
-        elif fresh:
-            raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
-            mention = self._mention(fresh)
-            reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
-            queued.append(self._add(DeliveryKind.REPLY, self._with_incidents(reply, shown), alert))
-        return queued
-
-    def _prune(self, shown: Sequence[Delivery]) -> None:
-        """Delete the texts of older edits: a message that is edited every day for years must not fill the history."""
-        for row in shown:
-            if row.payload["blocks"]:
-                deliveries.drop_content(self.connection, row)
-
-    def _news(self, notified: dict[str, Severity], back: frozenset[str] = frozenset()) -> list[Incident]:
-        """The incidents that need a notification: new, or worse than reported. An acknowledged incident needs one only
-        if it is worse, or if another owner was notified about it before; an incident that the audit did not find needs
-        none.
-        """
-        fresh = []
-        for incident in (one for one in self.open if not one.is_absent):
-            before = notified.get(incident.fingerprint)
-            if before is None:
-                if incident.decision is None or incident.fingerprint in self._sent_to_others():
-                    fresh.append(incident)
-            elif incident.severity.rank > before.rank or incident.fingerprint in back:
-                fresh.append(incident)
-        return fresh
-
-    def _sent_to_others(self) -> Collection[str]:
-        """Fingerprints of this target's incidents that other owners have been notified about."""
-        if self.sent_to_others is None:
-            others = set(deliveries.threads_about(self.connection, self.context.target, self.notifier)) - {self.thread}
-            alerts = [deliveries.newest(self.connection, one, DeliveryKind.ALERT, self.notifier) for one in others]
-            rows = [row for one in alerts if one for row in deliveries.family(self.connection, one.id)]
-            self.sent_to_others = {f for row in rows if self._was_notified(row) for f in row.payload["about"]}
-        return self.sent_to_others
-
-    def _with_incidents(self, text: Message, shown: Sequence[Delivery]) -> Message:
-        """The message with its list of incidents: those that are open, and those that earlier messages since the last
-        one sent before this day showed, at a severity that no longer applies. For notifiers that track each incident;
-        Slack needs only the text.
-        """
-        if self.notifier == SLACK:
-            return text
-        now = [(i, i.severity) for i in self.open]
-        sent = [n for n, row in enumerate(shown) if row.day < self.context.day and row.state is DeliveryState.SENT]
-        rows = shown[sent[-1] if sent else 0 :]
-        reported = dict.fromkeys((f, Severity(s)) for row in rows for f, s in row.payload["about"].items())
-        is_now = {(i.fingerprint, severity) for i, severity in now}
-        gone = [
-            (self.known[f], severity) for f, severity in reported if (f, severity) not in is_now and f in self.known
-        ]
-        one_by_one = [ReportedIncident.of(i, severity, self.context, is_open=True) for i, severity in now]
-        one_by_one += [ReportedIncident.of(i, severity, self.context, is_open=False) for i, severity in gone]
-        return replace(text, incidents=tuple(one.to_payload() for one in one_by_one))
-
-    def _closed(self, shown: Sequence[Delivery]) -> list[Closed]:
-        """Incidents that the message covered before this day and that are no longer open. The same for every audit of a
-        day.
-        """
-        base = [row for row in shown if row.day < self.context.day] or shown[:1]
-        still = {i.fingerprint for i in self.open}
-        gone = [self.known[f] for f in base[-1].payload["about"] if f not in still and f in self.known]
-        return [Closed(i, _how(i, self.owner)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
-
-    def _mention(self, fresh: Iterable[Incident]) -> str | None:
-        slack = self.settings.slack
-        critical = any(i.severity is Severity.CRITICAL for i in fresh)
-        if self.notifier != SLACK or not critical or not (slack.token or slack.webhook):
-            return None
-        return settings_of(self.settings, self.owner).mention
-
-    def _add(self, kind: DeliveryKind, text: Message, parent: Delivery | None = None) -> str:
-        where = parent.channel if parent and parent.state is DeliveryState.SENT else self.channel
-        identity = parent.id if parent else None
-        draft = MessageDraft(kind, self.thread, self.context.day, where, text.to_payload(), identity, self.notifier)
-        return deliveries.add(self.connection, draft)
-
-
-def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
-    """Fingerprint to severity of what a message and its replies have notified about.
-
-    Rows are read in the order they were queued. An edit notifies nobody, but an incident that it shows as milder or
-    closed may notify again.
-    """
-    notified: dict[str, Severity] = {}
-    for row in rows:
-        about = {f: Severity(s) for f, s in row.payload["about"].items()}
-        if row.kind is DeliveryKind.EDIT:
-            notified = {f: min(s, about[f], key=lambda x: x.rank) for f, s in notified.items() if f in about}
-        else:
-            notified |= about
-    return notified
-
-
-def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
-    notifications = (row for row in rows if row.kind is not DeliveryKind.EDIT)
-    return any(
-        fingerprint in row.payload["about"] and row.queued_at.replace(tzinfo=UTC) >= instant for row in notifications
-    )
-
-
-def _how(incident: Incident, owner: str) -> str:
-    if incident.state != IncidentState.OPEN:
-        return "resolved"
-    if incident.owner != owner:
-        return f"now with {incident.owner}"
-    return f"muted until {incident.decision.until}" if incident.decision else "resolved"
 
 
 def record_printed(store: Store, settings: Settings, shown: Mapping[str, date]) -> int:
@@ -335,8 +122,12 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
     by_owner: dict[str, list[Incident]] = {}
     for incident in incidents.current(store, day=day):
         ended = incident.resolved is not None and since < incident.resolved <= day
-        if incident.target in configured and (is_active(incident) or ended):
+        if incident.target in configured and (incident.is_active or ended):
             by_owner.setdefault(incident.owner, []).append(incident)
+    if not by_owner:
+        return []
+    from tsaudit.alerts import message
+
     queued: list[str] = []
     with deliveries.writing(store.engine) as connection:
         past = sa.select(sa.func.max(snapshot.c.day)).where(snapshot.c.day <= clock.today())

@@ -16,6 +16,7 @@ from sqlalchemy import Connection
 
 from tsaudit.alerts import routing
 from tsaudit.alerts.blocks import Message, code, inert, markup
+from tsaudit.alerts.calls import ReactionReport, SendingPace
 from tsaudit.alerts.message import by_badness, by_reaction
 from tsaudit.alerts.notifier import (
     BusyError,
@@ -26,7 +27,7 @@ from tsaudit.alerts.notifier import (
     NotifyError,
     SetupError,
 )
-from tsaudit.alerts.sending import SendingPace, TimeBudget
+from tsaudit.alerts.sending import TimeBudget
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, decisions, deliveries, incidents
 from tsaudit.history.database import lock
@@ -50,20 +51,6 @@ _OTHERS: Final = 3
 
 
 @dataclass(frozen=True, slots=True)
-class ReactionReport:
-    """The outcome of reading reactions."""
-
-    asked: int = 0
-    """Messages whose reactions were read."""
-    decided: int = 0
-    """Incidents that were acknowledged or muted."""
-    undone: int = 0
-    """Incidents whose decision was undone."""
-    problems: tuple[str, ...] = ()
-    """One line each, with what to do. No reaction is lost: it stays in Slack until it can be read."""
-
-
-@dataclass(frozen=True, slots=True)
 class Covered:
     """A message in Slack, and the incidents in the newest version of it that showed any."""
 
@@ -71,24 +58,17 @@ class Covered:
     fingerprints: tuple[str, ...]
 
 
-def read_reactions(store: Store, settings: Settings, pace: SendingPace | None = None) -> ReactionReport:
-    """Read the reactions on all messages with open incidents, store the decisions, and queue replies that confirm them.
-
-    Takes at most half a minute, and reads at most `slack.reactions.most_asked` messages, chosen at random if there are
-    more. Does nothing without a bot token. Problems with Slack raise nothing; they are in the report.
-    """
-    wanted = settings.slack.reactions
-    if settings.slack.token is None or not wanted.read or not wanted.kinds:
-        return ReactionReport()
+def read(store: Store, settings: Settings, pace: SendingPace) -> ReactionReport:
+    """The same as `alerts.read_reactions`, with a bot token."""
     with store.reading() as connection:
         found = _messages(connection)
     if not found:
         return ReactionReport()
-    if len(found) > wanted.most_asked:
+    if len(found) > settings.slack.reactions.most_asked:
         # Chosen at random: otherwise the same messages would be left out every time.
-        found = random.sample(found, wanted.most_asked)
+        found = random.sample(found, settings.slack.reactions.most_asked)
     with deliveries.sole_sender(store.engine, _ALONE_S) as alone:
-        return _read(store, settings, found, pace or SendingPace()) if alone else ReactionReport()
+        return _read(store, settings, found, pace) if alone else ReactionReport()
 
 
 def _read(store: Store, settings: Settings, found: Sequence[Covered], pace: SendingPace) -> ReactionReport:

@@ -4,8 +4,6 @@ interrupted.
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.alerts import routing
 from tsaudit.alerts.blocks import Message
+from tsaudit.alerts.calls import SendingPace, SendReport
 from tsaudit.alerts.notifier import (
     BusyError,
     CallFailedError,
@@ -27,7 +26,7 @@ from tsaudit.alerts.notifier import (
     ReportedIncident,
     SetupError,
 )
-from tsaudit.alerts.routing import Share, channel_of, no_channel
+from tsaudit.alerts.owners import Share, channel_of, no_channel
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK, Delivery, DeliveryKind, DeliveryState
@@ -39,33 +38,6 @@ if TYPE_CHECKING:
 
 _LONGEST_WAIT_S: Final = 120.0
 """Longest wait that Slack may ask for; if it asks for more, the next run sends the rest."""
-
-
-@dataclass(frozen=True, slots=True)
-class SendingPace:
-    """Rates and timeouts, in seconds."""
-
-    message_s: float = 1.0
-    """Time between two calls for one channel; Slack allows one message a second."""
-    tries: int = 4
-    backoff_s: float = 2.0
-    """Wait before the second attempt; doubled for each further attempt."""
-    call_s: float = 30.0
-    """The longest that one call may take, from the DNS lookup to the last byte of the response."""
-    least_call_s: float = 5.0
-    """Minimum for the last call of a run, however little time is left: cutting it short leaves its message in doubt."""
-    blocks_s: float = 3600.0
-    """How long sending a message with its blocks is retried, at least: during an outage, many attempts fail within a
-    minute.
-    """
-    doubt_s: float = 5.0
-    """How long after a failed call its message may still appear."""
-    lock_wait_s: float = 300.0
-    """How long to wait for another process that sends our messages and makes no progress."""
-    longest_s: float = math.inf
-    """Time for everything, whatever the configuration allows: a caller may have no more."""
-    now: Callable[[], float] = time.monotonic
-    sleep: Callable[[float], None] = time.sleep
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,35 +78,12 @@ class TimeBudget:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class SendReport:
-    """The outcome of sending the messages that were waiting."""
-
-    sent: int = 0
-    edited: int = 0
-    failed: int = 0
-    """Messages that the notifier rejected, also as plain text."""
-    not_sent: int = 0
-    """Messages printed in the terminal, because Slack is not configured."""
-    waiting: int = 0
-    """Messages still queued; the next run tries again."""
-    errors: tuple[str, ...] = ()
-    """One line each, with what to do. If there is any, somebody was not notified, and the run must fail."""
-    out_of_time: tuple[str, ...] = ()
-    """The `errors` that only report that the time was up, or that another process is sending."""
-
-
-def send(store: Store, settings: Settings, out: Callable[[str], None], pace: SendingPace | None = None) -> SendReport:
-    """Send everything that is queued, oldest first, and check messages that an earlier sender left in doubt.
-
-    Messages that another configuration queued in the same history are left to that one (`Share`). Sending takes at most
-    `slack.deadline_s`, plus the end of a call in progress. Without a token or webhook, the messages go to `out` as text
-    and are stored as `not_sent`. Problems with Slack or the network raise nothing; they are in the report.
-    """
-    chosen, before = pace or SendingPace(), None
-    budget = TimeBudget.of(settings.slack.deadline_s, chosen)
+def send(store: Store, settings: Settings, out: Callable[[str], None], pace: SendingPace) -> SendReport:
+    """The same as `alerts.send`, with anything in the queue."""
+    before = None
+    budget = TimeBudget.of(settings.slack.deadline_s, pace)
     while True:
-        wait_s = max(0.0, min(chosen.lock_wait_s, budget.left_s))
+        wait_s = max(0.0, min(pace.lock_wait_s, budget.left_s))
         with deliveries.sole_sender(store.engine, wait_s) as alone:
             if alone:
                 sender = _Sender(store, settings, out, budget)
@@ -143,7 +92,7 @@ def send(store: Store, settings: Settings, out: Callable[[str], None], pace: Sen
         left = deliveries.waiting_ids(store.engine)
         if not left:
             return SendReport()
-        if left == before or wait_s < chosen.lock_wait_s:
+        if left == before or wait_s < pace.lock_wait_s:
             stuck = f"has made no progress for {wait_s:.0f} s" if left == before else "has not finished in time"
             waiting = f"{many(len(left), 'message')} {'waits' if len(left) == 1 else 'wait'}"
             line = f"another tsaudit is sending and {stuck}; {waiting}"

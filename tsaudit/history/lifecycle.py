@@ -116,6 +116,11 @@ class Incident:
         return self.decision is not None and self.decision.kind is DecisionKind.MUTE
 
     @property
+    def is_active(self) -> bool:
+        """Whether it is open and not muted."""
+        return self.state is IncidentState.OPEN and not self.is_muted
+
+    @property
     def state_description(self) -> str:
         """The state in words: `open since 2026-03-20, first seen 2026-03-19`; the second day only if it is different.
 
