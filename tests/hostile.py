@@ -5,13 +5,11 @@ from __future__ import annotations
 import contextlib
 import functools
 import gzip
-import itertools
-import json
 import socket
 import socketserver
 import time
 from collections.abc import Callable, Iterator
-from typing import Any, Final
+from typing import Final
 
 from tests.serving import serving
 
@@ -21,7 +19,6 @@ Fault = Callable[[Send], None]
 
 _LONGEST_S: Final = 30.0
 """After that a peer gives up, so that a test that fails ends too."""
-PING: Final = b"HTTP/1.1 204 No Content\r\nX-Influxdb-Version: %s\r\nX-Influxdb-Build: %s\r\nContent-Length: 0\r\n\r\n"
 
 
 def _again_and_again(send: Send, data: bytes, pause_s: float = 0.0) -> None:
@@ -59,28 +56,6 @@ _BLOCK: Final = b"x" * (1 << 20)
 _SLOWLY_S: Final = 0.05
 
 
-def _documents(send: Send) -> None:
-    """What InfluxDB 1 would send, if it had databases without end."""
-    send(_OK)
-    for start in _thousands():
-        values = [[f"database_{start + i}"] for i in range(1000)]
-        series = {"name": "databases", "columns": ["name"], "values": values, "partial": True}
-        document = {"results": [{"statement_id": 0, "series": [series], "partial": True}]}
-        send(json.dumps(document).encode() + b"\n")
-
-
-def _rows(send: Send) -> None:
-    """The same of InfluxDB 3."""
-    send(_OK)
-    for start in _thousands():
-        send(b"".join(b'{"database":"database_%d"}\n' % (start + i) for i in range(1000)))
-
-
-def _thousands() -> Iterator[int]:
-    end = time.monotonic() + _LONGEST_S
-    return itertools.takewhile(lambda _: time.monotonic() < end, itertools.count(step=1000))
-
-
 @functools.cache
 def _bomb() -> bytes:
     return gzip.compress(b" " * (50 << 20), 1)
@@ -100,13 +75,6 @@ FAULTS: Final[dict[str, Fault]] = {
     "cut before the status": lambda send: None,
     "cut in a header": lambda send: send(b"HTTP/1.1 200 OK\r\nContent-Le"),
     "cut in the body": lambda send: send(b"HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n{"),
-    "empty": answer("200 OK"),
-    "array": answer("200 OK", b"[]\n"),
-    "null": answer("200 OK", b"null\n"),
-    "number": answer("200 OK", b"12\n"),
-    "object": answer("200 OK", b"{}\n"),
-    "deep": answer("200 OK", b"[" * 200_000 + b"\n"),
-    "deep object": answer("200 OK", b'{"results":' * 100_000 + b"\n"),
     "silence": _silent,
     "silence mid-answer": lambda send: (send(_OK + b'{"results":['), time.sleep(_LONGEST_S))[0],
     "drip in the status": then(b"", b"H", _SLOWLY_S),
@@ -122,8 +90,6 @@ FAULTS: Final[dict[str, Fault]] = {
     "endless lines": then(_OK, b"{}\n" * 100_000),
     "endless array": then(_OK + b"[", b"[]," * 100_000),
     "endless trailer": then(b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n", b"X-A: a\r\n" * 1000),
-    "endless documents of InfluxDB 1": _documents,
-    "endless rows of InfluxDB 3": _rows,
     "bomb": lambda send: answer("200 OK", _bomb(), Content_Encoding="gzip")(send),
     "bomb in an error": lambda send: answer("500 Internal Server Error", _bomb(), Content_Encoding="gzip")(send),
     "another protocol": lambda send: send(b"SSH-2.0-OpenSSH_9.6\r\n"),
@@ -134,20 +100,17 @@ FAULTS: Final[dict[str, Fault]] = {
 
 
 class Hostile(socketserver.ThreadingTCPServer):
-    """Greets as InfluxDB does, unless told otherwise, and answers all else with the fault."""
+    """Answers everything with the fault."""
 
     daemon_threads = True
     allow_reuse_address = True
     request_queue_size = 50
 
-    def __init__(self, fault: Fault, *, version: str = "1.8.10", build: str = "OSS", greets: bool = True) -> None:
+    def __init__(self, fault: Fault) -> None:
         super().__init__(("127.0.0.1", 0), _Handler)
-        self.fault, self.greets = fault, greets
-        self.greeting = PING % (version.encode(), build.encode())
-        self.known: dict[str, Any] = {}
-        """Beginning of the path to what is answered as JSON."""
-        self.asked: list[tuple[str, str]] = []
-        """First line of each request, and its Authorization."""
+        self.fault = fault
+        self.asked: list[str] = []
+        """The first line of each request."""
 
     @property
     def port(self) -> int:
@@ -159,22 +122,16 @@ class _Handler(socketserver.StreamRequestHandler):
 
     def handle(self) -> None:
         with contextlib.suppress(OSError):
-            while line := self.rfile.readline(65_537):
-                if line[:1] == b"\x16":  # TLS: an HTTP server does not understand it
-                    self._send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-                    return
-                headers = dict(self._headers())
-                self.rfile.read(int(headers.get("content-length", 0)))
-                path = line.split()[1].decode() if len(line.split()) > 1 else ""
-                self.server.asked.append((line.decode("latin-1").strip(), headers.get("authorization", "")))
-                if self.server.greets and path.endswith("/ping"):
-                    self._send(self.server.greeting)
-                    continue
-                known = next((v for start, v in self.server.known.items() if path.startswith(start)), None)
-                if known is None:
-                    self.server.fault(self._send)
-                    return
-                answer("200 OK", json.dumps(known).encode(), Content_Type="application/json")(self._send)
+            line = self.rfile.readline(65_537)
+            if line[:1] == b"\x16":  # TLS: an HTTP server does not understand it
+                self._send(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+                return
+            if not line:
+                return
+            headers = dict(self._headers())
+            self.rfile.read(int(headers.get("content-length", 0)))
+            self.server.asked.append(line.decode("latin-1").strip())
+            self.server.fault(self._send)
 
     def _headers(self) -> Iterator[tuple[str, str]]:
         while (line := self.rfile.readline(65_537).decode("latin-1").strip()) != "":
@@ -191,8 +148,8 @@ class _Handler(socketserver.StreamRequestHandler):
 
 
 @contextlib.contextmanager
-def hostile(fault: str | Fault, **settings: Any) -> Iterator[Hostile]:
+def hostile(fault: str | Fault) -> Iterator[Hostile]:
     """Such a peer on the loopback address, while it is needed."""
     _bomb()  # making it takes longer than those who ask wait
-    with serving(Hostile(FAULTS[fault] if isinstance(fault, str) else fault, **settings)) as server:
+    with serving(Hostile(FAULTS[fault] if isinstance(fault, str) else fault)) as server:
         yield server

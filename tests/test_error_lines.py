@@ -72,7 +72,7 @@ class World:
 
     def says(self, fault: str | HttpFault) -> str:
         """The address of a peer that answers everything so."""
-        return f"http://127.0.0.1:{self.closing.enter_context(hostile(fault, greets=False)).port}"
+        return f"http://127.0.0.1:{self.closing.enter_context(hostile(fault)).port}"
 
     def proxy(self, strike: proxy.Strike) -> int:
         return self.closing.enter_context(

@@ -102,6 +102,12 @@ def test_page_that_is_refused_or_absent(status: int, reason: Reason) -> None:
         http_responses.read_metrics(url, {}, 5)
 
 
+@pytest.mark.parametrize("body", [b"", b"null", b"12", b"[]", b"[" * 200_000, b'{"a":' * 100_000, b"<html>"])
+def test_body_that_is_no_object(body: bytes) -> None:
+    with pytest.raises(FactError, match=r"is not JSON|is a web page|is not an object"):
+        http_responses.json_object(body)
+
+
 def test_page_of_greptimedb_is_known_by_its_usual_ports() -> None:
     assert wire.metrics_url(wire.address("mysql+pymysql://db.example", None, "p")) == "http://db.example:4000/metrics"
     assert wire.metrics_url(sa.make_url("mysql+pymysql://db.example:3306/public")) == ""

@@ -118,6 +118,7 @@ def test_answer_is_empty(double: Double) -> None:
         (200, (), Reason.FAILED, "ended before its last part"),
         (200, (b"<html>\n",), Reason.FAILED, "not JSON"),
         (200, (b"[1]\n",), Reason.FAILED, "not an object"),
+        (200, (b"[" * 200_000 + b"\n",), Reason.FAILED, "not JSON"),
         (200, (_document("a")[:-10],), Reason.FAILED, "not JSON"),
         (200, (b'{"error":""}\n',), Reason.FAILED, "error without a message"),
     ],
