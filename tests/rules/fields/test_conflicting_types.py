@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from tests.builders import NOW, a_field, a_measurement, a_profile
-from tests.databases import Row, Table, Value
+from tests.collecting import collected
+from tests.databases import Row, Table, Value, influxql, write_lines
 from tests.rules.cases import Case, dataset, planned, run_rule
+from tests.servers import Influxd
+from tsaudit.config.settings import Target
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome
 from tsaudit.model.timeline import Timeline
@@ -68,3 +73,20 @@ def test_types_that_are_both_written_make_answers_wrong() -> None:
     assert finding.severity == "warning"
     assert finding.impact is not None
     assert finding.impact.currency is Currency.ANSWERS
+
+
+@pytest.mark.parametrize(("before", "later", "severity"), [('"{}"', "{}.0", "note"), ("{}.5", '"{}"', "warning")])
+def test_values_that_queries_no_longer_return(influxd: Influxd, before: str, later: str, severity: str) -> None:
+    """A gateway's update writes the charge as text: each query over both weeks returns numbers, and they have ended."""
+    name = f"charge_{severity}"
+    influxql(influxd.url, f"CREATE DATABASE {name}")
+    for age, value in ((15, before), (1, later)):
+        first = round((NOW - timedelta(days=age)).timestamp())
+        lines = (f"battery volt=13.8,charge={value.format(n % 100)} {(first + 60 * n) * 10**9}" for n in range(300))
+        write_lines(influxd.url, name, lines)
+    profile = collected(Target(name="t", engine="influxdb1", url=influxd.url, databases=(name,)))
+    (finding,) = run_rule(rule, profile).findings
+    assert (finding.message, finding.severity) == ("Field charge is stored as float and string.", severity)
+    if severity == "warning":
+        assert finding.impact is not None
+        assert finding.impact.how == "none of the newest 300 rows read has it, and nearly all before 2026-03-16 do"

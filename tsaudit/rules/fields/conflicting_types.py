@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tsaudit.analysis.columns.columns import distinct_types
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.model.change import Diagnose
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
-from tsaudit.text import listed
+from tsaudit.text import day, listed, number
 
 
 @rule(
@@ -19,13 +20,15 @@ from tsaudit.text import listed
     guidelines=("C7",),
     follows_from={"SRV001": Reach.SUBJECT},
     requires={"field_types"},
+    uses={"row_sample"},
 )
 def conflicting_types(case: Case) -> Iterator[Finding]:
     """Fields that are stored with more than one type, in different shards or by different writers.
 
     While several types are written, queries return wrong answers. That is known of documents, which were read within
-    the window, and of a field that had fewer types on the day of the previous audit. Elsewhere the finding is a note:
-    the other type may be that of old shards, which expire.
+    the window, of a field that had fewer types on the day of the previous audit, and of one that the newest rows read
+    do not have although those before do: the query returned the other type only. Elsewhere the finding is a note: the
+    other type may be that of old shards, which expire.
 
     ## Why it matters
 
@@ -79,6 +82,9 @@ def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None
     read = "the types of the documents read within the window"
     if case.engine.keeps_documents:
         return Impact(Currency.ANSWERS, how=read)
+    if field.end is not None and field.end.filled_before >= NEARLY_ALL and field.end.rows_after >= ENOUGH:
+        how = f"none of the newest {number(field.end.rows_after)} rows read has it"
+        return Impact(Currency.ANSWERS, how=f"{how}, and nearly all before {day(field.end.time.date())} do")
     previous, before = case.timeline.previous, case.before(measurement)
     then = next((f.types for f in before.fields if f.key == field.key), ()) if before else ()
     if not then or set(field.types) <= set(then):
