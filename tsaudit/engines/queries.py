@@ -22,6 +22,7 @@ from tsaudit.engines.quoting import Label, quote_flux
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS
+from tsaudit.text import compiled_templates
 
 if TYPE_CHECKING:
     from jinja2 import Environment, Template
@@ -80,13 +81,22 @@ def environment(engine: str, language: str) -> Environment:
     """The Jinja environment for the engine's query files in the language."""
     from jinja2 import Environment, FunctionLoader, StrictUndefined
 
-    def shared(name: str) -> str | None:
-        path = next((found for folder in folders(engine) if (found := folder / name).is_file()), None)
-        return source(path) if path else None
+    def found(name: str) -> str | None:
+        if (path := Path(name)).is_absolute():
+            return source(path)
+        shared = next((path for folder in folders(engine) if (path := folder / name).is_file()), None)
+        return source(shared) if shared else None
 
-    # Escaping for HTML is off: the filters `name` and `text` do the quoting.
-    loader = FunctionLoader(shared)
-    environment = Environment(loader=loader, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)  # noqa: S701
+    # Escaping for HTML is off: the filters `name` and `text` do the quoting. Not optimized, so that what is stored does
+    # not depend on them.
+    environment = Environment(  # noqa: S701
+        loader=FunctionLoader(found),
+        bytecode_cache=compiled_templates.beside(Path(__file__).parent, f"{engine}-"),
+        undefined=StrictUndefined,
+        optimized=False,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
     environment.filters["name"] = ENGINES[engine].language.identifier
     environment.filters["selected"] = functools.partial(_selected, engine)
     environment.filters["text"] = _TEXT.get(language) or ENGINES[engine].language.string
@@ -154,7 +164,7 @@ def render_file(engine: str, name: str, **parameters: Any) -> str:
 @functools.cache
 def _template(engine: str, path: Path) -> Template:
     # Cached, because compiling takes longer than many statements, and there is one statement per measurement.
-    return environment(engine, path.suffix[1:]).from_string(source(path))
+    return environment(engine, path.suffix[1:]).get_template(str(path))
 
 
 def header(path: Path) -> dict[str, str]:

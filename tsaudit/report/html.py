@@ -9,9 +9,7 @@ from __future__ import annotations
 import base64
 import functools
 import hashlib
-import os
 import re
-import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,6 +36,7 @@ from tsaudit.rules.rule_texts import RuleText, rule_texts
 from tsaudit.text import (
     NOT_KNOWN,
     change,
+    compiled_templates,
     day,
     duration,
     figure,
@@ -298,15 +297,12 @@ def rule_address(code: str) -> str:
 
 @functools.cache
 def _environment() -> Environment:
-    from jinja2 import Environment, FileSystemBytecodeCache, FileSystemLoader, StrictUndefined
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
-    # Compiling the templates takes a third as long as the audit of a small database. The compiled templates are stored
-    # like bytecode, where only users can write who could also change the code.
-    beside = _HERE / "__pycache__"
-    is_kept = not sys.dont_write_bytecode and os.access(beside, os.W_OK)
     environment = Environment(
         loader=FileSystemLoader(_HERE),
-        bytecode_cache=FileSystemBytecodeCache(str(beside), "%s.jinja") if is_kept else None,
+        # Compiling the templates takes a third as long as the audit of a small database.
+        bytecode_cache=compiled_templates.beside(_HERE),
         autoescape=True,
         undefined=StrictUndefined,
         finalize=_harmless,
