@@ -60,6 +60,19 @@ def test_finding_when_read() -> None:
     assert finding.evidence[0].value == "2: usage_server-01 and usage_server-02"
 
 
+def test_many_families_of_one_measurement_are_one_finding() -> None:
+    """One writer makes all figures of a container with the container's name; nobody wants to read that ten times."""
+    figures = ("cpu", "memory", "io_r", "io_w", "state")
+    names = [f"runner-{n:05}.{figure}" for figure in figures for n in range(12)]
+    assert len(_findings(*names[:36])) == 3
+    (finding,) = _findings(*names, "runner-99999.cpu")
+    assert finding.message == (
+        "13 fields named runner-{n}.cpu should be one field runner_cpu with tag runner_number. The same holds for 48 "
+        "more fields named runner-{n}.io_r, runner-{n}.io_w, and 2 more."
+    )
+    assert finding.observed == 61
+
+
 def test_tags_and_fields_when_each_is_looked_at_alone() -> None:
     assert _findings("load_us-east", "load_eu-west", role="tag")[0].message.startswith("2 tags named load_{region}")
     mixed = a_measurement("cpu", tags=(a_tag("load_us-east"),), fields=(a_field("load_eu-west"),))

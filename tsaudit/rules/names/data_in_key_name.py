@@ -15,6 +15,10 @@ from tsaudit.text import listed, many, number
 
 _LEVELS: Final = 10
 """Up to nine tags whose names differ in a number may be levels of a hierarchy; more are a list."""
+_MOST_APART: Final = 3
+"""Families of one measurement that are findings of their own; with more, one writer has made them all."""
+_MOST_LISTED: Final = 10
+"""Smaller families of one finding that are listed with their number of names."""
 
 
 @rule(
@@ -68,28 +72,39 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
         ):
             families = case.name_families(names)
             rest = set(names) - {name for family in families for name in family.members}
-            for family in (*families, *(grid.family for grid in grids.grids(rest, strong_only=True))):
-                count = len(family.members)
-                # The levels of a hierarchy are no data: every row has one each.
-                if count > 1 and not (family.is_numbered and role == "tag" and count < _LEVELS):
-                    yield _finding(measurement, role, family)
+            found = [*families, *(grid.family for grid in grids.grids(rest, strong_only=True))]
+            found = [family for family in found if _is_data(role, family)]
+            found.sort(key=lambda family: (-len(family.members), family.template))
+            if len(found) <= _MOST_APART:
+                yield from (_finding(measurement, role, family) for family in found)
+            else:
+                yield _finding(measurement, role, *found)
 
 
-def _finding(measurement: Measurement, role: str, family: NameFamily) -> Finding:
+def _is_data(role: str, family: NameFamily) -> bool:
+    """Whether the names are no levels of a hierarchy, of which every row has one each."""
+    return len(family.members) > (_LEVELS - 1 if family.is_numbered and role == "tag" else 1)
+
+
+def _finding(measurement: Measurement, role: str, family: NameFamily, *others: NameFamily) -> Finding:
+    """`others`: smaller families, which one writer has made with the first."""
     tags = {part.name: part.example for part in family.tags}
     what = f"tag{'s' if len(tags) > 1 else ''} {listed(list(tags))}" if tags else "the row's own timestamp"
-    count = len(family.members)
+    count, rest = len(family.members), sum(len(one.members) for one in others)
+    also = f" The same holds for {many(rest, f'more {role}')} named {listed([one.template for one in others], 3)}."
     return Finding(
         subject=Subject(measurement.database, measurement.name, family.template),
-        message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}.",
+        message=f"{many(count, role)} named {family.template} should be one {role} {family.measurement} with {what}."
+        + also * bool(others),
         fix=f"Write one {role} {family.measurement} and what varies as {what}, in a row for each: "
         f"{listed([f'{key}={value}' for key, value in tags.items()] or ['its time'])}. What is stored keeps its names: "
         "read it and write it again, without columns that have no value.",
-        observed=count,
+        observed=count + rest,
         unit="names",
         samples=family.members[:3],
         evidence=(
             Evidence("names", f"{number(count)}: {listed(family.members, 6)}"),
+            *(Evidence(one.template, many(len(one.members), "name")) for one in others[:_MOST_LISTED]),
             *(Evidence(f"tag {name}", f"e.g. {value}") for name, value in tags.items()),
         ),
         facts=("field_types", "tag_keys"),
