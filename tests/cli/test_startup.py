@@ -79,7 +79,7 @@ def audited(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, set[str]]:
     return folder, loaded_by("audit", folder)
 
 
-def loaded_by(command: str, folder: Path) -> set[str]:
+def loaded_by(command: str, folder: Path, code: int = 0) -> set[str]:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, *command.split()],
         cwd=folder,
@@ -88,7 +88,7 @@ def loaded_by(command: str, folder: Path) -> set[str]:
         timeout=60,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == code, done.stderr
     return set(done.stdout.rsplit("loaded:", 1)[1].split())
 
 
@@ -108,7 +108,19 @@ def test_what_reads_the_history_loads_nothing_that_measures(command: str, audite
 def test_an_audit_loads_nothing_for_what_it_does_not_use(audited: tuple[Path, set[str]]) -> None:
     _, loaded = audited
     assert "jinja2" in loaded
-    assert loaded & {"slack_sdk", "fsspec", "urllib3", "duckdb", "dagster", "boto3"} == set()
+    assert loaded & {"slack_sdk", "fsspec", "urllib3", "duckdb", "dagster", "boto3", "alembic"} == set()
+    # Nothing was found, so there is nothing to plan, to write, or to send.
+    of_findings = {"planning.plans", "rules.causes", "alerts.message", "alerts.notifier", "alerts.sending"}
+    assert loaded & {f"tsaudit.{name}" for name in of_findings} == set()
+
+
+def test_an_audit_of_nothing_loads_no_steps(tmp_path: Path) -> None:
+    with closing(sqlite3.connect(tmp_path / "shop.db")) as database:
+        database.execute("PRAGMA user_version = 1")
+    (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
+    loaded = loaded_by("audit", tmp_path, code=3)
+    assert "tsaudit.collect.measuring" in loaded
+    assert loaded & {f"tsaudit.collect.{name}" for name in ("roles", "rows", "row_figures", "series")} == set()
 
 
 def test_commands_search_for_cycles_rarely() -> None:
