@@ -15,7 +15,6 @@ from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Impact, Outcome, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
-from tsaudit.model.timeline import Timeline
 from tsaudit.policy import LimitPolicy, RulePolicy
 from tsaudit.rule import Case, Family, Threshold, resolve_limit, rule
 from tsaudit.rules import all_rules, rules_for
@@ -119,10 +118,6 @@ def test_limit_when_resolved_from_the_most_special_place(monkeypatch: pytest.Mon
     assert value(LimitPolicy(everywhere={name: 1})) == (1, "all targets")
     assert value(LimitPolicy()) == (20, "engine duckdb")
     assert value(LimitPolicy(), "influxdb1") == (10, "default")
-
-
-def _case(engine: str) -> Case:
-    return Case(too_many_things, a_profile(engine=engine), Timeline(), LimitPolicy())
 
 
 def test_family_when_taken_from_the_code() -> None:

@@ -10,7 +10,7 @@ import hashlib
 import random
 import zlib
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Final, NamedTuple
 
 HEX: Final = "0123456789abcdef"
@@ -41,16 +41,10 @@ def _mac(r: random.Random, separator: str, vendor: str = "a4cf12") -> str:
     return separator.join(digits[i : i + 2] for i in range(0, 12, 2))
 
 
-def _days(form: str, first: datetime, count: int) -> list[str]:
-    return [(first + timedelta(days=i)).strftime(form) for i in range(count)]
-
-
 def _epochs(form: str, step: int, count: int, factor: int = 1) -> list[str]:
     start = int(datetime(2024, 3, 1, tzinfo=UTC).timestamp())
     return [form.format((start + i * step) * factor) for i in range(count)]
 
-
-_MARCH: Final = datetime(2024, 3, 12, tzinfo=UTC)
 
 SETS: Final[Mapping[str, Names]] = {
     # Numbers that belong to a word.

@@ -209,13 +209,6 @@ def _pick(*forms: Callable[[random.Random], str]) -> Callable[[random.Random], s
     return lambda r: r.choice(forms)(r)
 
 
-def _jwt(r: random.Random) -> str:
-    part = base64.urlsafe_b64encode(f'{{"sub":"{_digits(r, 9)}","iat":{_digits(r, 10)}}}'.encode()).decode().rstrip("=")
-    return (
-        f"eyJhbGciOiJSUzI1NiIsInR5cCI6IkpXVCJ9.{part}.{base64.urlsafe_b64encode(r.randbytes(64)).decode().rstrip('=')}"
-    )
-
-
 KINDS: Final[Mapping[str, Kind]] = {
     # IDs that a new event brings.
     "object path with uuid": Kind("E", lambda r: f"/v2/{r.choice(NOUNS)}s/{_uuid(r)}/items"),

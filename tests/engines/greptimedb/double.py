@@ -49,7 +49,6 @@ _QUOTED: Final = r"(\"(?:\"\"|[^\"])*\"|`(?:``|[^`])*`)"
 _SHOW_CREATE: Final = re.compile(rf"SHOW CREATE TABLE {_QUOTED}\.{_QUOTED}\s*$", re.DOTALL)
 _NAIVE: Final = re.compile(r"(?<=')(\d{4}-\d\d-\d\d[ T]\d\d:\d\d:\d\d(?:\.\d+)?)(?=')")
 _BOUND: Final = re.compile(r"\.(\S+) (>=|<) Timestamp(\w+)\((-?\d+), None\)")
-_COUNTS_ONLY: Final = re.compile(r"Aggregate: groupBy=\[\[\]\], aggr=\[\[(count\([^()]*(\([^()]*\))?\)(, )?)+\]\]")
 _FOLDED: Final = re.compile(r"\bcount\((?!\*|1\)|DISTINCT)[^()]+\)", re.IGNORECASE)
 _PER_SECOND: Final = {"Second": 1, "Millisecond": 10**3, "Microsecond": 10**6, "Nanosecond": 10**9}
 _READS: Final = datafusion.SQLOptions().with_allow_ddl(False).with_allow_dml(False).with_allow_statements(False)

@@ -34,7 +34,6 @@ _ITERATIONS: Final = 4096
 _FREE: Final = frozenset(
     {"hello", "ismaster", "isMaster", "ping", "buildInfo", "saslStart", "saslContinue", "endSessions"}
 )
-_CLUSTER: Final = frozenset({"hostInfo", "serverStatus", "top"})
 
 _READ: Final = frozenset({"find", "count", "aggregate", "listCollections", "listIndexes", "dbStats", "$collStats"})
 ROLES: Final[Mapping[str, frozenset[str]]] = {

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.builders import NOW, a_count, a_field, a_measurement, a_place, a_profile, a_tag
+from tests.builders import NOW, a_count, a_measurement, a_place, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, write
 from tests.engines.postgresql.timescaledb import Timescaledb
@@ -24,7 +24,7 @@ from tsaudit.engines.postgresql.advice import PostgresqlAdvice, dependents
 from tsaudit.model.change import AddIndex, AddPartitions, Change, ChangeType, DropIndex, SetRetention
 from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import FOREVER, Index, Measurement, Partition, Partitioning, Profile, Retention
+from tsaudit.model.profile import FOREVER, Partition, Partitioning, Profile, Retention
 from tsaudit.rules.retention.unbounded_retention import unbounded_retention
 
 Advise = Callable[..., PostgresqlAdvice]
@@ -153,18 +153,6 @@ def test_views_of_a_name_that_needs_quotes(postgresql: Postgresql) -> None:
     schema = postgresql.new_schema("""CREATE TABLE "it's" ("a'b" TEXT)""", """CREATE VIEW v AS SELECT * FROM "it's" """)
     place = a_place(a_profile(engine="postgresql"), schema, a_measurement("it's", database=schema))
     assert postgresql.rows(dependents(place, ["a'b"])) == [(f"{schema}.v", "a'b")]
-
-
-def _hypertable(**changes: Any) -> Measurement:
-    key = Index("t_pkey", "btree", ("host", "id", "time"), True, True, False)
-    return a_measurement(
-        "t",
-        tags=(a_tag("host"), a_tag("id", 400)),
-        fields=(a_field("v", ("text",)),),
-        time_type="timestamp with time zone",
-        indexes=(key,),
-        **changes,
-    )
 
 
 # --- Retention --------------------------------------------------------------------------------------------------------

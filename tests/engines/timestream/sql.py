@@ -36,10 +36,7 @@ _INSTANT: Final = re.compile(r"\d{4}-\d\d-\d\d( \d\d:\d\d(:\d\d(\.\d{1,9})?)?)?"
 _WHOLE: Final = exp.DataType.INTEGER_TYPES
 _TEXT: Final = exp.DataType.TEXT_TYPES
 _NUMBER: Final = exp.DataType.NUMERIC_TYPES
-_DOUBLE: Final = r"\s*[+-]?(\d+\.?\d*([eE][+-]?\d+)?|\.\d+([eE][+-]?\d+)?|NaN|Infinity)\s*"
 _COMPARED: Final = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
-_EARLY: Final = ("where", "group", "having")
-"""Clauses that are worked out before the names of a SELECT exist."""
 
 Types = Mapping[str, Mapping[str, str]]
 """Physical table to its columns, each with its type as DuckDB calls it."""
