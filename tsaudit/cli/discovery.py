@@ -263,25 +263,17 @@ def _native(address: str) -> str:
 
 def _answer(url: str) -> tuple[Mapping[str, str], str] | None:
     """Headers and body of the response; None if there is no response in time."""
-    from tsaudit.net.watchdog import OutOfTimeError, within
+    from tsaudit.net.http import BoundedPool
 
+    pool = BoundedPool()
     try:
-        return within(_ANSWER_S, lambda: _asked(url))
-    except OutOfTimeError:
-        return None
-
-
-def _asked(url: str) -> tuple[Mapping[str, str], str] | None:
-    import urllib.error
-    import urllib.request
-    from http.client import HTTPException
-
-    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
-    try:
-        with direct.open(url, timeout=1) as answer:
-            return answer.headers, answer.read(10_000).decode("utf-8", "replace")
-    except (OSError, ValueError, HTTPException):
-        return None
+        with pool.until(_ANSWER_S):
+            answer = pool.request("GET", url, timeout=_ANSWER_S)
+    except Exception:
+        return None  # whatever listens there, it is not what is looked for
+    finally:
+        pool.clear()
+    return (answer.headers, answer.data.decode("utf-8", "replace")) if answer.status < 300 else None
 
 
 MOST_TABLES: Final = 50
