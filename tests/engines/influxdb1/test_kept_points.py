@@ -47,6 +47,9 @@ def _held(rows: int, *values: int) -> Kept:
         (6_000, {"plc": _held(1_000, *[1_000] * 6)}, "plc", 0),
         (6_050, {"plc": _held(1_000, *[1_000] * 6)}, "plc", 50),
         (3_000, {"plc": _held(1_000, *[1_000] * 6)}, "plc", 0),
+        # Temperature and humidity of each of ten rooms, with names of their own and at times of their own.
+        (10_000, {"home": _held(1_000, *[1_000] * 20)}, "home", 0),
+        (10_500, {"home": _held(1_000, *[1_000] * 20)}, "home", 6_500),
         # A group that some rows lack.
         (1_990, {"plc": _held(1_000, 1_000, 1_000, 990, 990)}, "plc", 0),
         # Points cannot be divided by rows of several measurements, only by values.

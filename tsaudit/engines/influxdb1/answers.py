@@ -300,8 +300,8 @@ def overwritten(accepted: int, held: Mapping[str, Kept]) -> tuple[str, int]:
     Points with the same tags and time become one row. If they have different fields, the row keeps all of them, and
     nothing is lost: a writer may send each field, or each of a few groups of fields, as a separate point.
     If there are fewer values than `accepted` points, some were certainly replaced. Otherwise, each row may consist of
-    several points: up to `_GROUPS`, or one for each field. Values of fields that some rows lack, and values of other
-    measurements, may be separate points.
+    several points: up to `_GROUPS`, or one for each field, or for each of many groups of as many fields. Values of
+    fields that some rows lack, and values of other measurements, may be separate points.
     """
     rows, values = sum(one.rows for one in held.values()), sum(one.values.total() for one in held.values())
     certain = max(accepted - values, 0)
@@ -311,9 +311,10 @@ def overwritten(accepted: int, held: Mapping[str, Kept]) -> tuple[str, int]:
         return "", 0
     if held[name].rows < _MAIN * rows:
         return "", certain
-    if values > rows and abs(accepted - values) <= _EXACT * values:
+    main, each = held[name], round(values / accepted)
+    in_groups = each == 1 or each * _GROUPS < len(main.values)
+    if values > rows and each and in_groups and abs(accepted * each - values) <= _EXACT * accepted:
         return name, certain
-    main = held[name]
     alone = values - sum(n for n in main.values.values() if n == main.rows)
     groups = min(max(accepted // main.rows, 1), _GROUPS)
     return name, max(accepted - groups * main.rows - alone, certain)
