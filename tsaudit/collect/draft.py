@@ -408,6 +408,8 @@ class Draft:
     """
     read_by: str = ""
     """The tag whose values are in `some_series`, because whole tag sets are not known; empty if they are."""
+    unread: tuple[Field, ...] = ()
+    """Fields whose values are not read, because it has too many; not among `fields`."""
     sample: ReadRows | None = None
     """The newest rows; see `read`. None if none were read."""
     sample_limit: int = 0
@@ -445,7 +447,7 @@ class Draft:
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        """Its fields so far."""
+        """Its fields so far, without those that are not read."""
         return self.measurement.fields
 
     @property
@@ -495,7 +497,9 @@ class Draft:
         if self.sample is None:
             return self.partial_scan is None
         in_order = self.partial_scan is None or (self.partial_scan.newest and self.sample.num_rows > 0)
-        return in_order and self.sample.num_rows < self.sample_limit and self.sampled_since is None
+        # Rows that have none of the fields read are not returned.
+        is_all = self.sample.num_rows < self.sample_limit and self.sampled_since is None and not self.unread
+        return in_order and is_all
 
     @property
     def is_empty(self) -> bool:
@@ -533,7 +537,7 @@ class Draft:
         return replace(
             self.measurement,
             tags=tuple(sorted(self.tags, key=lambda t: t.key)),
-            fields=tuple(sorted(self.fields, key=lambda f: f.key)),
+            fields=tuple(sorted((*self.fields, *self.unread), key=lambda f: f.key)),
             statements=dict(sorted(self.measurement.statements.items())),
             rows_total=self.measurement.rows_total or self.counted,
         )

@@ -35,6 +35,7 @@ from tsaudit.collect import collect
 from tsaudit.collect.probing import probe
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError
+from tsaudit.engines.influx import measuring
 from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
@@ -475,3 +476,29 @@ def test_statement_that_takes_too_long_is_cancelled_on_the_server(crowded: Targe
             return
         time.sleep(0.1)
     raise AssertionError(f"still running: {running}")
+
+
+def test_values_of_some_fields_are_read_where_there_are_thousands(
+    influxd: Influxd, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of each container is in the names of its fields. The server would open a cursor for each of them, and
+    took 18 GB for 76,000.
+    """
+    monkeypatch.setattr(measuring, "_MOST_FIELDS", 50)
+    monkeypatch.setattr(measuring, "_MOST_CELLS", 5_000)
+    start = round((NOW - timedelta(hours=3)).timestamp())
+    influxql(influxd.url, "CREATE DATABASE containers")
+    lines = (f"docker,host=a job{n // 2:03}.cpu=1.5,job{n // 2:03}.mem={n}i {start + n}000000000" for n in range(240))
+    write_lines(influxd.url, "containers", lines)
+    profile = collected(Target(name="t", engine="influxdb1", url=influxd.url, databases=("containers",)))
+    (docker,) = profile.measurements
+    assert profile.gaps == ()
+    assert len(docker.fields) == 240
+    assert sum(field.null_ratio is not None for field in docker.fields) == 48
+    assert docker.statements["row_sample"].count("::field") == 48
+    assert docker.statements["row_sample"].endswith("LIMIT 100")
+    # Each row has two fields of its own, of which the rows read may lack both.
+    assert docker.rows is not None
+    assert (docker.rows.is_lower_bound, docker.rows.value) == (True, 96)
+    (finding, other) = [found for rule, found in evaluate(profile).findings() if rule.code == "NAM005"]
+    assert {finding.observed, other.observed} == {120}
