@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
+from datetime import timedelta
 
 import pytest
 
-from tests.builders import a_field, a_measurement, a_profile, a_tag
+from tests.builders import DAY, a_field, a_measurement, a_profile, a_tag
 from tests.databases import Collection, Dataset, Row, Table, times
 from tests.engines.mongodb.builders import a_collection
 from tests.rules.cases import Case, dataset, run_rule
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome
+from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.names.data_in_key_name import data_in_key_name as rule
 
 SERVERS = ("server-01", "server-02", "server-03")
@@ -146,3 +148,21 @@ def test_silence_when_names_in_documents_are_words_or_few() -> None:
     assert len(_in_documents(*keys)) == 1
     assert _in_documents(*keys[:7]) == ()
     assert run_rule(rule, a_profile(a_collection("users"), engine="mongodb")).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(
+    ("engine", "a_day", "severity"),
+    [("influxdb1", 200, "warning"), ("influxdb1", 5, "note"), ("influxdb3", 200, "note"), ("duckdb", 200, "note")],
+)
+def test_fields_that_become_more_each_day_are_a_leak(engine: str, a_day: int, severity: str) -> None:
+    """Thousands of sensors as fields are what somebody wanted; names of jobs, each of which runs once, are not."""
+    count = 2_000
+    fields = tuple(a_field(f"job-{n:06}.cpu") for n in range(count))
+    measurement = a_measurement("docker", fields=fields, tags=(a_tag("host", 3),))
+    days = [Point(DAY - timedelta(days=ago), float(count - ago * a_day)) for ago in range(9, 0, -1)]
+    timeline = Timeline(points={("fields", Subject("main", "docker")): tuple(days)})
+    (finding,) = run_rule(rule, a_profile(measurement, engine=engine), timeline=timeline).findings
+    assert finding.severity == severity
+    if severity == "warning":
+        assert finding.impact is not None
+        assert (finding.impact.now, finding.impact.per_day) == (count, a_day)

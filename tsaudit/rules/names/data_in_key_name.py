@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from tsaudit import costs
 from tsaudit.analysis.shapes import grids
 from tsaudit.analysis.shapes.name_families import KeyedFields, NameFamily, keyed_fields
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.finding import Currency, Evidence, Finding
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number
@@ -24,6 +26,7 @@ _MOST_LISTED: Final = 10
 @rule(
     code="NAM005",
     title="Names of tags or fields contain data",
+    costs={Currency.FAMILY},
     guidelines=("B4",),
     requires={"field_types"},
     uses={"tag_keys", "documents"},
@@ -33,9 +36,10 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
 
     Words are data as well if at least twelve names combine nearly all words of two lists, separated by periods,
     slashes, colons, or blanks. Fewer than ten tags whose names differ only in a number are levels of a hierarchy, and
-    no finding. In documents, at least eight dates, IDs, or numbers side by side count, at any depth. It is always a
-    note: names cost nothing until they reach a limit on columns, which near-limit reports, and names and values in an
-    array take no less space.
+    no finding. In documents, at least eight dates, IDs, or numbers side by side count, at any depth. It is a note:
+    names cost nothing until they reach a limit on columns, which near-limit reports, and names and values in an array
+    take no less space. On InfluxDB 1 and 2, which have no such limit, it is a warning if the fields of a measurement
+    become `harm.min_names` more in `harm.warning_days`, at the rate of the last weeks.
 
     ## Why it matters
 
@@ -75,10 +79,11 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
             found = [*families, *(grid.family for grid in grids.grids(rest, strong_only=True))]
             found = [family for family in found if _is_data(role, family)]
             found.sort(key=lambda family: (-len(family.members), family.template))
-            if len(found) <= _MOST_APART:
-                yield from (_finding(measurement, role, family) for family in found)
-            else:
-                yield _finding(measurement, role, *found)
+            groups = [found] if len(found) > _MOST_APART else [[family] for family in found]
+            impact = costs.of_field_names(case, measurement) if role == "field" else None
+            for place, group in enumerate(groups):
+                # What all fields of the measurement cost is said once.
+                yield replace(_finding(measurement, role, *group), impact=None if place else impact)
 
 
 def _is_data(role: str, family: NameFamily) -> bool:
