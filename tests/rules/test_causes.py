@@ -274,6 +274,8 @@ def test_columns_of_one_table_with_one_problem_are_one_finding() -> None:
         ([_at(f"m.c{n}", message=f"c{n} has {n + 64} distinct values.") for n in range(9)], 9),
         (_texts("m", *"abcd") + _texts("m", "x", "y", said="Field {} is stored as bytes."), 1),
         (_texts("m", *"abcd") + _texts("m", "x", "y", said="Field {} is stored as bytes of 3 kinds."), 6),
+        # A letter of a word is not the column of that name.
+        (_texts("m", *"abcdef", said="Field {} is stored as bytes of 3 kinds."), 1),
         # The names have figures, what is said of them has none.
         (_texts("m", *(f"pump{n}" for n in range(6))), 1),
         ([replace(f, since=date(2026, 3, n + 1)) for n, f in enumerate(_texts("m", *"abcdef"))], 6),

@@ -5,7 +5,6 @@ A rule declares in `follows_from` whose findings make its own redundant. `Reach`
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -215,8 +214,19 @@ def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[s
 
 def _said(finding: Finding, kind: str) -> str:
     """The message without the name of the column, measurement, or database."""
-    name = re.escape(getattr(finding.subject, kind))
-    return re.sub(rf"(?<!\w){name}(?!\w)", "...", finding.message)
+    # A pattern for each name would be compiled for each of what may be tens of thousands of findings.
+    name, message = getattr(finding.subject, kind), finding.message
+    said, at = "", 0
+    while name and (found := message.find(name, at)) >= 0:
+        end = found + len(name)
+        is_whole = not (_is_of_word(message[found - 1 : found]) or _is_of_word(message[end : end + 1]))
+        said += message[at:found] + ("..." if is_whole else message[found])
+        at = end if is_whole else found + 1
+    return said + message[at:]
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_"
 
 
 def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm) -> Iterator[Finding]:
