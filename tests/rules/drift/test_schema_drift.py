@@ -260,3 +260,16 @@ def test_rules_that_asked_for_changes_of_the_measurement_are_named(change: Chang
     (finding,) = result.findings
     assert finding.fix.startswith("If it is one of the changes that X001 asked for, nothing has") == is_named
     assert any(e.value == "X001" for e in finding.evidence) == is_named
+
+
+def test_changes_asked_for_are_read_once_however_much_was_removed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After a leak of names was ended, there are as many changes asked for as fields removed: tens of thousands."""
+    read = []
+    claims = LeaveOut.claims
+    monkeypatch.setattr(LeaveOut, "claims", lambda change: (read.append(change.column), claims(change))[1])
+    names = [f"pump_{name}" for name in ("inlet", "outlet", "seal", "motor", "valve")]
+    before = a_profile(a_measurement(fields=(a_field(), *map(a_field, names))))
+    asked = tuple(Requested(LeaveOut(Subject("main", "cpu"), name), (f"X{i}",)) for i, name in enumerate(names))
+    result = run_rule(rule, a_profile(), timeline=Timeline(previous=before, wanted=asked))
+    assert "asked for" in result.findings[0].fix
+    assert sorted(read) == sorted(names)

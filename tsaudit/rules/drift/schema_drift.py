@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -60,8 +61,10 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     previous = case.timeline.previous
     if previous is None:
         return
+    asked, now = _asked(case), {subject_of(measurement): measurement for measurement in case.measurements}
     for difference in differences(previous, case.profile):
-        yield _finding(case, difference, previous)
+        place = Subject(difference.subject.database, difference.subject.measurement)
+        yield _finding(case, difference, previous, now.get(place), tuple(asked.get(place, ())))
 
 
 _FIND_OUT = (
@@ -128,17 +131,22 @@ def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: Liv
     return _Words(message, "the new field", "adds it", "-", str(now.role))
 
 
-def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
+def _finding(
+    case: Case, difference: Difference, previous: Profile, measurement: Measurement | None, asked: tuple[str, ...]
+) -> Finding:
+    """`measurement`: the one of the difference as it is today. `asked`: the codes of the rules whose findings asked, in
+    earlier audits, for changes of it.
+    """
     words, subject = _words(difference), difference.subject
     own = f"If {words.what} was not meant, find the deployment or writer that {words.did}."
-    if asked := _asked_by(case, subject):
+    if asked:
         own = f"If it is one of the changes that {listed(asked)} asked for, nothing has to be done. {own}"
     return Finding(
         subject=subject,
-        impact=_impact(case, difference),
+        impact=_impact(case, difference, measurement),
         message=words.message,
         fix=words.fix or f"{own} What is no longer written stays until it expires or is deleted.",
-        changes=() if words.fix or asked else (_look(case, subject),),
+        changes=() if words.fix or asked else (_look(subject, measurement),),
         main_contributor=subject.column or None,
         evidence=(
             Evidence(f"on {previous.day}", words.before),
@@ -150,18 +158,17 @@ def _finding(case: Case, difference: Difference, previous: Profile) -> Finding:
     )
 
 
-def _asked_by(case: Case, subject: Subject) -> tuple[str, ...]:
-    """The codes of the rules whose findings asked, in earlier audits, for changes of the measurement; empty if none
-    did.
-    """
-    asking = (one.rules for one in case.timeline.wanted if subject.measurement in _measurements(one.change, subject))
-    return tuple(dict.fromkeys(rule for rules in asking for rule in rules))
+def _asked(case: Case) -> dict[Subject, dict[str, None]]:
+    """Each measurement to the codes of the rules whose findings asked, in earlier audits, for changes of it."""
+    asked: dict[Subject, dict[str, None]] = defaultdict(dict)
+    for one in case.timeline.wanted:
+        for name in _measurements(one.change):
+            asked[Subject(one.change.at.database, name)] |= dict.fromkeys(one.rules)
+    return asked
 
 
-def _measurements(change: Change, subject: Subject) -> set[str]:
-    """The measurements of the subject's database that the change is about, including those that it makes or ends."""
-    if change.at.database != subject.database:
-        return set()
+def _measurements(change: Change) -> set[str]:
+    """The measurements that the change is about, including those that it makes or ends."""
     members = [one.measurement for one in change.members] if isinstance(change, MergeMeasurements) else []
     return {change.at.measurement, *members, *change.claims().values()} - {""}
 
@@ -172,15 +179,13 @@ _MIN_ADDED = 1_000
 """If fewer series were added, they may be new sources of that day."""
 
 
-def _impact(case: Case, difference: Difference) -> Impact | None:
+def _impact(case: Case, difference: Difference, measurement: Measurement | None) -> Impact | None:
     """The series that came with a new tag. None for other changes, if so few series came that the tag need not be the
     cause, or if its values name sources: a renamed tag has the values of the old one.
     """
     now = difference.after
     if now is None or isinstance(now, Measurement) or now.role is not Role.TAG or not now.role_known:
         return None
-    at = Subject(difference.subject.database, difference.subject.measurement)
-    measurement = next((m for m in case.measurements if subject_of(m) == at), None)
     earlier = case.before(measurement) if measurement is not None else None
     before = earlier.series if earlier is not None else None
     if measurement is None or measurement.series is None or before is None:
@@ -196,8 +201,8 @@ def _impact(case: Case, difference: Difference) -> Impact | None:
     return costs.of_count(case, measurement, added, how=how)
 
 
-def _look(case: Case, subject: Subject) -> Diagnose:
+def _look(subject: Subject, measurement: Measurement | None) -> Diagnose:
     """Shows the columns of the table or, if it was removed, which tables there are."""
-    place = Subject(subject.database, subject.measurement)
-    is_there = any(subject_of(measurement) == place for measurement in case.measurements)
-    return Diagnose(place, "schema") if is_there else Diagnose(Subject(subject.database), "measurements")
+    if measurement is None:
+        return Diagnose(Subject(subject.database), "measurements")
+    return Diagnose(subject_of(measurement), "schema")
