@@ -373,7 +373,13 @@ def test_markdown_of_the_command_has_a_heading_for_each_target(tsaudit: Tsaudit)
 
 
 def test_what_rules_leave_out_is_shown_with_everything() -> None:
-    result = a_result(a_rule_result(code="STO001", not_evaluated="uses of the indexes of 1 table (visits)"))
-    said = "  left out  STO001: uses of the indexes of 1 table (visits)"
-    assert said in text(result, everything=True)
-    assert said not in text(result)
+    visits, both = "1 table with events (visits)", "2 tables with reference data (city and lane)"
+    left_out = {"CAR001": f"{visits}; {both}", "LAY003": both, "STO001": "uses of the indexes of 1 table (visits)"}
+    result = a_result(*(a_rule_result(code=code, not_evaluated=said) for code, said in left_out.items()))
+    lines = [line for line in text(result, everything=True) if "left out" in line]
+    assert lines == [
+        f"  left out  {visits}: CAR001",
+        f"  left out  {both}: CAR001, LAY003",
+        "  left out  uses of the indexes of 1 table (visits): STO001",
+    ]
+    assert not any("left out" in line for line in text(result))

@@ -152,8 +152,7 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         yield screen.fitted(f"changed {said}", "  ")
     yield from _unknown(found, everything)
     if everything:
-        for one in found["left_out"]:
-            yield screen.fitted(f"{'left out':8}  {one['code']}: {one['left_out']}", "  ")
+        yield from _left_out(found)
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         yield f"  cost    {_charged(cost)}"
     if found["first"] and any(one["severity"] != "note" for one in found["findings"]):
@@ -170,6 +169,16 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         yield screen.whole(f"plan    {whole}{more if found['summary']['rest'] else ''}", "  ")
     if found["report"]:
         yield screen.whole(f"report  {found['report']}", "  ")
+
+
+def _left_out(found: dict[str, Any]) -> Iterator[str]:
+    """What some rules do not evaluate, once for all of them: many leave out the same tables."""
+    codes: dict[str, list[str]] = {}
+    for one in found["left_out"]:
+        for part in one["left_out"].split("; "):
+            codes.setdefault(part, []).append(one["code"])
+    for part, by in codes.items():
+        yield from screen.wrapped(f"{'left out':8}  {part}: {', '.join(by)}", "  ")
 
 
 def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
