@@ -71,11 +71,37 @@ def test_settings_of_the_server_and_of_the_table() -> None:
         ({"settings": {"autovacuum": 0.0}}, "autovacuum is off for the server; they take 400 MB."),
         ({"vacuumed_days": None}, "nothing has vacuumed the table since the counters began."),
         ({"vacuumed_days": 0.1}, "so they are newer, or something may still read them."),
-        ({"vacuumed_days": 0.1, "settings": {"autovacuum": 0.0}}, "or something may still read them."),
     ],
 )
 def test_why_nothing_frees_them(changes: dict[str, Any], why: str) -> None:
     assert _found(_profile(1e6, **changes)).message.endswith(why)
+
+
+@pytest.mark.parametrize("days", [None, 0.1, 3])
+@pytest.mark.parametrize("value", ["false", "off", "FALSE", "no", "f", "0"])
+def test_autovacuum_that_is_off_is_said_first(value: str, days: float | None) -> None:
+    """Somebody who vacuums an event log by hand each night, or vacuumed it an hour ago, learns that nothing else does,
+    and how to switch it on; only then what may hold the rows.
+    """
+    finding = _found(_profile(1e6, options={"autovacuum_enabled": value}, vacuumed_days=days))
+    assert "dead rows, 50% of all: autovacuum is off for the table" in finding.message
+    assert finding.fix.startswith("Switch autovacuum on: ALTER TABLE")
+    assert ("; a vacuum ended on 2026-03-31, so they are" in finding.message) is (days == 0.1)
+    assert ("If they stay, end what may read them" in finding.fix) is (days == 0.1)
+
+
+@pytest.mark.parametrize("value", ["true", "on", "yes", "1", "t"])
+def test_autovacuum_that_is_on_is_not_said_to_be_off(value: str) -> None:
+    assert "is off" not in _found(_profile(1e6, options={"autovacuum_enabled": value})).message
+
+
+def test_autovacuum_that_is_off_for_the_server_as_well() -> None:
+    """To switch on one of them changes nothing."""
+    both = {"options": {"autovacuum_enabled": "off"}, "settings": {"autovacuum": 0.0}}
+    finding = _found(_profile(1e6, vacuumed_days=0.1, **both))
+    assert "autovacuum is off for the table; autovacuum is off for the server; a vacuum ended on" in finding.message
+    assert "RESET (autovacuum_enabled)" in finding.fix
+    assert "Turn autovacuum on for the server" in finding.fix
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,8 @@ _FEW_LIVE: Final = 0.01
 """Share of live rows below which rows are deleted soon after they came, as in a queue, and not by their age."""
 _MANY_DEAD: Final = 10_000
 """Number of dead rows from which on every scan is slower, however few bytes they take."""
-_OFF: Final = frozenset({"false", "off", "0"})
+_OFF: Final = ("false", "off", "no", "0")
+"""What PostgreSQL takes for false, in any case, and as their beginnings; the catalog has it as it was written."""
 _FREE: Final = 0.4
 """Minimum share of the table that must be free: widths are estimates, and some free space is used again."""
 
@@ -58,8 +59,9 @@ def dead_rows(case: Case) -> Iterator[Finding]:
     by their number and the widths of the columns in PostgreSQL's statistics, nor of the dead ones that autovacuum lets
     there be. That is what deletes have left: a vacuum keeps it for new rows.
 
-    The finding says why nothing frees them: autovacuum is off, for the server or the table; it has not run; or a vacuum
-    ended within a day, so that an open transaction, a prepared one, or a replication slot may hold them.
+    The finding says why nothing frees them: first that autovacuum is off, for the table or the server; that a vacuum
+    ended within a day, so that an open transaction, a prepared one, or a replication slot may hold them; or that it has
+    not run.
 
     ## Why it matters
 
@@ -230,11 +232,18 @@ def _vacuumed(measurement: Measurement) -> datetime | None:
     return None if at is None else datetime.fromtimestamp(at, UTC)
 
 
-def _is_off(case: Case, measurement: Measurement) -> bool:
-    """Whether autovacuum is off, for the table or the server."""
+def _is_off_for_server(case: Case) -> bool:
     server = case.profile.server
-    of_table = (measurement.options or {}).get("autovacuum_enabled")
-    return of_table in _OFF or (server is not None and server.settings.get("autovacuum") == 0)
+    return server is not None and server.settings.get("autovacuum") == 0
+
+
+def _is_off_for_table(measurement: Measurement) -> bool:
+    enabled = (measurement.options or {}).get("autovacuum_enabled", "").lower()
+    return enabled != "" and any(word.startswith(enabled) for word in _OFF)
+
+
+def _is_off(case: Case, measurement: Measurement) -> bool:
+    return _is_off_for_server(case) or _is_off_for_table(measurement)
 
 
 def _died(measurement: Measurement) -> float | None:
@@ -263,23 +272,29 @@ def _dying(case: Case, measurement: Measurement) -> float | None:
 
 
 def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
-    """Why nothing frees the dead rows, and what to do."""
-    server, options = case.profile.server, measurement.options or {}
-    name, at = case.quoted([table_of(measurement)]), _vacuumed(measurement)
-    if at is not None and case.profile.collected_at - at <= _RECENT:
-        return (
-            f"a vacuum ended on {written(at.date())}, so they are newer, or something may still read them",
-            (
-                "If they stay, end what may read them: a transaction open for long (backend_xmin of pg_stat_activity), "
-                "a prepared one (pg_prepared_xacts), or a replication slot (xmin of pg_replication_slots)."
-            ),
-        )
-    if options.get("autovacuum_enabled") in _OFF:
-        return "autovacuum is off for the table", (
+    """Why nothing frees the dead rows, and what to do. That autovacuum is off is said first: a vacuum by hand changes
+    nothing about it.
+    """
+    at = _vacuumed(measurement)
+    is_recent = at is not None and case.profile.collected_at - at <= _RECENT
+    why, fix = [], []
+    if _is_off_for_table(measurement):
+        name = case.quoted([table_of(measurement)])
+        why.append("autovacuum is off for the table")
+        fix.append(
             f"Switch autovacuum on: ALTER TABLE {name} RESET (autovacuum_enabled); and vacuum it once: VACUUM {name}."
         )
-    if server is not None and server.settings.get("autovacuum") == 0:
-        return "autovacuum is off for the server", "Turn autovacuum on, and vacuum the table once."
+    if _is_off_for_server(case):
+        why.append("autovacuum is off for the server")
+        fix.append("Turn autovacuum on for the server, and vacuum the table once.")
+    if at is not None and is_recent:
+        why.append(f"a vacuum ended on {written(at.date())}, so they are newer, or something may still read them")
+        fix.append(
+            "If they stay, end what may read them: a transaction open for long (backend_xmin of pg_stat_activity), "
+            "a prepared one (pg_prepared_xacts), or a replication slot (xmin of pg_replication_slots)."
+        )
+    if why:
+        return "; ".join(why), " ".join(fix)
     if at is None:
         return (
             "nothing has vacuumed the table since the counters began",
