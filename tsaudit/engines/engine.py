@@ -248,6 +248,10 @@ class Engine:
     """Whether tables do not declare which columns are the time and the tags: tsaudit infers them, and may be wrong."""
     enforces_types: bool = True
     """Whether a column holds only values of its type."""
+    alters_types: bool = False
+    """Whether a statement gives a column of numbers another type. Elsewhere, values of another type are rejected, or
+    stand beside the others.
+    """
     keeps_documents: bool = False
     """Whether it stores documents, which may have any fields: tsaudit knows only the fields in the
     documents it read.

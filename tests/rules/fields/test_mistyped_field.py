@@ -52,7 +52,7 @@ CASES = (
         keeps=dataset(table("home", hosts(2), {"visits": "integer"}, lambda s, r: {"visits": r}, rows=30)),
         subject=Subject("", "home", "visits"),
         main_contributor="visits",
-        engines=frozenset(name for name in rule.engines if ENGINES[name].enforces_types),
+        engines=frozenset(name for name in rule.engines if ENGINES[name].alters_types),
     ),
     Case(
         breaks=dataset(_meter(1_000), table("other", hosts(3))),
@@ -215,9 +215,20 @@ def test_information_when_floats_are_always_whole() -> None:
 
 @pytest.mark.parametrize(
     ("engine", "data_type", "found"),
-    [("postgresql", "double precision", 1), ("postgresql", "real", 0), ("sqlite", "double precision", 0)],
+    [
+        ("postgresql", "double precision", 1),
+        ("postgresql", "real", 0),
+        ("sqlite", "double precision", 0),
+        ("duckdb", "DOUBLE", 1),
+        ("greptimedb", "Float64", 1),
+        # Integers are rejected, or stand beside the floats.
+        ("influxdb1", "float", 0),
+        ("influxdb2", "double", 0),
+        ("influxdb3", "Float64", 0),
+        ("timestream", "double", 0),
+    ],
 )
-def test_whole_floats_where_the_type_has_room_for_fractions(engine: str, data_type: str, found: int) -> None:
+def test_whole_floats_where_their_type_can_be_changed(engine: str, data_type: str, found: int) -> None:
     whole = a_field("visits", (data_type,), whole_ratio=a_ratio(1.0), distinct=a_count(9))
     assert len(run_rule(rule, _profile(whole, engine=engine)).findings) == found
 

@@ -22,6 +22,7 @@ class Duckdb(FileEngine):
     keywords = ("duckdb/keywords.txt",)
     default_schema = "main"
     has_one_database = True
+    alters_types = True
     words = Words(database="schema")
     file_magic = (8, b"DUCK")
     shrinking = (

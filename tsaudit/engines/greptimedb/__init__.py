@@ -40,6 +40,7 @@ class Greptimedb(Engine):
         "mysql+pymysql://127.0.0.1:4002",
     )
     reads_password_apart = True
+    alters_types = True
     default_schema = ""
     sql_types = {**Engine.sql_types, "time": "TIMESTAMP(3)"}
     has_costly_series = True

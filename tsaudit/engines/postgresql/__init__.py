@@ -34,6 +34,7 @@ class Postgresql(SqlEngine):
         5432, "", re.compile("^PostgreSQL$"), "postgresql://tsaudit@127.0.0.1:5432/postgres", is_native=True
     )
     reads_password_apart = True
+    alters_types = True
     default_schema = ""
     sql_types = {
         **SqlEngine.sql_types,

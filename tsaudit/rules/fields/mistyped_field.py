@@ -59,17 +59,17 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     that follow each other and numbers of one length are notes, and so is everything else: as text it takes hardly more
     bytes, and whole numbers in an index are looked up, not added up. Values of a float field that are whole today may
     have a fraction tomorrow. Not reported are numbers in a unique index, floats of four bytes, which have no room for
-    fractions of large numbers, floats of SQLite, where only values have a type, text with leading zeros, fields named
-    like codes or devices, whole numbers of one length that come again, whole numbers in fields named like names or
-    numbered things, such as a line or an order, or beside others with a letter, such as `7a`, phone numbers, versions,
-    numbers with more than fifteen digits, and states such as `on` and `off`. Where some values are lists of numbers,
-    such as the times of several attempts, or several words, such as the states of other sources, the text has to stay,
-    and the numbers belong in a column beside it. A text field with numbers for some attributes and texts for others is
-    reported if a tag names the attribute, and each source has several. Where texts are times in several formats, such
-    as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most
-    are reported: from 20 of them on, ranges of times and sorts give wrong answers. In a table whose contents are not
-    known, only numbers with a fraction are reported, because whole numbers may be IDs or codes. What a continuous query
-    writes may be whole: means are floats.
+    fractions of large numbers, floats where no statement gives them another type (SQLite, InfluxDB, Timestream), text
+    with leading zeros, fields named like codes or devices, whole numbers of one length that come again, whole numbers
+    in fields named like names or numbered things, such as a line or an order, or beside others with a letter, such as
+    `7a`, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and `off`. Where some
+    values are lists of numbers, such as the times of several attempts, or several words, such as the states of other
+    sources, the text has to stay, and the numbers belong in a column beside it. A text field with numbers for some
+    attributes and texts for others is reported if a tag names the attribute, and each source has several. Where texts
+    are times in several formats, such as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the
+    values in another form than most are reported: from 20 of them on, ranges of times and sorts give wrong answers. In
+    a table whose contents are not known, only numbers with a fraction are reported, because whole numbers may be IDs or
+    codes. What a continuous query writes may be whole: means are floats.
 
     Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
     milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history
@@ -117,7 +117,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             # A mean is a float, and its writer is a query.
-            elif case.engine.enforces_types and _is_whole(field) and not is_in_key and not is_summary:
+            elif case.engine.alters_types and _is_whole(field) and not is_in_key and not is_summary:
                 yield _finding(case, measurement, field, "integer")
 
 
