@@ -58,8 +58,9 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
     )
 
 
-def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm) -> Finding:
-    """The first of several findings of one rule that become one, with what all of them cost if costs add up.
+def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm, *, is_judged: bool) -> Finding:
+    """The first of several findings of one rule that become one, with what all of them cost if costs add up, and as
+    severe as that is. `is_judged`: False keeps the severity, which the configuration sets.
 
     Tags of one measurement may cause the same series: of findings about one measurement, the largest counts.
     """
@@ -79,7 +80,10 @@ def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm) -> Finding:
         wholes = {"": parts[0].whole}
     whole = sum(known) if len(known := [one for one in wholes.values() if one is not None]) == len(wholes) else None
     impact = replace(_together(parts, whole), places=len(findings))
-    return _described(replace(findings[0], impact=impact), impact, harm)
+    severity = findings[0].severity
+    if is_judged and all(finding.basis is not Basis.INFERRED for finding in findings):
+        severity = max(severity, severity_of(impact, harm), key=lambda one: one.rank)
+    return _described(replace(findings[0], severity=severity, impact=impact), impact, harm)
 
 
 _ADDED_UP: Final = frozenset({Currency.SERIES, Currency.BYTES, Currency.MONEY})

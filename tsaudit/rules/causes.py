@@ -17,8 +17,9 @@ from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements, StopSou
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
+from tsaudit.policy import RulePolicy
 from tsaudit.rule import Reach, Rule
-from tsaudit.text import listed, many, number
+from tsaudit.text import listed, many, number, percent
 
 _MOST_APART: Final = {Severity.NOTE: 3, Severity.WARNING: 5, Severity.CRITICAL: 5}
 """Places where the same thing is reported place by place. With more, one program or habit is behind all of them."""
@@ -28,12 +29,14 @@ _Place = tuple[str, int]
 
 
 def one_per_cause(
-    profile: Profile, rules: Iterable[Rule], results: Sequence[RuleResult], harm: Harm
+    profile: Profile, rules: Iterable[Rule], results: Sequence[RuleResult], harm: Harm, switches: RulePolicy
 ) -> list[RuleResult]:
-    """The results without findings that follow from others, and with one finding for what is alike in many places."""
+    """The results without findings that follow from others, and with one finding for what is alike in many places, as
+    severe as what it costs there in all, unless `switches` sets a severity.
+    """
     own = {rule.code: rule for rule in rules if not rule.package}
     folded = _folded(own, results)
-    return [_gathered(profile, result, harm) if result.code in own else result for result in folded]
+    return [_gathered(profile, result, harm, switches) if result.code in own else result for result in folded]
 
 
 def _folded(rules: Mapping[str, Rule], results: Sequence[RuleResult]) -> list[RuleResult]:
@@ -165,9 +168,9 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     return replace(finding, changes=changes, evidence=(*finding.evidence, *shown))
 
 
-def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
+def _gathered(profile: Profile, result: RuleResult, harm: Harm, switches: RulePolicy) -> RuleResult:
     """The result with one finding for columns of one measurement that are alike, for a column that is alike in many
-    measurements, and so on.
+    measurements, and so on; worst first.
     """
     if len(result.findings) <= min(_MOST_APART.values()):
         return result
@@ -179,8 +182,11 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
         groups: dict[object, list[Finding]] = defaultdict(list)
         for position, finding in enumerate(findings):
             groups[_likeness(finding, kind, schemas) or position].append(finding)
-        findings = [one for group in groups.values() for one in _as_one(group, kind, term, harm)]
-    return replace(result, findings=tuple(findings))
+        findings = []
+        for group in groups.values():
+            settings = {switches.setting(result.code, result.name, one.subject.measurement) for one in group}
+            findings += _as_one(group, kind, term, harm, is_judged=settings <= {None, "on"})
+    return replace(result, findings=tuple(sorted(findings, key=lambda one: -one.severity.rank)))
 
 
 def _schema(measurement: Measurement) -> frozenset[str]:
@@ -229,8 +235,10 @@ def _is_of_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm) -> Iterator[Finding]:
-    """The findings as one if they are many. The first by name stands for all, so that its identity stays the same."""
+def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm, *, is_judged: bool) -> Iterator[Finding]:
+    """The findings as one if they are many. The first by name stands for all, so that its identity stays the same: the
+    one that costs the most may be another one tomorrow.
+    """
     if len(group) <= _MOST_APART[group[0].severity]:
         yield from group
         return
@@ -241,12 +249,26 @@ def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm) -> Itera
     differ = kind == "column" and len({_said(finding, kind) for finding in group}) > 1
     also = "Similar findings are about" if differ else "The same holds for"
     each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
+    one = at_the_cost_of_all((first, *others), harm, is_judged=is_judged)
+    impact, own, most = one.impact, first.evidence, ""
+    if impact is not None and impact.places > 1:
+        costs = {name: f.impact.now for name, f in zip(names, (first, *others), strict=True) if f.impact}
+        dearest, *_ = by_cost = sorted(costs, key=lambda name: -costs[name])
+        # What is said of one place is not to be mixed with the sum.
+        own = tuple(Evidence(f"{evidence.label}, {names[0]}", evidence.value) for evidence in own)
+        impact = replace(impact, how=f"of {dearest}: {impact.how}") if impact.how else impact
+        # Tags of one measurement may cause the same series.
+        if impact.now and len(costs) == impact.places and sum(costs.values()) <= impact.now:
+            shares = {name: costs[name] / impact.now for name in by_cost}
+            own = (*own, Evidence("share of the cost", listed([f"{n} {percent(shares[n])}" for n in by_cost], 8)))
+            most = f" {percent(shares[dearest])} of the cost is that of {dearest}." if shares[dearest] >= 0.5 else ""
     yield replace(
-        at_the_cost_of_all((first, *others), harm),
-        message=f"{first.message} {also} {many(len(others), f'more {term}')}: {listed(names[1:], 3)}.",
+        one,
+        message=f"{first.message} {also} {many(len(others), f'more {term}')}: {listed(names[1:], 3)}.{most}",
+        impact=impact,
         changes=changes,
         evidence=(
-            *first.evidence,
+            *own,
             Evidence(f"in {term}s", f"{number(len(group))}: {listed(names, 20)}"),
             *each[:_MOST_EVIDENCE],
         ),

@@ -28,7 +28,7 @@ def reason(impact: Impact, days: float) -> str:
             return f"{_amount(impact, impact.now)}{share}{again}"
         case _:
             together = f" by {listed(impact.tags, 3)} together" if len(impact.tags) > 1 else ""
-            parts = [f"{_amount(impact, impact.now)}{together}", *_share(impact)]
+            parts = [f"{_amount(impact, impact.now)}{together}{_in_all(impact)}", *_share(impact)]
             if _grows(impact, days):
                 parts.append(f"{_figure(impact, impact.after(days))} in {_in_days(impact.stops_after(days))}")
             return ", ".join(parts)
@@ -55,12 +55,16 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
             return f"Each day, {read}, and more as the table grows.{_below(impact, min_reads)}"
         case _:
             if impact.per_day is None:
-                return f"At least {_least(impact)}; whether there will be more is not known yet."
+                return f"At least {_least(impact)}{_in_all(impact)}; whether there will be more is not known yet."
             if not _grows(impact, days):
-                return f"Nothing more: it stays at {_amount(impact, impact.now)}."
+                return f"Nothing more: it stays at {_amount(impact, impact.now)}{_in_all(impact)}."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
             when = _in_days(impact.stops_after(days))
-            return f"It grows to {_amount(impact, impact.after(days))} in {when}{memory}."
+            return f"It grows to {_amount(impact, impact.after(days))}{_in_all(impact)} in {when}{memory}."
+
+
+def _in_all(impact: Impact) -> str:
+    return f" in all {impact.places} places" if impact.places > 1 else ""
 
 
 def _below(impact: Impact, least: float) -> str:
