@@ -4,6 +4,7 @@
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/sql-createtable.html#SQL-CREATETABLE-STORAGE-PARAMETERS
+-- inherits names the tables that read the rows of this one as their own.
 -- compress_after is the age at which TimescaleDB's policy compresses a chunk; without it nobody does so by itself.
 {% include "_tree.sql" %}
 
@@ -19,6 +20,11 @@ CROSS JOIN LATERAL (
   FROM pg_class AS c
   CROSS JOIN unnest(c.reloptions) AS setting
   WHERE c.oid = tables.oid
+  UNION ALL
+  SELECT 'inherits', string_agg(parent.relname, ', ' ORDER BY i.inhseqno)
+  FROM pg_inherits AS i
+  JOIN pg_class AS parent ON parent.oid = i.inhparent
+  WHERE i.inhrelid = tables.oid
 {% if timescaledb %}
   UNION ALL
   SELECT 'timescaledb.compress', CASE WHEN h.compression_enabled THEN 'true' ELSE 'false' END

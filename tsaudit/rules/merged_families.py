@@ -30,6 +30,11 @@ _QUANTITY: Final = "quantity"
 """The name of the tag for what is measured."""
 
 
+def unmerged(case: Case, database: str) -> list[Measurement]:
+    """The measurements of the database without tables that inherit from another, which already reads all their rows."""
+    return [m for m in case.measurements if m.database == database and "inherits" not in (m.options or {})]
+
+
 def merged(database: str, family: NameFamily, inside: Mapping[str, Measurement]) -> MergeMeasurements:
     """The change that merges the family into one measurement, in which the varying parts are tags. `inside`: the
     measurements by name.
@@ -92,7 +97,7 @@ def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple
     Tables of events only count if they have measured values or a period in their names: applications create one log of
     changes per table on purpose.
     """
-    inside = {m.name: m for m in case.measurements if m.database == database and m.kind in _MERGED_KINDS}
+    inside = {m.name: m for m in unmerged(case, database) if m.kind in _MERGED_KINDS}
     found: list[tuple[NameFamily, MergeMeasurements]] = []
     for family in case.name_families(inside):
         alike: dict[frozenset[str], list[str]] = defaultdict(list)

@@ -15,10 +15,12 @@ import pytest
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.query_parameters import filled
+from tests.rules.cases import run_rule
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import FOREVER, Index, Measurement, Profile, Reason
+from tsaudit.rules.names.data_in_measurement_name import data_in_measurement_name
 
 Made = Callable[..., Target]
 
@@ -465,3 +467,25 @@ def test_database_that_is_named_where_a_schema_is_meant(made: Made) -> None:
     (detail,) = {g.detail for g in profile.gaps}
     assert detail.startswith("the server lists no schema postgres; found ")
     assert detail.endswith("; on this engine, `databases` lists schemas")
+
+
+@pytest.mark.parametrize(("children", "count", "found"), [(True, 52, 0), (False, 52, 1), (True, 6, 0), (False, 6, 1)])
+def test_tables_that_a_parent_reads_are_no_family_to_merge(made: Made, children: bool, count: int, found: int) -> None:
+    """A table for each sensor, made by a trigger as a child of one for all: queries of that one read them all already,
+    so there is nothing to merge. Without a parent, it takes a query for each.
+    """
+    columns = "at TIMESTAMPTZ NOT NULL, celsius FLOAT8, pascal FLOAT8"
+    like = "() INHERITS (weather)" if children else f"({columns})"
+    target = made(
+        f"CREATE TABLE weather ({columns})",
+        *(f"CREATE TABLE weather_sensor_{n} {like}" for n in range(count)),
+        *(
+            f"INSERT INTO weather_sensor_{n} SELECT '{NOW}'::TIMESTAMPTZ - i * INTERVAL '1 min', 20.5 + i, 99.25 * i "
+            "FROM generate_series(1, 30) AS i"
+            for n in range(count)
+        ),
+    )
+    profile = collected(target)
+    options = _table(profile, "weather_sensor_1").options
+    assert (options or {}).get("inherits") == ("weather" if children else None)
+    assert len(run_rule(data_in_measurement_name, profile).findings) == found

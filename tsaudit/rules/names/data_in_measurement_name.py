@@ -18,7 +18,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
-from tsaudit.rules.merged_families import families_of_one_schema, grids_of, merged, merged_grid, with_quantity
+from tsaudit.rules.merged_families import families_of_one_schema, grids_of, merged, merged_grid, unmerged, with_quantity
 from tsaudit.text import day, listed, many, number, percent, size
 
 _FEWEST = 3
@@ -47,7 +47,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9]+")
     follows_from={"NAM006": Reach.SUBJECT},
     requires={"measurements", "field_types"},
     # Bytes are shown if another rule had them measured; the verdict does not depend on them.
-    uses={"measure_names", "documents"},
+    uses={"measure_names", "documents", "options"},
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
@@ -61,14 +61,15 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     are included. Collections of documents, and databases of them, are of periods only if several differ in nothing but
     the period, and cover most of the time from the first to the last: `order_201210` alone is not a period.
 
-    In SQL databases, at least five tables of series or events are reported if they have the same columns, and
-    names that differ only in a period, or several measured values and names that differ only in data or in one word,
-    such as a table per site. Tables of the same readings at several resolutions are not. More than 50 tables
-    are reported whatever their columns are. A family costs memory on InfluxDB 1 and 2, open files on MongoDB, and space
-    for each table and its indexes in SQL databases. Families that contain the same data count together, and with the
-    names that are added until the horizon at the rate since the audit before; before there is one, at the rate at which
-    the first rows of the tables, or documents of the collections, were written. Of collections of periods, as many are
-    added as periods pass.
+    In SQL databases, at least five tables of series or events are reported if they have the same columns, and names
+    that differ only in a period, or several measured values and names that differ only in data or in one word, such as
+    a table per site. Tables of the same readings at several resolutions are not, and neither are tables that inherit
+    from another one (PostgreSQL), which already reads all their rows. More than 50 tables are reported whatever their
+    columns are. A family costs memory on InfluxDB 1 and 2, open files on MongoDB, and space for each table and its
+    indexes in SQL databases. Families that contain the same data count together, and with the names that are added
+    until the horizon at the rate since the audit before; before there is one, at the rate at which the first rows of
+    the tables, or documents of the collections, were written. Of collections of periods, as many are added as periods
+    pass.
 
     ## Why it matters
 
@@ -98,7 +99,7 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """
     of, fewest = (_of_tables, A_LIST) if case.engine.infers_roles else (_of_names, 1)
     for database in case.profile.databases:
-        inside = {m.name: m for m in case.measurements if m.database == database.name}
+        inside = {m.name: m for m in unmerged(case, database.name)}
         found = [one for one in of(case, database.name, inside) if len(one[0].members) >= fewest]
         together = _together([change for _, change in found])
         for group in _of_one_cause(found):
