@@ -58,9 +58,9 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
     )
 
 
-def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm, *, is_judged: bool) -> Finding:
+def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm, *, is_evaluated: bool) -> Finding:
     """The first of several findings of one rule that become one, with what all of them cost if costs add up, and as
-    severe as that is. `is_judged`: False keeps the severity, which the configuration sets.
+    severe as that is. `is_evaluated`: False keeps the severity, which the configuration sets.
 
     Tags of one measurement may cause the same series: of findings about one measurement, the largest counts.
     """
@@ -81,7 +81,7 @@ def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm, *, is_judged: bo
     whole = sum(known) if len(known := [one for one in wholes.values() if one is not None]) == len(wholes) else None
     impact = replace(_together(parts, whole), places=len(findings))
     severity = findings[0].severity
-    if is_judged and all(finding.basis is not Basis.INFERRED for finding in findings):
+    if is_evaluated and all(finding.basis is not Basis.INFERRED for finding in findings):
         severity = max(severity, severity_of(impact, harm), key=lambda one: one.rank)
     return _described(replace(findings[0], severity=severity, impact=impact), impact, harm)
 

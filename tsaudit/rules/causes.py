@@ -185,7 +185,7 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm, switches: RulePo
         findings = []
         for group in groups.values():
             settings = {switches.setting(result.code, result.name, one.subject.measurement) for one in group}
-            findings += _as_one(group, kind, term, harm, is_judged=settings <= {None, "on"})
+            findings += _as_one(group, kind, term, harm, is_evaluated=settings <= {None, "on"})
     return replace(result, findings=tuple(sorted(findings, key=lambda one: -one.severity.rank)))
 
 
@@ -235,7 +235,7 @@ def _is_of_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm, *, is_judged: bool) -> Iterator[Finding]:
+def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm, *, is_evaluated: bool) -> Iterator[Finding]:
     """The findings as one if they are many. The first by name stands for all, so that its identity stays the same: the
     one that costs the most may be another one tomorrow.
     """
@@ -249,7 +249,7 @@ def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm, *, is_ju
     differ = kind == "column" and len({_said(finding, kind) for finding in group}) > 1
     also = "Similar findings are about" if differ else "The same holds for"
     each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
-    one = at_the_cost_of_all((first, *others), harm, is_judged=is_judged)
+    one = at_the_cost_of_all((first, *others), harm, is_evaluated=is_evaluated)
     impact, own, most = one.impact, first.evidence, ""
     if impact is not None and impact.places > 1:
         costs = {name: f.impact.now for name, f in zip(names, (first, *others), strict=True) if f.impact}
