@@ -14,7 +14,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Final, TypeVar
 
 from tsaudit.analysis.shapes.shape_rules import compared, kind_of, remembered
@@ -193,13 +193,14 @@ def _between(separators: str) -> re.Pattern[str]:
 
 _QUOTES: Final = re.compile("[\"']")
 _PLAIN_ONLY: Final = _between(_PLAIN)
+_PLAIN_MARKS: Final = "->=:_/%|;~#@^<\\\t→!$&*[](){}"
 _SPLITS: Final = (
-    _between(rf"{_PLAIN}|[:/,=+]"),
-    _PLAIN_ONLY,
-    *map(_between, (":", "/", ",", "_", r"\.", "-")),
-    re.compile(" +"),
+    (_PLAIN_MARKS + ",+", _between(rf"{_PLAIN}|[:/,=+]")),
+    (_PLAIN_MARKS, _PLAIN_ONLY),
+    *((mark, _between(re.escape(mark))) for mark in ":/,_.-"),
+    (" ", re.compile(" +")),
 )
-"""The ways to split values, tried in this order."""
+"""The ways to split values, tried in this order; each after the characters of which it needs at least one."""
 _ARROW: Final = re.compile("->|=>|→")
 _PATH: Final = re.compile(r"[A-Za-z]:\\|\\\\|/")
 _FILE: Final = re.compile(
@@ -212,23 +213,28 @@ _LETTER: Final = re.compile(r"[^\W\d_]")
 _PROSE: Final = re.compile(r" .* ")
 
 
-@dataclass(frozen=True, slots=True)
 class _Place:
     """The pieces of all values at one position."""
 
-    texts: tuple[str, ...]
-    label: str
-    """The text before the number in all pieces, such as `line` in `line0`; empty if there is none."""
+    def __init__(self, texts: Sequence[str]) -> None:
+        self.texts = texts
+        # Most positions have the same few pieces in all values.
+        self._counts = Counter(texts)
 
-    @classmethod
-    def of(cls, texts: Sequence[str]) -> _Place:
-        labels = Counter(found[1] for t in texts if (found := _LABEL.fullmatch(t)))
+    @cached_property
+    def label(self) -> str:
+        """The text before the number in all pieces, such as `line` in `line0`; empty if there is none."""
+        labels = Counter[str]()
+        for text, count in self._counts.items():
+            if found := _LABEL.fullmatch(text):
+                labels[found[1]] += count
         label, count = labels.most_common(1)[0] if labels else ("", 0)
-        return cls(tuple(texts), label if count >= _NEARLY_ALL * len(texts) else "")
+        return label if count >= _NEARLY_ALL * len(self.texts) else ""
 
     @property
     def values(self) -> int:
-        return len(set(self.texts))
+        """The number of different pieces."""
+        return len(self._counts)
 
     @property
     def is_few(self) -> bool:
@@ -245,7 +251,7 @@ class _Place:
 
     def share(self, form: re.Pattern[str]) -> float:
         """The share of the pieces in which the pattern occurs, 0 to 1."""
-        return sum(bool(form.search(t)) for t in self.texts) / len(self.texts)
+        return sum(count for text, count in self._counts.items() if form.search(text)) / len(self.texts)
 
 
 def _positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composite | None:
@@ -254,7 +260,10 @@ def _positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composi
 
     `is_prose`: the values may be sentences, so every piece that varies has to recur.
     """
-    for between in _SPLITS:
+    marks = frozenset("".join(values))
+    for needed, between in _SPLITS:
+        if marks.isdisjoint(needed):
+            continue
         forms = _forms(((tuple(between.findall(v)) or None, v) for v in values), total, 3)
         found = [
             (one, len(alike)) for form, alike in forms if (one := _of_form(between, form, alike, is_prose=is_prose))
@@ -268,7 +277,7 @@ def _of_form(
     between: re.Pattern[str], form: tuple[str, ...], alike: Sequence[str], *, is_prose: bool
 ) -> Composite | None:
     """The attributes of values that have the same separators."""
-    places = [_Place.of(texts) for texts in zip(*map(between.split, alike), strict=True)]
+    places = [_Place(texts) for texts in zip(*map(between.split, alike), strict=True)]
     varying = [i for i, place in enumerate(places) if place.values > 1]
     if len(varying) < 2 or any("" in places[i].texts or places[i].share(_PROSE) > 1 - _MAJORITY for i in varying):
         return None
