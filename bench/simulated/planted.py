@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -68,6 +69,56 @@ STILL: dict[str, Array] = {
     "season of a week": LEVEL * (1 + 0.2 * np.sin(DAY * 2 * np.pi / 7)),
 }
 """Nothing in them grows, ever."""
+
+
+@dataclass(frozen=True)
+class Passing:
+    """A rise that ends by itself."""
+
+    level: Array
+    again: int
+    """The first day on which the history contains the whole rise, so that nothing like it is news."""
+    first: int
+    """Days before it on which growth is expected to be called, at most. Expected before the course was ever run."""
+    later: int = 0
+    """The same for the days from `again` on."""
+
+
+def _teeth(cuts: Sequence[int], height: float, days: float) -> Array:
+    """Rises by `height` in that many days since the last cut."""
+    return LEVEL * (1 + height * (DAY - np.array(cuts)[np.searchsorted(cuts, DAY, side="right") - 1]) / days)
+
+
+def _ramp(begin: float, over: float) -> Array:
+    return np.clip((DAY - begin) / over, 0, 1)
+
+
+_SITE = (DAY - 40) // 10
+PASSING: dict[str, Passing] = {
+    "teeth of 10 days, 40%": Passing(_teeth(range(-4, DAYS, 10), 0.4, 10), 16, 3),
+    "teeth of 21 days, 30%": Passing(_teeth(range(0, DAYS, 21), 0.3, 21), 21, 8),
+    "teeth of 30 days, 40%": Passing(_teeth(range(0, DAYS, 30), 0.4, 30), 30, 14),
+    "teeth of 30 days, 40%, first seen on their 20th day": Passing(_teeth(range(-20, DAYS, 30), 0.4, 30), 40, 14),
+    "teeth of 30 days, 100%": Passing(_teeth(range(0, DAYS, 30), 1.0, 30), 30, 16),
+    "teeth of 45 days, 60%": Passing(_teeth(range(0, DAYS, 45), 0.6, 45), 45, 29),
+    "monthly cleanup on irregular days": Passing(_teeth((0, 28, 61, 89, 122, 150), 0.4, 30), 33, 14, 3),
+    "weekly purge, 20%": Passing(_teeth(range(-3, DAYS, 7), 0.2, 7), 11, 0),
+    "season of 30 days, 30%": Passing(LEVEL * (1 + 0.15 * np.sin(DAY * 2 * np.pi / 30)), 38, 8),
+    "season of 60 days, 60%": Passing(LEVEL * (1 + 0.3 * np.sin(DAY * 2 * np.pi / 60)), 75, 25),
+    "terms of a school, 60%": Passing(
+        LEVEL * (1 + 0.6 * (_ramp(20, 10) - _ramp(70, 5) + _ramp(90, 10) - _ramp(140, 5))), 90, 9
+    ),
+    **{
+        f"rollout over {days} days, 50%": Passing(LEVEL * (1 + 0.5 * _ramp(39, days)), DAYS, first)
+        for days, first in ((3, 0), (7, 6), (14, 15))
+    },
+    "a fleet migrated site by site, both for 3 days": Passing(
+        LEVEL * (1 + ((_SITE >= 0) & (_SITE < 6) & ((DAY - 40) % 10 < 3)) / 6), 53, 0
+    ),
+    "a fleet migrated site by site, the old kept for 40 days": Passing(
+        LEVEL * (1 + (np.clip(_SITE + 1, 0, 6) - np.clip(_SITE - 3, 0, 6)) / 6), DAYS, 30
+    ),
+}
 
 LEAKS = {"linear": LEVEL * (1 + 0.005 * SINCE), "exponential": LEVEL * 1.005**SINCE}
 """By 0.5% a day."""

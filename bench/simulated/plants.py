@@ -93,6 +93,7 @@ def missed(pool: Executor, series: int, seed: int) -> Iterator[str]:
     yield from _uneven(pool, seed)
     yield from _sizes(pool, series, seed)
     yield from _still(pool, seed)
+    _passing(pool, series, seed)
     yield from _leaks(pool, series, seed)
     yield from _correlated(pool, series, seed)
     yield from _incidents(pool)
@@ -176,6 +177,22 @@ def _still(pool: Executor, seed: int) -> Iterator[str]:
         late = [verdict.day for verdict in found if verdict.grows and verdict.day > rising + STILL_WITHIN]
         if late or not any(verdict.grows for verdict in found):
             yield f"logistic growth of width {width}, over on day {rising}, called on days {late} or never"
+
+
+def _passing(pool: Executor, series: int, seed: int) -> None:
+    """Prints the table of docs/growth.md: days of false growth before the history contains the rise, and after that."""
+    print("\n  | Course | First rise: expected | no noise | 1% noise | Later: expected | no noise | 1% noise |")
+    print("  |---|---|---|---|---|---|---|")
+    for what, course in planted.PASSING.items():
+        levels = [course.level, *(planted.noisy(course.level, 0.01, seed + i) for i in range(max(series // 2, 1)))]
+        found = list(pool.map(verdicts, [Job(planted.daily(0), level, 7) for level in levels]))
+        first = [sum(verdict.grows and verdict.day < course.again for verdict in one) for one in found]
+        later = [sum(verdict.grows and verdict.day >= course.again for verdict in one) for one in found]
+        cells = [course.first, first[0], mean(first[1:])]
+        if course.again < planted.DAYS:
+            cells += [course.later, later[0], mean(later[1:])]
+        shown = [f"{cell:g}" for cell in cells] + ["-"] * (6 - len(cells))
+        print(f"  | {what} | " + " | ".join(shown) + " |", flush=True)
 
 
 def _leaks(pool: Executor, series: int, seed: int) -> Iterator[str]:

@@ -127,3 +127,17 @@ def test_growth_beyond_the_level_before_a_rebuild_is_called() -> None:
     counts = LEVEL * np.where(DAY < 40, 1, (DAY - 39) / 14)
     found = dict(judged(range(70), counts[:70], 38))
     assert {found[day].kind for day in range(58, 70)} == {"growth"}
+
+
+@pytest.mark.parametrize("deviation", [0.0, 0.01])
+@pytest.mark.parametrize("cuts", [(0, 30, 60, 90, 120), (0, 28, 61, 89, 122)], ids=["30 days", "irregular"])
+def test_teeth_after_the_first_two_are_no_growth(cuts: tuple[int, ...], deviation: float) -> None:
+    begun = np.array(cuts)[np.searchsorted(cuts, DAY, side="right") - 1]
+    counts = noisy(LEVEL * (1 + 0.4 * (DAY - begun) / 30), deviation, 1)
+    assert [day for day, growth in judged(range(DAYS), counts, 64, every=2) if growth.kind == "growth"] == []
+
+
+def test_a_fleet_migrated_site_by_site_is_no_growth() -> None:
+    site = (DAY - 40) // 10
+    counts = LEVEL * (1 + ((site >= 0) & (site < 6) & ((DAY - 40) % 10 < 3)) / 6)
+    assert [day for day, growth in judged(range(110), counts[:110], 38) if growth.kind == "growth"] == []
