@@ -65,7 +65,7 @@ def evaluate(
     if any(result.findings for result in results):
         from tsaudit.rules.causes import one_per_cause
 
-        results = one_per_cause(profile, chosen, results, prices, switches=switched)
+        results = one_per_cause(profile, chosen, results, prices)
     if rules is None and (missed := not_audited.missed(profile, results, timeline.previous if timeline else None)):
         results.append(not_audited.result_of(missed))
     if rules is None and (unusable := not_audited.unusable_rules(rules_unusable())):

@@ -58,9 +58,9 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
     )
 
 
-def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm, *, is_evaluated: bool) -> Finding:
-    """The first of several findings of one rule that become one, with what all of them cost if costs add up, and as
-    severe as that is. `is_evaluated`: False keeps the severity, which the configuration sets.
+def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm) -> Finding:
+    """The first of several findings of one rule that become one, with what all of them cost if costs add up. It stays
+    as severe as it is in each place: in each, somebody has to change something else to save the cost.
 
     Tags of one measurement may cause the same series: of findings about one measurement, the largest counts.
     """
@@ -80,10 +80,7 @@ def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm, *, is_evaluated:
         wholes = {"": parts[0].whole}
     whole = sum(known) if len(known := [one for one in wholes.values() if one is not None]) == len(wholes) else None
     impact = replace(_together(parts, whole), places=len(findings))
-    severity = findings[0].severity
-    if is_evaluated and all(finding.basis is not Basis.INFERRED for finding in findings):
-        severity = max(severity, severity_of(impact, harm), key=lambda one: one.rank)
-    return _described(replace(findings[0], severity=severity, impact=impact), impact, harm)
+    return _described(replace(findings[0], impact=impact), impact, harm)
 
 
 _ADDED_UP: Final = frozenset({Currency.SERIES, Currency.BYTES, Currency.MONEY})

@@ -14,7 +14,6 @@ from tsaudit.config.settings import Harm
 from tsaudit.model.change import Merged, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import (
-    Basis,
     Currency,
     Evidence,
     Finding,
@@ -26,7 +25,6 @@ from tsaudit.model.finding import (
     Verdict,
 )
 from tsaudit.model.profile import Profile
-from tsaudit.policy import RulePolicy
 from tsaudit.rule import Reach, Rule
 from tsaudit.rules import all_rules, rule_named
 from tsaudit.rules.causes import one_per_cause
@@ -52,12 +50,9 @@ def _result(code: str, *findings: Finding) -> RuleResult:
 
 
 def _judged(
-    results: Sequence[RuleResult],
-    rules: Sequence[Rule],
-    profile: Profile | None = None,
-    policy: RulePolicy = RulePolicy(),  # noqa: B008 -- it is frozen
+    results: Sequence[RuleResult], rules: Sequence[Rule], profile: Profile | None = None
 ) -> dict[str, RuleResult]:
-    return {result.code: result for result in one_per_cause(profile or a_profile(), rules, results, Harm(), policy)}
+    return {result.code: result for result in one_per_cause(profile or a_profile(), rules, results, Harm())}
 
 
 def test_what_follows_from_a_finding_becomes_its_evidence() -> None:
@@ -191,7 +186,7 @@ def test_why_it_is_a_warning_is_said_of_all_places() -> None:
 _ORDERS = ("archive", "carts", "invoices", "orders", "returns")
 
 
-def _of_orders(**changes: object) -> list[Finding]:
+def _of_orders() -> list[Finding]:
     """A text of a customer that each row repeats in five tables: one has 80 MB of them, each other one 10 MB."""
     return [
         _at(
@@ -200,18 +195,17 @@ def _of_orders(**changes: object) -> list[Finding]:
             message="Each row repeats customer: 10% of the table.",
             impact=Impact(Currency.BYTES, size * 1e6, whole=size * 1e7, per_day=0.0, how=f"{size} MB"),
             evidence=(Evidence("avoidable storage", f"{size} MB"),),
-            **changes,
         )
         for name, size in zip(_ORDERS, (10, 10, 10, 80, 10), strict=True)
     ]
 
 
-def test_many_places_are_as_bad_as_what_all_of_them_cost() -> None:
-    """One text in five tables is one decision: together they are worth a warning, under a name that does not change
-    when another table becomes the largest, and no figure of one table is read as that of all.
+def test_many_places_say_what_each_of_them_costs() -> None:
+    """A key in five tables is five changes, each worth a note, under a name that does not change when another table
+    becomes the largest; and no figure of one table is read as that of all.
     """
     (one,) = _judged((_result("AAA001", *_of_orders()),), (_rule("AAA001"),))["AAA001"].findings
-    assert (one.severity, one.subject) == (WARN, Subject("main", "archive", "customer"))
+    assert (one.severity, one.subject) == (INFO, Subject("main", "archive", "customer"))
     assert one.message.endswith(
         "The same holds for 4 more tables: carts, invoices, and 2 more. 67% of the cost is that of orders."
     )
@@ -221,23 +215,8 @@ def test_many_places_are_as_bad_as_what_all_of_them_cost() -> None:
     ]
     assert one.impact is not None
     assert one.impact.how == "of orders: 80 MB"
-    assert one.severity_reason == "120 MB of avoidable storage in all 5 places, 10% of 1.2 GB"
+    assert one.severity_reason == ""
     assert one.consequence == "Nothing more: it stays at 120 MB of avoidable storage in all 5 places."
-
-
-@pytest.mark.parametrize(
-    ("findings", "policy"),
-    [
-        (_of_orders(basis=Basis.INFERRED), RulePolicy()),
-        (_of_orders(), RulePolicy(everywhere={"AAA001": "note"})),
-        (_of_orders(), RulePolicy(measurements={"carts": {"AAA001": "note"}})),
-        ([replace(f, impact=None) if f.subject.measurement == "carts" else f for f in _of_orders()], RulePolicy()),
-    ],
-    ids=["it is a guess", "configured", "configured for one", "not all costs are known"],
-)
-def test_many_places_stay_as_they_are(findings: list[Finding], policy: RulePolicy) -> None:
-    (one,) = _judged((_result("AAA001", *findings),), (_rule("AAA001"),), policy=policy)["AAA001"].findings
-    assert (one.severity, one.severity_reason) == (INFO, "")
 
 
 def test_severities_and_what_has_a_history_are_not_mixed() -> None:

@@ -17,7 +17,6 @@ from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements, StopSou
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Measurement, Profile
-from tsaudit.policy import RulePolicy
 from tsaudit.rule import Reach, Rule
 from tsaudit.text import listed, many, number, percent
 
@@ -29,14 +28,12 @@ _Place = tuple[str, int]
 
 
 def one_per_cause(
-    profile: Profile, rules: Iterable[Rule], results: Sequence[RuleResult], harm: Harm, switches: RulePolicy
+    profile: Profile, rules: Iterable[Rule], results: Sequence[RuleResult], harm: Harm
 ) -> list[RuleResult]:
-    """The results without findings that follow from others, and with one finding for what is alike in many places, as
-    severe as what it costs there in all, unless `switches` sets a severity.
-    """
+    """The results without findings that follow from others, and with one finding for what is alike in many places."""
     own = {rule.code: rule for rule in rules if not rule.package}
     folded = _folded(own, results)
-    return [_gathered(profile, result, harm, switches) if result.code in own else result for result in folded]
+    return [_gathered(profile, result, harm) if result.code in own else result for result in folded]
 
 
 def _folded(rules: Mapping[str, Rule], results: Sequence[RuleResult]) -> list[RuleResult]:
@@ -168,9 +165,9 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     return replace(finding, changes=changes, evidence=(*finding.evidence, *shown))
 
 
-def _gathered(profile: Profile, result: RuleResult, harm: Harm, switches: RulePolicy) -> RuleResult:
+def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
     """The result with one finding for columns of one measurement that are alike, for a column that is alike in many
-    measurements, and so on; worst first.
+    measurements, and so on.
     """
     if len(result.findings) <= min(_MOST_APART.values()):
         return result
@@ -182,11 +179,8 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm, switches: RulePo
         groups: dict[object, list[Finding]] = defaultdict(list)
         for position, finding in enumerate(findings):
             groups[_likeness(finding, kind, schemas) or position].append(finding)
-        findings = []
-        for group in groups.values():
-            settings = {switches.setting(result.code, result.name, one.subject.measurement) for one in group}
-            findings += _as_one(group, kind, term, harm, is_evaluated=settings <= {None, "on"})
-    return replace(result, findings=tuple(sorted(findings, key=lambda one: -one.severity.rank)))
+        findings = [one for group in groups.values() for one in _as_one(group, kind, term, harm)]
+    return replace(result, findings=tuple(findings))
 
 
 def _schema(measurement: Measurement) -> frozenset[str]:
@@ -235,7 +229,7 @@ def _is_of_word(character: str) -> bool:
     return character.isalnum() or character == "_"
 
 
-def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm, *, is_evaluated: bool) -> Iterator[Finding]:
+def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm) -> Iterator[Finding]:
     """The findings as one if they are many. The first by name stands for all, so that its identity stays the same: the
     one that costs the most may be another one tomorrow.
     """
@@ -249,7 +243,7 @@ def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm, *, is_ev
     differ = kind == "column" and len({_said(finding, kind) for finding in group}) > 1
     also = "Similar findings are about" if differ else "The same holds for"
     each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
-    one = at_the_cost_of_all((first, *others), harm, is_evaluated=is_evaluated)
+    one = at_the_cost_of_all((first, *others), harm)
     impact, own, most = one.impact, first.evidence, ""
     if impact is not None and impact.places > 1:
         costs = {name: f.impact.now for name, f in zip(names, (first, *others), strict=True) if f.impact}
