@@ -9,7 +9,6 @@ may come in a few forms, such as without the last attribute; each form is judged
 from __future__ import annotations
 
 import itertools
-import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -32,7 +31,7 @@ _LEAD: Final = re.compile(r"^[\w.-]+[:{(\[](?=\w+=)")
 
 _ONE_ATTRIBUTE: Final = frozenset(
     {"uuid", "ulid", "mac", "ip", "email", "url", "iso_time", "hash", "position", "epoch", "float", "integer"}
-    | {"version", "sql", "duration", "hostname", "user_agent"}
+    | {"version", "duration", "hostname", "user_agent"}
 )
 """Kinds of values that contain separators themselves."""
 
@@ -76,7 +75,7 @@ def _attributes_of(values: Sequence[str]) -> Composite | None:
             found = _agreed(partial(_pairs, separator=separator, inner=inner), candidates, len(distinct))
             if found and _is_meant(found[1], inner):
                 return found[0]
-    is_prose = sum(kinds[v] == "log_text" for v in candidates) > (1 - _MAJORITY) * len(candidates)
+    is_prose = sum(kinds[v] in {"log_text", "sql"} for v in candidates) > (1 - _MAJORITY) * len(candidates)
     return _positional(candidates, len(distinct), is_prose=is_prose)
 
 
@@ -178,8 +177,8 @@ _FEW: Final = 0.5
 _NEARLY_ALL: Final = 0.9
 _ENOUGH: Final = 20
 """With fewer values, all combinations of pieces may be the members of an enumeration."""
-_COMBINED: Final = 0.5
-"""Minimum share of all combinations of the pieces that must occur."""
+_COMBINED: Final = 0.6
+"""Minimum share of all combinations of the pieces of two positions that must occur."""
 _ALIKE: Final = 0.5
 
 _PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?! )|[|;~#@^<>\\\t→!$&*\[\](){}]"
@@ -210,6 +209,8 @@ _FILE: Final = re.compile(
 _LABEL: Final = re.compile(r"([^\W\d_]+)[-_ ]?\d+")
 _LETTERS: Final = re.compile(r"[^\W\d_a-f]", re.IGNORECASE)
 _LETTER: Final = re.compile(r"[^\W\d_]")
+_NO_LETTER: Final = re.compile(r"[\W\d_]")
+_NAMED: Final = re.compile(r"^[^\W\d_]{2}")
 _PROSE: Final = re.compile(r" .* ")
 
 
@@ -322,17 +323,13 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
     if labels >= 2:
         return True
     joined = "".join(separators).replace(" ", "")
+    words = sum(p.is_word for p in varying)
+    if len(varying) >= 3 and words >= 2 and _are_meant(joined, varying) and _are_combined(varying):
+        return True
     if not joined:
         # `Row 12 Seat 5`: nothing but words that name the numbers behind them.
         at = [i for i, place in enumerate(places) if place.values > 1]
         return _keyed(places) and all(b - a == 2 for a, b in itertools.pairwise(at))
-    combinations = len(set(zip(*(p.texts for p in varying), strict=True)))
-    if (
-        few == len(varying) >= 3
-        and "-" not in joined
-        and combinations >= max(_ENOUGH, _COMBINED * math.prod(p.values for p in varying))
-    ):
-        return True
     if joined[0] in "_-" or len(places) < 3:
         return False
     if set(joined) == {"/"} and _keyed(places):
@@ -341,11 +338,29 @@ def _are_attributes(separators: Sequence[str], places: Sequence[_Place], example
         return False
     if labels and few == len(varying) and len({p.label for p in places if p.label}) > 1:
         return True  # numbered things inside those of another kind: `sw1/gi1/0/12`
-    if sum(p.is_word for p in varying) < 2:
+    if words < 2:
         return False
     if set(joined) == {"."}:
         return few >= 3
     return few >= 2 or (":" in joined and few >= 1 and len(varying) >= 3)
+
+
+def _are_meant(joined: str, places: Sequence[_Place]) -> bool:
+    """Whether separators that are usual in names can separate attributes here: hyphens, of words; spaces, of pieces
+    that are not all words.
+    """
+    if "-" in joined:
+        return all(p.share(_NAMED) >= _NEARLY_ALL for p in places)
+    return bool(joined) or any(p.share(_NO_LETTER) >= _NEARLY_ALL for p in places)
+
+
+def _are_combined(places: Sequence[_Place]) -> bool:
+    """Whether most pieces of each position occur with most pieces of each other one, as those of a name do not."""
+    pairs = itertools.combinations(places, 2)
+    return len(places[0].texts) >= _ENOUGH and all(
+        len(set(zip(one.texts, other.texts, strict=True))) >= _COMBINED * one.values * other.values
+        for one, other in pairs
+    )
 
 
 def _keyed(places: Sequence[_Place]) -> bool:
