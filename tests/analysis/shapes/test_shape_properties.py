@@ -68,6 +68,49 @@ def test_separators_of_names_need_three_attributes(words, style, chance):
 
 
 @settings(deadline=None, max_examples=examples(80))
+@given(vocabularies(3), st.sampled_from(["-", " "]), SEEDS)
+def test_hyphens_and_spaces_separate_what_occurs_in_all_combinations(words, style, chance):
+    if style == " ":
+        words[0] = [f"/{word}" for word in words[0]]
+    combinations = list(itertools.product(*words))
+    rows = chance.sample(combinations, min(4 * COUNT, len(combinations)))
+    assert_taken_apart(rows, [joined(row, style) for row in rows])
+
+
+@settings(deadline=None, max_examples=examples(80))
+@given(st.sampled_from(["-", " "]), st.integers(3, 6), SEEDS)
+def test_words_below_one_other_word_are_parts_of_a_name(style, count, chance):
+    sites = [word(chance) for _ in range(count)]
+    lines = [(site, word(chance)) for site in sites for _ in range(count)]
+    assert split_composite([joined((*line, word(chance)), style) for line in lines for _ in range(3)]) is None
+
+
+def word(chance: random.Random) -> str:
+    return "".join(chance.choice("bdfgklmnprst") + chance.choice("aeiou") for _ in range(chance.randint(2, 4)))
+
+
+@settings(deadline=None, max_examples=examples(80))
+@given(st.sampled_from([str.upper, str.title, str]), st.integers(6, 9), SEEDS)
+def test_many_words_are_a_text_if_their_number_varies(spelled, most, chance):
+    words = [spelled(word(chance)) for _ in range(40)]
+    texts = {" ".join(chance.choices(words, k=chance.randint(most - 3, most + 2))) for _ in range(COUNT)}
+    assert classify(list(texts)).kind in TEXT_KINDS
+    titles = {" ".join(chance.choices(words, k=chance.randint(1, 4))) for _ in range(COUNT)}
+    assert is_harmless(list(titles))
+
+
+@settings(deadline=None, max_examples=examples(60))
+@given(st.sampled_from(["{d} {m} {y} {t}", "{w}, {d}. {m} {y}, {t}", "{w} {m} {d} {t} {y}"]), SEEDS)
+def test_the_month_is_a_word_of_any_language(form, chance):
+    months, days = [word(chance) for _ in range(12)], [word(chance)[:3].title() for _ in range(7)]
+    values = [
+        form.format(d=chance.randint(1, 28), m=chance.choice(months), w=chance.choice(days), y=2026, t=f"{hour:02}:30")
+        for hour in range(24)
+    ]
+    assert classify(values).kind == "iso_time"
+
+
+@settings(deadline=None, max_examples=examples(80))
 @given(vocabularies(2), st.sampled_from(["-", "."]), st.sampled_from(["|", "@", "::", "__", "[]"]), SEEDS)
 def test_words_of_an_attribute_can_have_separators_of_their_own(words, inner, style, chance):
     assume((inner, style) != (".", "@"))  # an address of mail

@@ -23,6 +23,8 @@ from tsaudit.analysis.shapes.shape_rules import is_time
         "17/06/09 20:11:09",
         "2026-11-22 10:15:03 Europe/Berlin",
         "23 July 2026",
+        "2026:07:23 13:26:44",
+        "to 23. heinäkuuta 2026 klo 13:26",
     ],
 )
 def test_dates_with_or_without_a_time_of_day_are_times(value):
@@ -39,6 +41,8 @@ def test_dates_with_or_without_a_time_of_day_are_times(value):
         "10.0.0.1",
         "31.31.2024",
         "Room 12:30",
+        "Room 7 bed 2 12:30",
+        "backup 2026-07-23 13:26",
         "2024",
         "12:30 14:30",
         "",

@@ -9,7 +9,7 @@ import functools
 import ipaddress
 import itertools
 import re
-import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
@@ -131,9 +131,12 @@ _MONTHS: Final = re.compile(
 )
 """Abbreviated names of months in several languages."""
 _WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_OF_TIMES: Final = frozenset({"am", "pm", "t", "z", "utc", "gmt", "at", "uhr", "de", *"年月日년월일"})
+_WORDS_OF_DATE: Final = 4
+"""Most words beside the numbers of a date with a time of day: the month, the day of the week, and two more."""
 
 _ISO: Final = re.compile(
-    r"(\d{4})[-/](\d\d)[-/](\d\d)"
+    r"(\d{4})[-/:](\d\d)[-/:](\d\d)"
     r"(?:[T ](?:[01]\d|2[0-3])[:.]?[0-5]\d(?:[:.]?[0-5]\d(?:[.,]\d+)?)?\s?(?:Z|UTC|[+-]\d\d:?\d\d)?)?"
 )
 _ORDINAL: Final = re.compile(r"(?:19|20)\d\d-(?:[0-3]\d\d|W[0-5]\d-[1-7])T[\d:.]+Z?")
@@ -158,26 +161,19 @@ def is_time(value: str) -> bool:
     rest, clocks = _CLOCK.subn(" ", value.strip("[]()"))
     if clocks > 1:
         return False
-    numbers, months = [], 0
+    numbers, months, others = [], 0, 0
     for part in _PARTS.findall(_ZONE.sub("", rest.strip()) if clocks else rest):
         word = part.lower()
         if part.isascii() and part.isdigit():
             numbers.append(part)
         elif _MONTHS.match(word) and len(word) <= 10:
             months += 1
-        elif word[:3] not in _WEEKDAYS and word not in (
-            "am",
-            "pm",
-            "t",
-            "z",
-            "utc",
-            "gmt",
-            "at",
-            "uhr",
-            "de",
-            *"年月日년월일",
-        ):
-            return False
+        elif word[:3] not in _WEEKDAYS and word not in _OF_TIMES:
+            others += 1
+    if others:
+        # Of the words beside the day, the year, and the time of day, one is the month, in whatever language.
+        is_one = clocks == 1 and others + months <= _WORDS_OF_DATE
+        return is_one and sorted(map(len, numbers))[1:] == [4] and _is_calendar(numbers, 1, clocked=True)
     if not clocks and not re.fullmatch(r"\d\d?([./-])\d\d?\1\d{4}|.*[^\W\d_].*", value):
         return False
     return _is_calendar(numbers, months, clocked=bool(clocks))
@@ -214,9 +210,6 @@ WITHIN: Final = re.compile(
 _SIGNS: Final = re.compile(r"[\d:;=\[\]{}()<>\"'!?%]")
 _PIECES: Final = re.compile(r"\S+")
 _LETTERS: Final = re.compile(r"[^\W\d_]{2,}")
-_LOG_BEGIN: Final = re.compile(
-    r"(?:\[?(?:trace|debug|info|notice|warn(?:ing)?|error|fatal|critical)\b|\d{4}-\d\d-\d\d[ T]\d)", re.IGNORECASE
-)
 _EXCEPTION: Final = re.compile(
     r"(?:[\w$]+\.)*[A-Z]\w*(?:Error|Exception|Failure|Warning|Fault)\b(?::\s|\s*\()|at [\w$]+(?:\.[\w$<>]+)+\("
 )
@@ -226,8 +219,6 @@ _OPTION: Final = re.compile(r"(?<=\s)--?[A-Za-z][\w.-]*")
 _SYNTAX: Final = ("()", "[]", "{}", "<>", "\"'", "=", ";", "|", "$", "*", ":", ",", "!", "?", "#")
 _WITHOUT_SPACES: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff]")
 """Letters of scripts that do not put spaces between words: Thai, Lao, Burmese, Khmer, kana, Han."""
-_HIRAGANA: Final = re.compile(r"[\u3041-\u3096]")
-_SOUTHEAST: Final = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _KOREAN_VERB: Final = re.compile(r"[\uac00-\ud7a3](?:\ub2c8\ub2e4|\uc138\uc694|\uc2b5\ub2c8\uae4c)\b")
 _STOPS: Final = re.compile(r"[\uff0c\u3002\uff1a\uff1b\uff01\uff1f\u3001\uff08.!?:;,]|\d{3}")
 
@@ -246,15 +237,24 @@ _OF_REQUEST: Final = 4
 """Minimum number of words in a line about a request: a route has only two."""
 
 
+def sentences(values: Sequence[str]) -> float:
+    """The share of values with many words, whatever the language and the capitals; 0 if most of them have few.
+
+    Also 0 if most have the same number: long names, such as those of processors, are written to one pattern.
+    """
+    counts = [len(value.split()) for value in values]
+    share = sum(count >= _OF_SENTENCE for count in counts) / len(counts)
+    return share if share >= 0.5 and Counter(counts).most_common(1)[0][1] <= _PATTERN * len(counts) else 0.0
+
+
+_OF_SENTENCE: Final = 5
+_PATTERN: Final = 0.7
+"""Largest share of sentences with the same number of words."""
+
+
 def _is_prose(value: str) -> bool:
     words = [w.strip(".,:;!?()[]'\"") for w in _PIECES.findall(value)]
-    if len(words) > 2 and (len(value) > 120 or _LOG_BEGIN.match(value)):
-        return True
     has_signs = bool(_SIGNS.search(value))
-    # Letters without case are neither lower nor upper, so only its length can distinguish a title from a sentence.
-    uncased = sum(len(w) for w in words if w.lower() == w.upper() and _is_word(w))
-    if uncased and not _WITHOUT_SPACES.search(value):
-        return len(words) >= 3 and uncased >= 8 and (has_signs or len(words) >= 5)
     # Product names have as many words and numbers, but rarely contain two lower-case words, and titles contain only
     # short ones. A short word after a number is a unit, and one before a number shows a location, as in `floor 3 room
     # 200`.
@@ -267,11 +267,6 @@ def _is_prose(value: str) -> bool:
     ]
     is_title = len(common) < 5 and max(common, default=0) <= 3
     return len(common) >= 2 and not is_title and (len(words) >= 7 or (len(words) >= 4 and has_signs))
-
-
-def _is_word(text: str) -> bool:
-    """Whether the text consists of letters, and of marks above and below them, as in Indian scripts."""
-    return all(c.isalpha() or unicodedata.category(c)[0] == "M" for c in text)
 
 
 def _is_code(value: str) -> bool:
@@ -287,9 +282,7 @@ def _is_unspaced(value: str) -> bool:
     letters = len(_WITHOUT_SPACES.findall(value))
     if letters < 8:
         return False
-    if len(_SOUTHEAST.findall(value)) > letters / 2:
-        return letters >= 20
-    return letters >= 16 or len(_HIRAGANA.findall(value)) >= 4 or bool(_STOPS.search(value))
+    return letters >= 16 or bool(_STOPS.search(value))
 
 
 _VERB: Final = (

@@ -13,7 +13,15 @@ from typing import Final, Literal
 
 from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
-from tsaudit.analysis.shapes.shape_rules import UNKNOWN, ShapeRule, compared, kind_of, remembered, rule_for
+from tsaudit.analysis.shapes.shape_rules import (
+    UNKNOWN,
+    ShapeRule,
+    compared,
+    kind_of,
+    remembered,
+    rule_for,
+    sentences,
+)
 
 _SHOWN: Final = 2
 _LONGEST: Final = 40
@@ -140,6 +148,7 @@ def _classified(values: Sequence[str]) -> Shape:
         if (agents := counts["user_agent"] / len(looked_at)) >= _TEXTS:
             return Shape("user_agent", agents, len(distinct))
         texts = (counts["log_text"] + counts["sql"] + counts["json"]) / len(looked_at)
+        texts = max(texts, sentences(looked_at))
         if texts >= _TEXTS and split_composite(compared(looked_at)) is None:
             return Shape("log_text", texts, len(distinct))
         if found := identifier_kind(compared(looked_at)):
