@@ -20,7 +20,6 @@ from tsaudit.text import day, listed, number
     guidelines=("C7",),
     follows_from={"SRV001": Reach.SUBJECT},
     requires={"field_types"},
-    uses={"row_sample"},
 )
 def conflicting_types(case: Case) -> Iterator[Finding]:
     """Fields that are stored with more than one type, in different shards or by different writers.
