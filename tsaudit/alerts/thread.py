@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
 
 from sqlalchemy import Connection
 
@@ -26,12 +25,6 @@ from tsaudit.history.deliveries import (
 )
 from tsaudit.history.lifecycle import Incident, IncidentState
 from tsaudit.model.finding import Severity
-
-if TYPE_CHECKING:
-    pass
-
-_WAIT_S: Final = 5.0
-"""How long to wait for another process that is sending, in seconds."""
 
 
 @dataclass
