@@ -253,7 +253,7 @@ def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> 
     if state is None:
         return ""
     columns = [[c.name, c.data_type, c.key_position] for c in draft.columns]
-    tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in draft.fields)
+    tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in (*draft.fields, *draft.unread))
     text = json.dumps([state, columns, tags, fields, draft.policies, settings])
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
