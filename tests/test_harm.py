@@ -178,8 +178,8 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
 @pytest.mark.parametrize(
     ("rates", "said"),
     [
-        ((None, None), "At least 12,000 avoidable series; whether there will be more is not known yet."),
-        ((0.0, None), "At least 12,000 avoidable series; whether there will be more is not known yet."),
+        ((None, None), "It stays at 12,000 avoidable series or grows: which of the two is not known yet."),
+        ((0.0, None), "It stays at 12,000 avoidable series or grows: which of the two is not known yet."),
         ((0.0, 0.0), "Nothing more: it stays at 12,000 avoidable series."),
         ((100.0, None), "It grows to 13,000 avoidable series in 10 days."),
     ],

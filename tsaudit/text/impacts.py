@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import math
-
 from tsaudit.model.finding import Currency, Impact
-from tsaudit.text import duration, listed, many, number, percent, quantity, rounded, rounded_down, size
+from tsaudit.text import duration, listed, many, number, percent, quantity, rounded, size
 
 
 def reason(impact: Impact, days: float) -> str:
@@ -35,8 +33,9 @@ def reason(impact: Impact, days: float) -> str:
 
 
 def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
-    """What happens if nothing is done, in one sentence; for fewer rows a day than `min_reads`, from how many on that is
-    a warning, in another one.
+    """What happens if nothing is done, in one sentence, with the figure that `reason` has or a larger one: next to
+    each other, `at least 748 MB` would be less than 749 MB. For fewer rows a day than `min_reads`, from how many on
+    that is a warning, in another one.
     """
     match impact.currency:
         case Currency.REJECTED:
@@ -51,11 +50,13 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
         case Currency.ANSWERS:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
         case Currency.READS:
-            read = f"about {_amount(impact, impact.now)}" if impact.counted_s is None else f"at least {_least(impact)}"
+            or_more = "" if impact.counted_s is None else " or more"
+            read = f"about {_amount(impact, impact.now)}{or_more}"
             return f"Each day, {read}, and more as the table grows.{_below(impact, min_reads)}"
         case _:
             if impact.per_day is None:
-                return f"At least {_least(impact)}{_in_all(impact)}; whether there will be more is not known yet."
+                amount = f"{_amount(impact, impact.now)}{_in_all(impact)}"
+                return f"It stays at {amount} or grows: which of the two is not known yet."
             if not _grows(impact, days):
                 return f"Nothing more: it stays at {_amount(impact, impact.now)}{_in_all(impact)}."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
@@ -111,12 +112,6 @@ def _figure(impact: Impact, value: float) -> str:
             return f"${number(round(value) if value >= 1 else round(value, 2))}"
         case _:
             return number(rounded(value))
-
-
-def _least(impact: Impact) -> str:
-    """The amount today as a lower bound, which is never more than it is."""
-    down = math.floor if impact.currency is Currency.MONEY and impact.now >= 1 else rounded_down
-    return _amount(impact, down(impact.now))
 
 
 def _amount(impact: Impact, value: float) -> str:
