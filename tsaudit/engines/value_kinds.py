@@ -50,7 +50,10 @@ def _are_codes(texts: Sequence[str]) -> bool:
     digits = [text for text in found if text.isdecimal()]
     if len(digits) == len(found):
         return max(map(len, found)) > _LONGEST
-    return len(found) < _FEW and all(_VERSION.fullmatch(text) for text in found)
+    if not all(_VERSION.fullmatch(text) for text in found):
+        return False
+    # As numbers, the versions 12.1 and 12.10 would be one.
+    return len(found) < _FEW or len(set(map(float, found))) < len(set(found))
 
 
 _LONGEST: Final = 15

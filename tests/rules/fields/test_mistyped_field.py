@@ -84,10 +84,19 @@ def _finding(field: Field, engine: str = "duckdb") -> Finding:
         ("0034043412345678901234567", "1034043412345678901234568"),
         ("1034043412345678901234567", "12"),
         ("1.0", "1.1", "2.0"),
+        tuple(f"{major}.{minor}" for major in (8, 9) for minor in range(1, 13)),
         ("0012", "0013", "0007"),
         ("10021", "10034", "10047"),
     ],
-    ids=["phone numbers", "zeros", "more digits than anything measured", "versions", "codes", "names of things"],
+    ids=[
+        "phone numbers",
+        "zeros",
+        "more digits than anything measured",
+        "versions",
+        "versions beyond .9",
+        "codes",
+        "names of things",
+    ],
 )
 def test_numbers_of_things_are_no_numbers(sample: tuple[str, ...]) -> None:
     assert not run_rule(rule, _profile(_text(*sample))).findings
