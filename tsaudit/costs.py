@@ -526,7 +526,7 @@ def _kept(case: Case, measurement: Measurement) -> float:
     kept, age = kept_days(case, measurement), age_days(case, measurement)
     if kept is not None and age is not None and age >= _FILLED * kept:
         return 0.0
-    before, previous = case.before(measurement), case.timeline.previous
+    before, previous = case.timeline.earlier(measurement), case.timeline.previous
     if before is None or previous is None:
         return 1.0
     first, then = _oldest(measurement, case.profile.window), _oldest(before, previous.window)
@@ -607,7 +607,7 @@ def counted_a_day(case: Case, measurement: Measurement, count: Callable[[Measure
     `count`: the counter of a table, as it was at an audit; None if it is not known.
     """
     now, began = count(measurement), measurement.status.counted_since if measurement.status else None
-    earlier, previous = case.before(measurement), case.timeline.previous
+    earlier, previous = case.timeline.earlier(measurement), case.timeline.previous
     if now is None:
         return None
     if earlier is not None and earlier.status is not None and previous is not None:

@@ -164,11 +164,6 @@ class Case:
         """The measurements whose kind of rows the rule evaluates."""
         return tuple(m for m in self.profile.measurements if self.evaluates(m))
 
-    def before(self, measurement: Measurement) -> Measurement | None:
-        """The measurement in the previous snapshot; None if it was not in it."""
-        known = self.timeline.previous.measurements if self.timeline.previous else ()
-        return next((m for m in known if (m.database, m.name) == (measurement.database, measurement.name)), None)
-
     def evaluates(self, measurement: Measurement) -> bool:
         """Whether the rule evaluates the measurement's kind of rows."""
         kinds, kind = self.rule.kinds, measurement.kind

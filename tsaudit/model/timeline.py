@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import date, timedelta
+from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.figures import Count, How, Ratio, Subject, how_summed
 from tsaudit.model.plan import Requested
 
 if TYPE_CHECKING:
-    from tsaudit.model.profile import DatabaseStorage, Profile, Storage
+    from tsaudit.model.profile import DatabaseStorage, Measurement, Profile, Storage
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Episode:
     resolved: date
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Timeline:
     """What is known about the days before the audited one. Days on which a figure was not measured are missing."""
 
@@ -74,6 +75,14 @@ class Timeline:
     def is_empty(self) -> bool:
         """Whether nothing is known about earlier days."""
         return self.previous is None and not self.points and not self.episodes
+
+    @cached_property
+    def _earlier(self) -> Mapping[tuple[str, str], Measurement]:
+        return {(m.database, m.name): m for m in self.previous.measurements} if self.previous else {}
+
+    def earlier(self, measurement: Measurement) -> Measurement | None:
+        """The measurement in the previous snapshot; None if it was not in it."""
+        return self._earlier.get((measurement.database, measurement.name))
 
     def of(self, name: str, subject: Subject) -> tuple[Point, ...]:
         """The values of one figure, oldest first; empty if it was never measured."""

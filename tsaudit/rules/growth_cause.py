@@ -314,7 +314,7 @@ def _values_before(case: Case, measurement: Measurement, tag: str, day: date) ->
     if points:
         earlier = [p for p in points if p.day <= day]
         return max((earlier[-1] if earlier else points[0]).value, 1.0)
-    before = case.before(measurement)
+    before = case.timeline.earlier(measurement)
     return 1.0 if before is not None and before.tag(tag) is None else None
 
 

@@ -186,7 +186,7 @@ def _impact(case: Case, difference: Difference, measurement: Measurement | None)
     now = difference.after
     if now is None or isinstance(now, Measurement) or now.role is not Role.TAG or not now.role_known:
         return None
-    earlier = case.before(measurement) if measurement is not None else None
+    earlier = case.timeline.earlier(measurement) if measurement is not None else None
     before = earlier.series if earlier is not None else None
     if measurement is None or measurement.series is None or before is None:
         return None

@@ -84,7 +84,7 @@ def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None
     if field.end is not None and field.end.filled_before >= NEARLY_ALL and field.end.rows_after >= ENOUGH:
         how = f"none of the newest {number(field.end.rows_after)} rows read has it"
         return Impact(Currency.ANSWERS, how=f"{how}, and nearly all before {day(field.end.time.date())} do")
-    previous, before = case.timeline.previous, case.before(measurement)
+    previous, before = case.timeline.previous, case.timeline.earlier(measurement)
     then = next((f.types for f in before.fields if f.key == field.key), ()) if before else ()
     if not then or set(field.types) <= set(then):
         return None

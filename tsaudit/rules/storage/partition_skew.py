@@ -205,7 +205,7 @@ def _may_end(case: Case, measurement: Measurement, cut: Partitioning, now: datet
 
 def _end_before(case: Case, measurement: Measurement) -> datetime | None:
     """The end of the last range in the previous snapshot; None if it is not known."""
-    before = case.before(measurement)
+    before = case.timeline.earlier(measurement)
     found = _last_range(before.partitioning) if before and before.partitioning else None
     return found[1] if found else None
 
@@ -278,7 +278,7 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
             f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
         )
         words = f"the default partition {default.name} contains {_rows(default.rows)}, {percent(share)} of all"
-        before = case.before(measurement)
+        before = case.timeline.earlier(measurement)
         then = _rest_of(before.partitioning) if before and before.partitioning else None
         # Rows that have been there for long, and do not increase, are not a failure of today.
         grows = then is None or then.rows is None or default.rows > then.rows

@@ -246,7 +246,7 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
     """
     if index.is_as_old:
         return True
-    before = case.before(measurement)
+    before = case.timeline.earlier(measurement)
     known = (before.indexes or ()) if before else ()
     return any(index.name == i.name and index.columns == i.columns for i in known)
 
