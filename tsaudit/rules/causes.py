@@ -20,7 +20,7 @@ from tsaudit.model.profile import Measurement, Profile
 from tsaudit.rule import Reach, Rule
 from tsaudit.text import listed, many, number, percent
 
-_MOST_APART: Final = {Severity.NOTE: 3, Severity.WARNING: 5, Severity.CRITICAL: 5}
+_MOST_APART: Final = 3
 """Places where the same thing is reported place by place. With more, one program or habit is behind all of them."""
 _MOST_EVIDENCE: Final = 8
 _Place = tuple[str, int]
@@ -169,7 +169,7 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
     """The result with one finding for columns of one measurement that are alike, for a column that is alike in many
     measurements, and so on.
     """
-    if len(result.findings) <= min(_MOST_APART.values()):
+    if len(result.findings) <= _MOST_APART:
         return result
     schemas = {Subject(m.database, m.name): _schema(m) for m in profile.measurements}
     findings = list(result.findings)
@@ -233,7 +233,7 @@ def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm) -> Itera
     """The findings as one if they are many. The first by name stands for all, so that its identity stays the same: the
     one that costs the most may be another one tomorrow.
     """
-    if len(group) <= _MOST_APART[group[0].severity]:
+    if len(group) <= _MOST_APART:
         yield from group
         return
     first, *others = sorted(group, key=lambda finding: finding.subject)
