@@ -367,6 +367,12 @@ def test_silence_where_the_whole_table_takes_hardly_a_page(rows: int, found: int
     assert len(run_rule(rule, closed).findings) == found
 
 
+def test_subject_is_the_same_whichever_column_the_sample_shows_as_the_largest() -> None:
+    read = [RepeatedColumns(dict.fromkeys(names, "text"), 24) for names in (("site", "about"), ("about", "site"))]
+    subjects = {run_rule(rule, _repeating(200_000, group)).findings[0].subject for group in read}
+    assert [subject.column for subject in subjects] == ["about"]
+
+
 def test_groups_of_columns_are_reported_apart() -> None:
     apart = [RepeatedColumns({name: "text"}, 3) for name in ("about", "site")]
     (finding,) = run_rule(rule, _repeating(200_000, *apart)).findings

@@ -279,7 +279,8 @@ def _groups(repeated: Sequence[RepeatedColumns]) -> list[RepeatedColumns]:
 def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, key: str, impact: Impact) -> Finding:
     read = measurement.row_bytes
     assert read is not None
-    names = [name for name in group.columns if name != key]
+    # Not by their bytes, which change from sample to sample: the first one is the finding's subject.
+    names = sorted(name for name in group.columns if name != key)
     width = sum(read.of(name) for name in names)
     columns = {key: group.columns[key], **group.columns} if key else {"id": "INTEGER", **group.columns}
     own_names = {name: name for name in columns if name not in read.parts}
