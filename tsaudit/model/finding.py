@@ -92,7 +92,7 @@ class Impact:
     tags: tuple[str, ...] = ()
     """For series: the tags that cause them together, which may be more than the finding is about."""
     consequence: str = ""
-    """For a mechanism: what happens if nothing is done; empty if it stays as it is."""
+    """What happens if nothing is done, where the currency does not say it; empty if a mechanism stays."""
     how: str = ""
     """How the amount was measured and priced, with the source of the price."""
 

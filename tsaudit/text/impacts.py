@@ -44,7 +44,7 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
             is_lost = "and what they held is lost" if impact.is_enforced else "and what they held is lost if it differs"
             return f"Rows keep overwriting each other, {is_lost}."
         case Currency.LIMIT:
-            return _beyond_the_limit(impact)
+            return impact.consequence or _beyond_the_limit(impact)
         case Currency.MECHANISM:
             return impact.consequence or _without_it(impact)
         case Currency.ANSWERS:

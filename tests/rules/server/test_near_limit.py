@@ -742,11 +742,13 @@ def test_the_lock_table_is_shared(bounds: str, fix: str) -> None:
     parts = (Partition("p1", bounds, None, None),)
     finding = _found(_server(a_measurement(partitioning=Partitioning(("time",), 6_999, parts))))
     assert finding.message == (
-        "7,000 locks for a statement on all 6,999 partitions, 109.4% of the 6,400 that the server allows; all sessions "
-        "share these, so one such statement may succeed where several at once fail."
+        "7,000 locks for a statement on all 6,999 partitions, 109.4% of the 6,400 that the server allows, which all "
+        "sessions share."
     )
     assert finding.fix.startswith(fix)
-    assert finding.consequence == "Anything beyond 6,400 locks is rejected."
+    assert finding.consequence == (
+        "Statements on all partitions fail with `out of shared memory` as soon as several run at once."
+    )
 
 
 def test_partitions_beyond_what_the_vendor_advises() -> None:

@@ -153,6 +153,8 @@ class _Use:
     """The limit for this one, if limits are not the same for all; None if they are."""
     is_used_up: bool = False
     """Whether what is used never becomes free again."""
+    consequence: str = ""
+    """What happens beyond the limit; empty where what is beyond it is rejected."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +179,7 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         if 0 < limit.value < inf:
             per_day = costs.rate(case, *use.grows) if use.grows else None
             impact = costs.of_limit(case, use.count, limit, per_day=use.per_day if per_day is None else per_day)
-            impact = replace(impact, is_used_up=use.is_used_up)
+            impact = replace(impact, is_used_up=use.is_used_up, consequence=use.consequence)
             # A limit that is not enforced is only reported once it is exceeded.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
                 near.append(_Near(use, limit, impact, use.advice()))
@@ -253,7 +255,12 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
         partitions, of_each = measurement.partitioning.count, 1 + len(measurement.indexes or ())
         fewer = _fewer_partitions(measurement.partitioning)
         yield _Use("partitions", partitions, lambda: _Advice(fewer, ("partitions",)))
-        yield _Use("locks", (partitions + 1) * of_each, lambda: _locks(partitions, of_each, fewer))
+        yield _Use(
+            "locks",
+            (partitions + 1) * of_each,
+            lambda: _locks(partitions, of_each, fewer),
+            consequence="Statements on all partitions fail with `out of shared memory` as soon as several run at once.",
+        )
     if (status := measurement.status) is not None:
         rows_a_day = costs.rows_a_day(case, measurement)
         for column, last in status.ids.items():
@@ -418,7 +425,7 @@ def _locks(partitions: int, of_each: int, fewer: str) -> _Advice:
         f"{fewer} Or raise max_locks_per_transaction, which takes a restart.",
         ("server_status", "partitions", "indexes"),
         inside=f" for a statement on all {number(partitions)} partitions",
-        after="; all sessions share these, so one such statement may succeed where several at once fail",
+        after=", which all sessions share",
         evidence=(Evidence("locks for each partition", f"1, and {many(of_each - 1, 'index')}"),),
     )
 
