@@ -13,7 +13,7 @@ set is started.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 from dataclasses import asdict, dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
@@ -94,6 +94,8 @@ class RememberedValues:
         self._store = store
         self._target = target
         self._day = day
+        self._listed: Set[str] | None = None
+        """The subjects that were listed on an earlier day; None before they are needed."""
         self._read: dict[str, Sequence[Any]] = {}
         self._before: dict[str, _Known] = {}
         self._kept: list[tuple[_Row, int | None]] = []
@@ -104,8 +106,14 @@ class RememberedValues:
         keys = [stored_subject(subject) for subject in subjects]
         if not keys:
             return
-        with self._store.reading() as connection:
-            self._read |= _rows_before(connection, self._target, keys, self._day)
+        if self._listed is None:
+            with self._store.reading() as connection:
+                self._listed = _listed_before(connection, self._target, self._day)
+        self._read |= dict.fromkeys(keys, ())
+        # Of those that are listed for the first time, such as all on the first day, there is nothing to read.
+        if known := [key for key in keys if key in self._listed]:
+            with self._store.reading() as connection:
+                self._read |= _rows_before(connection, self._target, known, self._day)
 
     def of(self, subject: Subject) -> ValueSet:
         """The subject's set before the day; empty if there is none."""
@@ -190,6 +198,12 @@ def _rows_before(connection: Connection, target: str, subjects: Sequence[str], d
     for row in connection.execute(_ROWS_BEFORE, {"of": target, "about": subjects, "before": day}).all():
         found[row.subject].append(row)
     return found
+
+
+def _listed_before(connection: Connection, target: str, day: date) -> Set[str]:
+    """The subjects with any row before the day."""
+    own = (value_set.c.target == target, value_set.c.day < day)
+    return set(connection.execute(select(value_set.c.subject).where(*own).distinct()).scalars())
 
 
 def _known(rows: Sequence[Any]) -> _Known:
