@@ -389,16 +389,24 @@ def _encoded(statement: str, raw: psycopg.Connection[Any]) -> bytes:
 
 
 def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
-    with raw.cursor("tsaudit") as cursor:
-        cursor.execute(_encoded(statement, raw))
-        size, first = _FEW_ROWS, True
-        while (rows := cursor.fetchmany(size)) or first:
-            first = False
+    size = _FEW_ROWS
+    # The first rows come in the response to the declaration, and the end of the transaction closes the cursor.
+    declaration = f"DECLARE tsaudit CURSOR FOR {statement}\n; {_fetch(size)}"
+    with raw.cursor() as cursor:
+        cursor.execute(_encoded(declaration, raw))
+        cursor.nextset()
+        while True:
+            rows = cursor.fetchall()
             batch = _batch(rows, cursor.description or (), as_text)
             yield batch
             if len(rows) < size:
                 return
             size = max(1, min(_BATCH_ROWS, _FETCHED_BYTES * len(rows) // max(1, batch.nbytes)))
+            cursor.execute(_encoded(_fetch(size), raw))
+
+
+def _fetch(rows: int) -> str:
+    return f"FETCH FORWARD {rows} FROM tsaudit"
 
 
 def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator[pa.RecordBatch]:
