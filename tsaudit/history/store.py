@@ -217,9 +217,7 @@ class Store:
 
         own = _of_day(result.target, result.day)
         found = to_json(result)
-        size = sum(map(len, in_parts(profile))) if profile else 0
-        is_short = size + len(found) <= LARGEST_BASE
-        measured = b"".join(in_parts(profile)) if profile and is_short else None
+        measured = _short_text(profile, LARGEST_BASE - len(found)) if profile else None
         with self.writing(result.target) as connection:
             if write_values is not None:
                 write_values(connection)
@@ -231,7 +229,7 @@ class Store:
                 return
             is_complete = profile is not None and not any(gap.fact in STRUCTURE for gap in profile.gaps)
             if profile is not None and measured is None:
-                row |= {"profile": packer.packed_parts(in_parts(profile), size)}
+                row |= {"profile": packer.packed_parts(in_parts(profile), sum(map(len, in_parts(profile))))}
             else:
                 row |= {"profile": packer.packed(measured) if measured is not None else None}
             row |= {"schema_complete": int(is_complete)}
@@ -359,6 +357,17 @@ def subject_from(stored: str) -> Subject:
 def naive(instant: datetime) -> datetime:
     """The time in storable form: UTC, without a time zone."""
     return instant.astimezone(UTC).replace(tzinfo=None)
+
+
+def _short_text(profile: Profile, most: int) -> bytes | None:
+    """The profile as JSON; None if it has more bytes than that."""
+    parts, size = list[bytes](), 0
+    for part in in_parts(profile):
+        size += len(part)
+        if size > most:
+            return None
+        parts.append(part)
+    return b"".join(parts)
 
 
 def _row(result: AuditResult, report_url: str | None) -> dict[str, Any]:

@@ -14,7 +14,7 @@ set is started.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -43,6 +43,11 @@ class _Row:
     checksum: int
     """Checksum of the full set including this day."""
     data: bytes
+
+    def of(self, target: str) -> dict[str, Any]:
+        """The row of this target, by column."""
+        about = {"target": target, "subject": self.subject, "day": self.day}
+        return about | {"whole": self.whole, "checksum": self.checksum, "data": self.data}
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,7 +245,7 @@ def _newest(connection: Connection, target: str) -> dict[str, Any]:
 
 def _insert(connection: Connection, target: str, rows: Sequence[_Row]) -> None:
     if rows:
-        connection.execute(insert(value_set), [{"target": target, **asdict(row)} for row in rows])
+        connection.execute(insert(value_set), [row.of(target) for row in rows])
 
 
 def _rebuilt(
