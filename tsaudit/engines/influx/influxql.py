@@ -223,14 +223,13 @@ def _values(values: Sequence[Any]) -> pa.Array:
     if not kinds:
         return pa.nulls(len(values))
     if kinds <= {int, float}:
-        return pa.array(values, pa.int64()) if kinds == {int} else pa.array([_float(v) for v in values], pa.float64())
+        if int in kinds and float in kinds:
+            # Arrow takes no whole number beyond 2^53 for a float.
+            values = [None if v is None else float(v) for v in values]
+        return pa.array(values, pa.float64() if float in kinds else pa.int64())
     if len(kinds) == 1:
         return pa.array(values)
     return pa.array([None if v is None else str(v) for v in values], pa.string())
-
-
-def _float(value: float | None) -> float | None:
-    return None if value is None else float(value)
 
 
 def whole(value: Any) -> int:

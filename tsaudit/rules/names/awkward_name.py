@@ -99,12 +99,14 @@ def _in_measurements(case: Case, database: str) -> _Places:
     others = {name: m for name, m in inside.items() if name not in families}
     families |= {name for grid in grids_of(case, others) for name in grid.members}
     found: _Places = {}
+    # Measurements of one collector have the same columns.
+    why = functools.cache(lambda name: _needs_quotes(case, name) or _is_long(case, name))
     for measurement in inside.values():
         if case.engine.has_given_columns(measurement):
             continue
         names = [] if measurement.name in families else [measurement.name]
         names = [name for name in (*names, *measurement.columns) if not case.engine.names_itself(name)]
-        if bad := {name: why for name in names if (why := _needs_quotes(case, name) or _is_long(case, name))}:
+        if bad := {name: why(name) for name in names if why(name)}:
             found[subject_of(measurement)] = bad
     return found
 
