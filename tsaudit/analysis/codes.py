@@ -89,19 +89,25 @@ class RowGroups:
         """`numbers`: one per row, the same for rows of one group."""
         self._order = np.argsort(numbers, kind="stable")
         self._owners = numbers[self._order]
+        self._starts, self._several = _groups_of(self._owners)
 
     def constant_ratio(self, codes: Codes) -> float | None:
         """The share of groups with one value among those with two or more rows that have any; None if there are none.
 
         `codes`: a number per row and value, -1 for null.
         """
-        codes, owners = codes[self._order], self._owners
-        present = codes >= 0
-        if not present.all():
-            codes, owners = codes[present], owners[present]
-        starts = np.flatnonzero(changes(owners))
-        if not len(starts):
+        codes, starts, several = codes[self._order], self._starts, self._several
+        if codes.min(initial=0) < 0:
+            present = codes >= 0
+            codes = codes[present]
+            starts, several = _groups_of(self._owners[present])
+        if not several.any():
             return None
-        several = np.diff(np.append(starts, len(owners))) >= 2
         constant = np.minimum.reduceat(codes, starts) == np.maximum.reduceat(codes, starts)
-        return float(constant[several].mean()) if several.any() else None
+        return float(constant[several].mean())
+
+
+def _groups_of(owners: Codes) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.bool_]]:
+    """Where each group starts in rows that are sorted by group, and whether it has several rows."""
+    starts = np.flatnonzero(changes(owners))
+    return starts, np.diff(np.append(starts, len(owners))) >= 2

@@ -7,7 +7,7 @@ import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -61,13 +61,23 @@ from tsaudit.model.profile import (
 )
 
 
-def filled_in(field: Field, column: ReadColumn, series: RowGroups, source: Source) -> Field:
+def filled_in(
+    field: Field,
+    column: ReadColumn,
+    series: RowGroups,
+    source: Source,
+    tags: Mapping[str, ReadColumn],
+    numbers: Mapping[str, ReadColumn],
+    further: Mapping[str, Any],
+) -> Field:
     """The field with everything its column shows, from at least one row; a share of nulls from another source is kept.
 
-    `series`: the rows by series.
+    `series`: the rows by series. `tags`: columns that may say the same, or which values are numbers. `numbers`: columns
+    that may hold what texts say. `further`: attributes that are known otherwise.
     """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
-    numbers = column.number_share if column.filled and all(is_text(t) for t in field.types) else None
+    share = column.number_share if column.filled and all(is_text(t) for t in field.types) else None
+    number_ratio = None if share is None else Ratio(share, source)
     constant = series.constant_ratio(column.codes)
     return Field(
         key=field.key,
@@ -77,8 +87,12 @@ def filled_in(field: Field, column: ReadColumn, series: RowGroups, source: Sourc
         sample=some_values(column),
         constant_ratio=None if constant is None else Ratio(constant, source),
         whole_ratio=None if whole is None else Ratio(whole, source),
-        number_ratio=None if numbers is None else Ratio(numbers, source),
+        number_ratio=number_ratio,
         role_reason=field.role_reason,
+        numbers_by=numbers_by(number_ratio, column, tags),
+        also_in=also_in(field.key, number_ratio, column, numbers),
+        same_tag=same_tag(field.key, column, tags),
+        **further,
     )
 
 
@@ -286,11 +300,11 @@ _ROUNDED: Final = 1e-3
 """How far a converted number may be off, as a share of the range."""
 
 
-def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn]) -> str:
+def also_in(key: str, number_ratio: Ratio | None, column: ReadColumn, numbers: Mapping[str, ReadColumn]) -> str:
     """The column of numbers that holds what the texts say; empty if none. If they are called raw, in any unit: by one
     factor and one offset for all rows.
     """
-    if field.number_ratio is None or field.number_ratio.value < _SAME_SHARE:
+    if number_ratio is None or number_ratio.value < _SAME_SHARE:
         return ""
     said = _floats(column)
     for name, other in numbers.items():
@@ -300,7 +314,7 @@ def also_in(field: Field, column: ReadColumn, numbers: Mapping[str, ReadColumn])
             continue
         x, y = said[both], known[both]
         if np.ptp(x) > 0 and np.ptp(y) > 0:
-            factor, offset = np.polyfit(x, y, 1) if "raw" in words_of(field.key) else (1.0, 0.0)
+            factor, offset = np.polyfit(x, y, 1) if "raw" in words_of(key) else (1.0, 0.0)
             if np.abs(factor * x + offset - y).max() <= _ROUNDED * np.ptp(y):
                 return name
     return ""
@@ -372,9 +386,9 @@ def _floats(column: ReadColumn) -> npt.NDArray[np.float64]:
     return found
 
 
-def numbers_by(field: Field, column: ReadColumn, tags: Mapping[str, ReadColumn]) -> NumbersBy | None:
+def numbers_by(number_ratio: Ratio | None, column: ReadColumn, tags: Mapping[str, ReadColumn]) -> NumbersBy | None:
     """The tag that separates the numbers in a text field from its texts."""
-    if field.number_ratio is None or not 0.0 < field.number_ratio.value < 1.0 or len(tags) < 2:
+    if number_ratio is None or not 0.0 < number_ratio.value < 1.0 or len(tags) < 2:
         return None
     is_number = pc.match_substring_regex(column.texts, NUMBER).to_numpy(zero_copy_only=False)
     of_rows = np.append(is_number, False)[column.codes]
@@ -396,7 +410,9 @@ def _whole_ratio(column: ReadColumn) -> float | None:
     if not pa.types.is_floating(column.type):
         return 1.0 if pa.types.is_integer(column.type) else None
     values = column.distinct.to_numpy(zero_copy_only=False)
-    return int(column.rows[values == np.floor(values)].sum()) / column.filled
+    is_whole = values == np.floor(values)
+    # The rows are only counted where some values are whole, and others are not.
+    return int(column.rows[is_whole].sum()) / column.filled if is_whole.any() else 0.0
 
 
 _VALUES_KEPT: Final = 3

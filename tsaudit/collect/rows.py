@@ -29,7 +29,6 @@ from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.roles import EARLIEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,
-    also_in,
     busiest,
     copies,
     document_parts,
@@ -39,7 +38,6 @@ from tsaudit.collect.row_figures import (
     idle_hours,
     likely_drops,
     may_repeat_further,
-    numbers_by,
     packed_widths,
     point_sample,
     repeated_columns,
@@ -50,7 +48,6 @@ from tsaudit.collect.row_figures import (
     row_bytes,
     row_patterns,
     rows_apart,
-    same_tag,
     series_of_rows,
     split_name,
     tag_changes,
@@ -227,7 +224,6 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     fields = []
     for field in draft.fields:
         column = values[field.key]
-        found = filled_in(field, column, layout.by_series, source)
         shown = dict(layout.fields.get(field.key, {}))
         if times:
             shown["lag"] = time_lag(column, times[0])
@@ -235,15 +231,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
             if field.key in layout.tag_columns:
                 tag = layout.tag_columns[field.key]
                 shown["split"] = split_name(column, tag, times[1], series_of_read(draft))
-        fields.append(
-            replace(
-                found,
-                numbers_by=numbers_by(found, column, layout.tag_columns),
-                also_in=also_in(found, column, measured),
-                same_tag=same_tag(field.key, column, layout.tag_columns),
-                **shown,
-            )
-        )
+        fields.append(filled_in(field, column, layout.by_series, source, layout.tag_columns, measured, shown))
     tags = tuple(replace(tag, **layout.tags[tag.key]) for tag in draft.tags)
     shown = dict(layout.measurement)
     if times and shown["repeats"].repeated:
