@@ -72,7 +72,7 @@ from tsaudit.model.profile import (
     Window,
 )
 from tsaudit.model.query_parameters import OfNullCounts, OfRowCount
-from tsaudit.text import many, span, values_of
+from tsaudit.text import instant, many, span, values_of
 
 _NEVER: Final = 2**63 - 1
 """Later than any time, in microseconds."""
@@ -241,7 +241,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     if runner.engine.repeats_texts:
         shown["row_bytes"] = _row_bytes(runner, draft, source)
     if runner.engine.infers_roles:
-        shown["copies"] = _copies(draft, source)
+        shown["copies"] = _copies_of_loads(runner, draft, _copies(draft, source))
         if times:
             fields = _looked_back(runner, draft, fields)
     if times:
@@ -455,6 +455,32 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
         return None
     stamps = draft.time is None or draft.time.name in left_out
     return copies(compared, None if stamps else draft.read_times()[1], left_out, source)
+
+
+def _copies_of_loads(runner: QueryRunner, draft: Draft, found: Copies | None) -> Copies | None:
+    """The same, or that of older rows: where each load brings the last weeks again, the newest rows came once, and
+    those before them twice, three times, and so on.
+
+    Only asked of tables whose rows say when they were loaded.
+    """
+    time, known = draft.time, draft.measurement
+    if found is None or found.in_bulk or draft.is_read_whole or draft.partial_scan or time is None:
+        return found
+    newest = instant_of(pc.max(draft.read_times()[0].values).as_py(), time.kind)
+    if newest is None or is_load_stamp(time.name) or not any(map(is_load_stamp, found.left_out)):
+        return found
+    window = known.own_window or runner.window
+    oldest = max(known.first_time or window.start, window.start)
+    until = oldest + (newest - oldest) / 2
+    batches: list[pa.RecordBatch] = []
+    names = [column.name for column in draft.columns]
+    query = sampled(draft, Window(oldest, until), names, draft.sample_limit)
+    if runner.why_unanswered("row_sample", batches.append, query) or not batches:
+        return found
+    older = replace(draft, sample=ReadRows.of(batches))
+    source = runner.source("row_sample", How.SAMPLED, f"{many(older.sample.num_rows, 'row')} until {instant(until)}")
+    of_older = _copies(older, source)
+    return of_older if of_older and of_older.in_bulk else found
 
 
 def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:

@@ -80,3 +80,20 @@ def test_rows_that_were_loaded_again_have_another_stamp(tmp_path: Path) -> None:
         profile = collected(target)
         assert profile.measurements[0].time_column == "issued"
         assert [finding.severity for finding in run_rule(rule, profile).findings] == severities, at
+
+
+def test_loads_that_overlap_have_brought_the_newest_rows_once(tmp_path: Path) -> None:
+    """Each night brings the last ten nights again, 1,500 sales each; it says so in a column, as loaders do."""
+    for nights, severities in ((10, [Severity.WARNING]), (1, [])):
+        target = file_with(
+            "duckdb",
+            tmp_path / f"{nights}.duckdb",
+            "CREATE TABLE sales (sold TIMESTAMP, till INT, total DOUBLE, ingested_at TIMESTAMP)",
+            f"""INSERT INTO sales SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - day * INTERVAL 1 day - i * INTERVAL 50 second,
+              i % 7, hash(day, i) % 9000 / 100, TIMESTAMP '{NOW:%Y-%m-%d}' - (day - n) * INTERVAL 1 day
+              FROM range(28) AS a(day), range(1500) AS b(i), range({nights}) AS c(n) WHERE n <= day""",
+        )
+        findings = run_rule(rule, collected(target)).findings
+        assert [finding.severity for finding in findings] == severities
+        assert all("let loads merge by a unique key of what identifies a row, instead" in f.fix for f in findings)
+        assert all(f.source and f.source.scope.startswith("10,000 rows until 2026-03-") for f in findings)

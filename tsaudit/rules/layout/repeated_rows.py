@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Copies, Measurement
@@ -24,12 +25,13 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
 
     Reported from `harm.max_overwritten_share` of the rows read on, and from 20 rows on. Columns that the database
     fills, such as a serial ID, single whole numbers with a unique index, and columns that say when a row was loaded,
-    such as `loaded_at`, do not distinguish rows. Rows that are equal by chance are not reported: three times as many
-    pairs of rows must be equal as there would be if rows of one instant had any of the values of the table. Copies give
-    wrong answers if that many are in periods in which nearly all rows have a copy, as when a batch is sent again.
-    Otherwise the finding is a note: rows of events with a coarse time may be the same and still be two events, which
-    only those who write them know. In a table without a time, rows are only reported if nearly all that have an equal
-    one have equally many, and always as a note.
+    such as `loaded_at`, do not distinguish rows. Tables with such a column are also read half a window back, because
+    loads that each bring the last weeks again have brought the newest rows only once. Rows that are equal by chance are
+    not reported: three times as many pairs of rows must be equal as there would be if rows of one instant had any of
+    the values of the table. Copies give wrong answers if that many are in periods in which nearly all rows have a copy,
+    as when a batch is sent again. Otherwise the finding is a note: rows of events with a coarse time may be the same
+    and still be two events, which only those who write them know. In a table without a time, rows are only reported if
+    nearly all that have an equal one have equally many, and always as a note.
 
     ## Why it matters
 
@@ -63,7 +65,14 @@ def _least(case: Case, found: Copies) -> float:
 def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
     share = found.copies / found.rows
     key = [*filter(None, [measurement.time_column]), *(tag.key for tag in measurement.tags)]
-    declared = f", such as ({', '.join(key)})," if measurement.tags else " of what identifies a row,"
+    declared = f"such as ({', '.join(key)})," if measurement.tags else "of what identifies a row,"
+    again, instead = (
+        "If they were sent twice, delete the copies, and declare a unique key",
+        "so that ON CONFLICT DO NOTHING keeps the next ones out.",
+    )
+    if any(map(is_load_stamp, found.left_out)):
+        again = "If loads bring again what earlier ones brought, delete the copies, and let loads merge by a unique key"
+        instead = "instead of appending."
     columns = "all columns" + (f" but {listed(found.left_out, 3)}" if found.left_out else "")
     message = f"{percent(share)} of the rows read are the same as another one in {columns}"
     impact = None
@@ -77,8 +86,7 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
         subject=subject_of(measurement),
         impact=impact,
         message=message,
-        fix=f"If they were sent twice, delete the copies, and declare a unique key{declared} so that ON CONFLICT DO "
-        "NOTHING keeps the next ones out.",
+        fix=f"{again} {declared} {instead}",
         observed=share,
         unit="share of the rows read",
         evidence=(
