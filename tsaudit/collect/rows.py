@@ -477,9 +477,9 @@ def _copies_of_loads(runner: QueryRunner, draft: Draft, found: Copies | None) ->
     query = sampled(draft, Window(oldest, until), names, draft.sample_limit)
     if runner.why_unanswered("row_sample", batches.append, query) or not batches:
         return found
-    older = replace(draft, sample=ReadRows.of(batches))
-    source = runner.source("row_sample", How.SAMPLED, f"{many(older.sample.num_rows, 'row')} until {instant(until)}")
-    of_older = _copies(older, source)
+    older = ReadRows.of(batches)
+    source = runner.source("row_sample", How.SAMPLED, f"{many(older.num_rows, 'row')} until {instant(until)}")
+    of_older = _copies(replace(draft, sample=older), source)
     return of_older if of_older and of_older.in_bulk else found
 
 
