@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sqlite3
@@ -12,6 +13,7 @@ from pathlib import Path
 import duckdb
 import pytest
 from click.testing import Result
+from pydantic import SecretStr
 
 from tests.builders import a_profile
 from tests.command import CliRunner
@@ -136,12 +138,40 @@ def test_init_when_an_address_without_a_scheme_has_a_login(influxdb: str, monkey
     assert done.exit_code == Exit.OK
     assert "hunter2" not in done.stdout + Path("tsaudit.yaml").read_text()
     monkeypatch.setenv("TSAUDIT_INFLUXDB_PASSWORD", "hunter2")
-    assert load("tsaudit.yaml").targets[0].url.get_secret_value() == f"http://me:hunter2@{host}"
+    (target,) = load("tsaudit.yaml").targets
+    assert (target.url.get_secret_value(), target.password) == (f"http://me@{host}", SecretStr("hunter2"))
 
 
 def test_init_when_the_influxdb_is_of_another_family(influxdb: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(Ping, "version", "v3.0.1")
     assert "found no database here" in init().stderr
+
+
+class Guarded(Ping):
+    """Anybody may call /ping, but only a user may query."""
+
+    def do_POST(self) -> None:
+        has_login = "Authorization" in self.headers
+        error = "authorization failed" if has_login else "unable to parse authentication credentials"
+        self.answer(401, json.dumps({"error": error}).encode())
+
+
+@pytest.mark.parametrize("user", ["", "tsaudit@", "grafana-7@"])
+def test_init_says_that_an_influxdb_requires_a_login(user: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_tried", TRIED)
+    with serving_http(Guarded) as server:
+        url = f"http://{user}127.0.0.1:{server.server_port}"
+        done = init("--engine", "influxdb1", "--name", "lab", url)
+    assert done.exit_code == Exit.OK
+    assert done.stdout.endswith("next: `tsaudit check`\n")
+    assert f"influxdb1 at {url}" in done.stdout
+    what = "rejects the user name or the password" if user else "requires a login"
+    assert f"connecting to it failed: the server {what} (HTTP 401)" in done.stderr
+    assert "check `username` and `password` of the target" in done.stderr
+    # Without a user name, nobody knows yet which password it is.
+    assert ("export TSAUDIT_LAB_PASSWORD=" in done.stdout) == bool(user)
+    (target,) = written().targets
+    assert target.password == (SecretStr("${TSAUDIT_LAB_PASSWORD}") if user else None)
 
 
 class Status(Handler):
@@ -249,7 +279,8 @@ def test_init_when_the_address_holds_a_password_keeps_it_out(monkeypatch: pytest
     assert "hunter2" not in Path("tsaudit.yaml").read_text()
     assert advice("tsaudit.yaml") == ()
     monkeypatch.setenv("TSAUDIT_PROD_1_PASSWORD", "hunter2")
-    assert load("tsaudit.yaml").targets[0].url.get_secret_value() == "http://me:hunter2@db:8086"
+    (target,) = load("tsaudit.yaml").targets
+    assert (target.url.get_secret_value(), target.password) == ("http://me@db:8086", SecretStr("hunter2"))
 
 
 def test_init_when_the_address_holds_a_token_keeps_it_out(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -89,6 +89,7 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
 
     If its password is not known yet, nothing is tried.
     """
+    from tsaudit.collect.probing import database_names
     from tsaudit.config.file import ConfigError, load_mapping
     from tsaudit.engines.connection import ConnectorError
     from tsaudit.engines.opening import with_connection
@@ -105,7 +106,8 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
     try:
         settings = load_mapping({"targets": [target]}, label=one.name, folder=folder, variables=variables)
         if not engine.infers_roles:
-            with_connection(settings.targets[0], lambda *_: None)
+            only = settings.targets[0]
+            with_connection(only, lambda connection, end: database_names(only, connection, deadline=end))
             return one
         found = discovery.guessed(discovery.probed(settings.targets[0]))
     except ConfigError:

@@ -17,10 +17,11 @@ from tsaudit.collect.measuring import contained, measuring_of
 from tsaudit.collect.partial_reads import measure_extent
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows, sampled
+from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, Scope
-from tsaudit.model.profile import Measurement, Profile, Window, utc_now
+from tsaudit.model.profile import Measurement, Profile, Reason, Window, utc_now
 from tsaudit.model.query_parameters import (
     Given,
     OfBuckets,
@@ -104,11 +105,17 @@ def probe(
 
 
 def database_names(target: Target, connection: Connection, *, deadline: Deadline | None = None) -> tuple[str, ...]:
-    """The databases that an audit of the target would cover, by name; none if they cannot be listed."""
+    """The databases that an audit of the target would cover, by name; none if they cannot be listed.
+
+    Raises ConnectorError if the server refuses to list them: some show only then that a login is needed.
+    """
     end = utc_now()
     with closing(QueryRunner(target, connection, Window(end - target.window, end), deadline)) as runner:
         measuring = measuring_of(ENGINES[target.engine])(runner)
-        return catalog.databases(measuring, frozenset()).names
+        names = catalog.databases(measuring, frozenset()).names
+        if refused := next((gap for gap in runner.gaps if gap.reason in (Reason.DENIED, Reason.UNREACHABLE)), None):
+            raise ConnectorError(refused.detail)
+        return names
 
 
 def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Draft:

@@ -126,7 +126,8 @@ def _remember(settings: Settings, unset: Collection[str]) -> None:
     secrets.show(*(target.name for target in settings.targets))
     for target in settings.targets:
         secrets.remember_login(target.username, secret(target.password))
-        secrets.remember(*addresses.secrets_in(secret(target.url)))
+        is_token = ENGINES[target.engine].signs_in_by_token
+        secrets.remember(*addresses.secrets_in(secret(target.url), user_is_token=is_token))
     secrets.remember(*addresses.secrets_in(secret(settings.history)))
     secrets.remember(*addresses.secrets_in(settings.report.folder))
     secrets.remember(secret(settings.slack.token))
@@ -316,7 +317,9 @@ class _Reader:
         ambiguous = is_address and "${" not in filled and addresses.is_ambiguous(filled, template, words)
         for name, (word, value) in zip(values, words.items(), strict=True):
             if is_address and template == word and not ambiguous:
-                secrets.remember(*addresses.secrets_in(value))
+                engine = ENGINES.get(self._document.text((*place[:2], "engine")) or "") if len(place) > 2 else None
+                is_token = engine is None or engine.signs_in_by_token
+                secrets.remember(*addresses.secrets_in(value, user_is_token=is_token))
                 continue
             if is_address and addresses.in_file_path(template, word):
                 continue  # Whatever the variable is called: the PWD of a shell is not a password.

@@ -45,7 +45,7 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     budget's deadline.
     """
     url, password = target.url.get_secret_value(), target.password.get_secret_value() if target.password else None
-    secrets.remember(*addresses.secrets_in(url))
+    secrets.remember(*addresses.secrets_in(url, user_is_token=ENGINES[target.engine].signs_in_by_token))
     secrets.remember_login(target.username, password)
     if addresses.is_ambiguous(url):
         raise ConnectorError(f"the address {addresses.AMBIGUOUS}{addresses.TARGET_HINT}")

@@ -130,14 +130,18 @@ def _changed(address: Address, template: str, values: Mapping[str, str]) -> bool
     ) != len(parse_qsl(address.query, keep_blank_values=True))
 
 
-def secrets_in(text: str) -> Iterator[str]:
-    """The secret parts of an address, both as written and percent-decoded."""
+def secrets_in(text: str, *, user_is_token: bool = True) -> Iterator[str]:
+    """The secret parts of an address, both as written and percent-decoded.
+
+    `user_is_token`: whether the user in an HTTP address without a password may be a token, which some services accept
+    there.
+    """
     address = read(text)
     if address is None:
         return
     found = [address.password] if address.password else []
-    if address.password is None and address.username and address.scheme in ("http", "https"):
-        found.append(address.username)  # A token, which some services accept as the user name.
+    if user_is_token and address.password is None and address.username and address.scheme in ("http", "https"):
+        found.append(address.username)
     yield from found
     yield from (value for key, value in parse_qsl(address.query) if names_a_secret(key))
 

@@ -28,6 +28,8 @@ do occur.
 _DENIED: Final = re.compile(
     r"not authorized|authorization|authenticat|requires? admin|unable to parse auth", re.IGNORECASE
 )
+_NO_LOGIN: Final = "unable to parse auth"
+"""In the response to a request without a user name."""
 _TIMED_OUT: Final = re.compile(r"timeout|interrupted|timed out", re.IGNORECASE)
 _TOO_MUCH: Final = re.compile(r"max-select-\w+ limit exceeded")
 """Error of a server whose settings limit how much one statement may read."""
@@ -83,8 +85,11 @@ def refused(response: urllib3.BaseHTTPResponse, grant: str) -> FactError:
         if status not in (401, 403):
             return FactError(Reason.FAILED, f"the server {text}" if text else f"HTTP {status}")
     if status == 401:
+        what = "requires a login" if _NO_LOGIN in text else "rejects the user name or the password"
         said = f": {_first(text)}" if text else ""
-        return FactError(Reason.DENIED, f"the server rejects the user name or the password (HTTP 401){said}")
+        return FactError(
+            Reason.DENIED, f"the server {what} (HTTP 401){said}; check `username` and `password` of the target"
+        )
     if status == 403:
         return FactError(Reason.DENIED, f"{_first(text)} (HTTP 403); {grant}")
     return _said(text, grant)
