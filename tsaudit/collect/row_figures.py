@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import sys
@@ -34,6 +35,7 @@ from tsaudit.model.profile import (
     Busiest,
     Copies,
     Count,
+    EqualColumns,
     Field,
     FieldEnd,
     FieldRhythm,
@@ -127,7 +129,8 @@ def row_bytes(
     rows = len(next(iter(columns.values())))
     widths = {name: stored.get(name, width_of(column)) for name, column in columns.items()}
     ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
-    return RowBytes(ordered, repeated_columns(columns, texts, ordered, longest), rows, source)
+    repeated = repeated_columns(columns, texts, ordered, longest)
+    return RowBytes(ordered, repeated, rows, source, equal=equal_columns(columns, texts, ordered, longest))
 
 
 def may_repeat_further(column: ReadColumn, longest: int) -> bool:
@@ -216,6 +219,24 @@ def repeated_columns(
     )
 
 
+def equal_columns(
+    columns: Mapping[str, ReadColumn], texts: Iterable[str], widths: Mapping[str, float], longest: int
+) -> tuple[EqualColumns, ...]:
+    """The pairs of texts that are the same in nearly all rows and do not just repeat. Parameters as for `row_bytes`."""
+    wide = [n for n in texts if n in columns and widths[n] >= _EQUAL_BYTES and pa.types.is_string(columns[n].type)]
+    varied = [name for name in wide if len(columns[name].distinct) * REPEATS > len(columns[name])]
+    found = []
+    for (name, column), (other, copy) in itertools.combinations([(name, columns[name]) for name in varied], 2):
+        # Texts that were cut off may differ in what was not read.
+        whole = pc.less(pc.utf8_length(copy.values), longest)
+        same = pc.sum(pc.and_(pc.equal(column.values, copy.values), whole)).as_py() or 0
+        if same >= ENOUGH and same >= _SAME_SHARE * max(column.filled, copy.filled):
+            found.append(EqualColumns(other, name, same / len(copy)))
+    return tuple(found)
+
+
+_EQUAL_BYTES: Final = 32
+"""Mean bytes in a row from which on a column is compared with others."""
 _REFERENCE_BYTES: Final = 4
 """What takes no more is as short as what could stand for it."""
 _HEADER_BYTES: Final = 1

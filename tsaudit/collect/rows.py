@@ -33,6 +33,7 @@ from tsaudit.collect.row_figures import (
     copies,
     document_parts,
     ended,
+    equal_columns,
     field_end,
     filled_in,
     idle_hours,
@@ -501,19 +502,21 @@ def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     most = int(_DOCUMENT_BYTES / max(sum(read.columns[name] for name in further), 1.0))
     if most < ENOUGH or draft.measurement.is_compressed:
         further = []
-    if not further and (not read.repeated or (draft.is_read_whole and draft.time is None)):
+    shows = read.repeated or read.equal
+    if not further and (not shows or (draft.is_read_whole and draft.time is None)):
         return read
     # The newest rows, and those at the beginning of a table, may be those of one source.
     if not draft.reads_all_parts or draft.measurement.is_compressed:
-        return replace(read, repeated=())
+        return replace(read, repeated=(), equal=())
     names = {name for group in read.repeated for name in group.columns}.union(further)
+    names.update(name for pair in read.equal for name in (pair.column, pair.other))
     if further:
         # Any of the others may say which of the documents, or of their parts, a row has.
         names.update(name for name in texts if columns[name].longest < LONGEST)
     longest, limit = (_LONGEST_DOCUMENT, min(most, draft.sample_limit)) if further else (LONGEST, draft.sample_limit)
     spread = _spread_rows(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
     if spread is None:
-        return replace(read, repeated=())
+        return replace(read, repeated=(), equal=())
     found = {name: spread.column(name) for name in spread.names}
     parts, types, sizes = document_parts(found, {name: texts[name] for name in further}, read.columns)
     widths = dict(sorted({**sizes, **read.columns}.items(), key=lambda pair: (-pair[1], pair[0])))
@@ -521,7 +524,8 @@ def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     scope = f"{many(spread.num_rows, 'row')} from all parts of the table"
     counted = runner.source("row_sample", How.SAMPLED, scope)
     repeated_parts = {name: sizes[name] for group in repeated for name in group.columns if name in sizes}
-    return RowBytes(read.columns, repeated, spread.num_rows, counted, repeated_parts)
+    equal = equal_columns(found, texts, read.columns, longest)
+    return RowBytes(read.columns, repeated, spread.num_rows, counted, repeated_parts, equal)
 
 
 _LONGEST_DOCUMENT: Final = 10_000

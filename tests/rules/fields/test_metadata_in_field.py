@@ -373,6 +373,28 @@ def test_subject_is_the_same_whichever_column_the_sample_shows_as_the_largest() 
     assert [subject.column for subject in subjects] == ["about"]
 
 
+_SAVED = """INSERT INTO versions
+  SELECT TIMESTAMP '2026-03-20' + i * INTERVAL '1 min', i % 90, before,
+    CASE WHEN i % {changed} = 0 THEN before || ' ' ELSE before END
+  FROM (SELECT i, '{{"title": "' || md5(i::TEXT) || '", "body": "' || md5(i::TEXT || 'b') || '"}}' AS before
+    FROM generate_series(1, 9000) AS i) AS written"""
+
+
+@pytest.mark.parametrize(("changed", "found"), [(100, 1), (10, 0)])
+def test_what_was_before_is_the_same_as_what_came_after(postgresql: Postgresql, changed: int, found: int) -> None:
+    """A program that logs what it saves, changed or not: an expert would not store the same document twice."""
+    columns = "at TIMESTAMP, page INT, before TEXT, after TEXT"
+    schema = postgresql.new_schema(f"CREATE TABLE versions ({columns})", _SAVED.format(changed=changed))
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    findings = run_rule(rule, collected(target)).findings
+    assert len(findings) == found
+    for finding in findings:
+        assert finding.subject.column == "after"
+        assert finding.message == (
+            "after is the same as before in 99% of 9,000 rows read: 89.1 bytes a row, 39% of the table."
+        )
+
+
 def test_groups_of_columns_are_reported_apart() -> None:
     apart = [RepeatedColumns({name: "text"}, 3) for name in ("about", "site")]
     (finding,) = run_rule(rule, _repeating(200_000, *apart)).findings

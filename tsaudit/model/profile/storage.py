@@ -274,6 +274,16 @@ class RepeatedColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class EqualColumns:
+    """Two columns of texts or documents that are the same in nearly all rows read."""
+
+    column: str
+    other: str
+    share: float
+    """Share of the rows read, 0 to 1, in which both have the same value, nulls left out."""
+
+
+@dataclass(frozen=True, slots=True)
 class RowBytes:
     """The size of a row by column."""
 
@@ -285,6 +295,7 @@ class RowBytes:
     source: Source
     parts: Mapping[str, float] = field(default_factory=dict)
     """The same for parts of documents that repeat, which the columns contain: their share of the text."""
+    equal: tuple[EqualColumns, ...] = ()
 
     def of(self, name: str) -> float:
         """Mean bytes of a column, or of a part of one, in a row."""

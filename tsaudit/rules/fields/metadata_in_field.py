@@ -15,7 +15,7 @@ from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, How, Measurement, RepeatedColumns, TableKind
+from tsaudit.model.profile import EqualColumns, Field, How, Measurement, RepeatedColumns, RowBytes, TableKind
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, many, number, percent, size
 
@@ -83,8 +83,9 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     table were read, this has to hold in rows from all parts of it: on random pages, or at as many places in SQLite. If
     these cannot be read, the table is not evaluated. A column counts as one that others depend on only if its values
     come in ten places. The cost is their bytes in all rows, without the four of a reference, or such a shorter column;
-    in what looks like a queue, whose rows go when they are done, those of today. Less than 20 kB at the horizon is not
-    reported. Values of ten thousand characters, of which only the beginning is read, and tables that TimescaleDB
+    in what looks like a queue, whose rows go when they are done, those of today. Of two such columns that are the same
+    in 95% of the rows, as when a change that changes nothing is logged, one is the cost. Less than 20 kB at the horizon
+    is not reported. Values of ten thousand characters, of which only the beginning is read, and tables that TimescaleDB
     compresses are left out, and so is what repeats within lists in documents.
 
     Elsewhere the finding is a note: most engines keep a repeated text only once (DuckDB 2.0 takes one to three bytes a
@@ -259,11 +260,48 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             max(rows - group.combinations, 0) * (width - reference),
             how=f"{number(rows)} rows with {_rounded(width)} bytes of them, of which a reference needs {reference}",
         )
-        if measurement.kind is TableKind.QUEUE:
-            impact = replace(impact, per_day=0.0)
-        is_enough = impact.after(case.harm.horizon.days) >= costs.FEW_BYTES
-        if is_enough and (impact.share or 0.0) >= case.harm.min_bytes_share:
-            yield _of_repeated(case, measurement, group, key, impact)
+        if (cost := _if_enough(case, measurement, impact)) is not None:
+            yield _of_repeated(case, measurement, group, key, cost)
+    for pair in read.equal:
+        width = read.of(pair.column) * pair.share
+        impact = costs.of_bytes(
+            case,
+            measurement,
+            count_.value * width,
+            how=f"{number(count_.value)} rows with {_rounded(width)} bytes of it",
+        )
+        if (cost := _if_enough(case, measurement, impact)) is not None:
+            yield _of_equal(measurement, read, pair, cost)
+
+
+def _if_enough(case: Case, measurement: Measurement, impact: Impact) -> Impact | None:
+    """The impact of bytes that could go; None if they are a small part of the table, or few."""
+    if measurement.kind is TableKind.QUEUE:
+        impact = replace(impact, per_day=0.0)
+    is_enough = impact.after(case.harm.horizon.days) >= costs.FEW_BYTES
+    return impact if is_enough and (impact.share or 0.0) >= case.harm.min_bytes_share else None
+
+
+def _of_equal(measurement: Measurement, read: RowBytes, pair: EqualColumns, impact: Impact) -> Finding:
+    width = read.of(pair.column) * pair.share
+    return Finding(
+        subject=subject_of(measurement, pair.column),
+        impact=impact,
+        basis=Basis.MEASURED,
+        message=f"{pair.column} is the same as {pair.other} in {percent(pair.share)} of {many(read.rows, 'row')} read: "
+        f"{_rounded(width)} bytes a row, {percent(impact.share or 0.0)} of the table.",
+        fix=f"Write {pair.column} only where it differs, or do not write rows in which nothing changed.",
+        observed=pair.share,
+        unit="share of the rows read",
+        main_contributor=pair.column,
+        evidence=(
+            Evidence(f"bytes of {pair.column} in a row", _rounded(read.of(pair.column))),
+            Evidence("bytes of all columns in a row", _rounded(read.total)),
+            Evidence("avoidable storage", size(round(impact.now))),
+        ),
+        facts=("field_values", "table_status", "row_estimate", "storage"),
+        source=read.source,
+    )
 
 
 def _groups(repeated: Sequence[RepeatedColumns]) -> list[RepeatedColumns]:
