@@ -150,7 +150,7 @@ def test_text_longer_than_a_base_is_never_in_memory_as_a_whole(store: Store, mon
     values = ("v" * 4_000,) * 25
     long = a_profile(*(a_measurement(f"m{n}", tags=(a_tag(sample=values),)) for n in range(200)), day=FIRST)
     length = len(to_json(long))
-    monkeypatch.setattr("tsaudit.history.store.LARGEST_BASE", length // 2)
+    monkeypatch.setattr("tsaudit.history.store.LARGEST_BASE", length // 50)
     store.save(profile_of("a", FIRST), result_of(FIRST), None)  # what is only loaded once
     tracemalloc.start()
     store.save(long, result_of(FIRST), None)
