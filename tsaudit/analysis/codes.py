@@ -33,11 +33,14 @@ def combined(columns: Sequence[npt.NDArray[np.integer[Any]]], rows: int) -> Code
     """
     found, count = np.zeros(rows, np.int64), 1
     for column in columns if rows else ():
-        low, high = int(column.min()), int(column.max())
+        least = column.min()
+        low, high = int(least), int(column.max())
+        if low == high:
+            continue  # It tells no rows apart.
         # Renumbered after each column, so that the product of two small numbers never overflows.
         if high - low < _WIDEST:
             # Beyond 63 bits, both wrap around, and their difference is right.
-            codes, width = column.astype(np.int64) - column.min().astype(np.int64), high - low + 1
+            codes, width = column.astype(np.int64) - least.astype(np.int64), high - low + 1
         else:
             codes, width = _renumbered(column)
         found, count = _renumbered(found * width + codes, count * width)

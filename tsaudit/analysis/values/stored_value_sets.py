@@ -128,7 +128,9 @@ def checksum(values: ValueSet) -> int:
 
 def _ascending(numbers: Numbers, width: int) -> list[bytes]:
     """The differences between ascending numbers, as `_planes`: of many numbers, most of the high bytes are zero."""
-    return _planes(np.diff(numbers, prepend=np.uint64(0)), width)
+    steps = numbers.copy()
+    steps[1:] -= numbers[:-1]
+    return _planes(steps, width)
 
 
 def _from_ascending(data: bytes, width: int) -> Numbers:
