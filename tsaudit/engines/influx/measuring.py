@@ -29,6 +29,7 @@ from tsaudit.model.profile import (
     Database,
     Field,
     How,
+    Measurement,
     Reason,
     Role,
     TableKind,
@@ -89,9 +90,7 @@ class InfluxMeasuring(Measuring):
         return super().databases(wanted, listed, queried)
 
     def listed(self, database: str, name: str) -> Draft:
-        draft = Draft.new(database, name)
-        known = replace(draft.measurement, kind=TableKind.SERIES, kind_reason="the engine stores series")
-        return replace(draft, measurement=known, is_indexed=True).with_time(_TIME)
+        return _listed(database, name)
 
     def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
         found_tags = rows_of(self.runner, "tag_keys", OfDatabase(database=database))
@@ -106,12 +105,10 @@ class InfluxMeasuring(Measuring):
             types.setdefault(row["measurement"], {}).setdefault(row["field"], set()).add(row["data_type"])
         drafts: dict[str, Draft] = {}
         for name in tags | types:
-            draft = self.listed(database, name)
             fields = [Field(key, tuple(sorted(kinds))) for key, kinds in sorted(types.get(name, {}).items())]
             step = -(-len(fields) // _MOST_FIELDS) or 1
-            known = replace(draft.measurement, tags=tuple(tags.get(name, ())), fields=tuple(fields[::step]))
             unread = tuple(field for place, field in enumerate(fields) if place % step)
-            drafts[name] = replace(draft, measurement=known, unread=unread)
+            drafts[name] = _listed(database, name, tuple(tags.get(name, ())), tuple(fields[::step]), unread)
         return drafts
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
@@ -247,18 +244,21 @@ class InfluxMeasuring(Measuring):
 
         batches: list[pa.RecordBatch] = []
         answer = self.runner.first_answered("row_sample", fewer(self._newest_of(draft, series)), keeping(batches))
-        draft = replace(draft, sampled_series=len(series))
         if answer is None:
-            return False, draft
-        draft = replace(draft, sample_limit=answer.given.limit)
-        draft = draft.sent("row_sample", answer.statement)
+            return False, replace(draft, sampled_series=len(series))
+        draft = replace(draft, sampled_series=len(series), sample_limit=answer.given.limit)
         if not batches:
-            return True, draft
+            return True, draft.sent("row_sample", answer.statement)
         names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
         sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
         times = sample.column(0).cast(pa.timestamp("us", "UTC"), safe=False)
         ends = pc.min_max(times).as_py()
-        known = replace(draft.measurement, first_time=ends["min"], last_time=ends["max"])
+        known = replace(
+            draft.measurement,
+            first_time=ends["min"],
+            last_time=ends["max"],
+            statements={**draft.measurement.statements, "row_sample": answer.statement},
+        )
         return True, replace(draft, measurement=known, sample=ReadRows(sample))
 
     def _read_ahead(self, draft: Draft, series: Series) -> Draft:
@@ -398,6 +398,14 @@ def _with_rows(draft: Draft, rows: Count | None) -> Draft:
 
 def _within(draft: Draft, window: Window) -> Draft:
     return replace(draft, measurement=replace(draft.measurement, own_window=window))
+
+
+def _listed(
+    database: str, name: str, tags: tuple[Tag, ...] = (), fields: tuple[Field, ...] = (), unread: tuple[Field, ...] = ()
+) -> Draft:
+    reason = "the engine stores series"
+    known = Measurement(database, name, _TIME.name, tags, fields, kind=TableKind.SERIES, kind_reason=reason)
+    return Draft(known, time=_TIME, is_indexed=True, unread=unread)
 
 
 def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:
