@@ -14,6 +14,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, Verdict
 from tsaudit.model.profile import Database, Gap, Measurement, Profile, Reason
 from tsaudit.model.timeline import Timeline
+from tsaudit.not_audited import whole
 from tsaudit.rule import Case, Rule
 from tsaudit.rules import all_rules, rules_for
 
@@ -50,6 +51,24 @@ def test_a_list_that_was_not_had_leaves_the_target_unaudited(reason: Reason, dat
     assert result.not_audited is not None
     assert result.not_audited.reason == "the password was refused"
     assert result.not_audited.verdict is Verdict.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("cause", "begins"),
+    [
+        (
+            "the server requires a login (HTTP 401); check `password` of the target",
+            "Check `password` of the target. Run",
+        ),
+        ("db7 does not respond (timed out); is the address correct?", "Is the address correct? Run `tsaudit check`"),
+        ("the connection broke", "Run `tsaudit check`"),
+        ("no right; no table; and 3 more", "Run `tsaudit check`"),
+    ],
+)
+def test_the_owner_reads_what_the_error_advises(cause: str, begins: str) -> None:
+    """`tsaudit check` only shows the same error again."""
+    assert whole(cause).message == f"The target could not be audited: {cause}"
+    assert whole(cause).fix.startswith(begins)
 
 
 def test_the_cause_is_that_of_the_first_list_and_not_what_follows_from_it() -> None:

@@ -107,7 +107,11 @@ def test_history_of_one_engine_is_not_continued_with_another(tmp_path: Path, sto
     assert done.verdict is Verdict.UNKNOWN
     assert done.error is not None
     assert "history of test is about duckdb" in done.error
-    assert "target name of its own" in done.error
+    assert done.result is not None
+    assert done.result.not_audited is not None
+    (finding,) = done.result.not_audited.findings
+    assert finding.fix is not None
+    assert finding.fix.startswith("Give this database a target name of its own. Run `tsaudit check`")
     assert ChangeKind.RESOLVED not in {change.kind for change in done.changes}
 
 

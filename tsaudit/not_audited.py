@@ -49,7 +49,7 @@ TEXTS: Final[Mapping[str, Texts]] = {
         "The target could not be audited",
         "While a target cannot be audited, changes of its schema go unnoticed. No finding is closed, and nothing "
         "counts as deleted, until it can be audited again.",
-        "Run `tsaudit check` on the machine that audits: it connects in the same way, and says what is missing.",
+        "Run `tsaudit check` on the machine that audits: it connects in the same way, and shows when that works again.",
     ),
     DEGRADED_CODE: Texts(
         "Rules cannot be evaluated",
@@ -159,9 +159,17 @@ def missed(
     return tuple(_databases(profile))
 
 
-def whole(cause: str, fix: str = _FIX) -> Missed:
-    """The entry for a target that could not be audited at all."""
-    return Missed(Subject(), cause, f"The target could not be audited: {cause}", fix)
+def whole(cause: str, fix: str | None = None) -> Missed:
+    """The entry for a target that could not be audited at all. `fix`: None for what the cause itself advises."""
+    return Missed(Subject(), cause, f"The target could not be audited: {cause}", fix or _fix_of(cause))
+
+
+def _fix_of(cause: str) -> str:
+    """What the error says to do, which is its part after a semicolon, and how to try that."""
+    _, separator, advice = cause.partition("; ")
+    if not separator or "; " in advice or advice.startswith("and "):
+        return _FIX  # several causes, or none that says what to do
+    return f"{advice[0].upper()}{advice[1:]}{'' if advice[-1] in '.?' else '.'} {_FIX}"
 
 
 def result_of(found: Sequence[Missed]) -> RuleResult:

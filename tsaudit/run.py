@@ -294,7 +294,7 @@ def _collect(
     if previous is not None and previous.engine != target.engine:
         line = (
             f"the history of {target.name} is about {previous.engine} (last on {previous.day}), and the configuration "
-            f"says {target.engine}: give this database a target name of its own"
+            f"says {target.engine}; give this database a target name of its own"
         )
         say(line)
         return None, line

@@ -161,7 +161,10 @@ def test_server_says_nothing_at_all(double: Double) -> None:
 
 @pytest.mark.parametrize(
     ("version", "expected"),
-    [(None, "responds, but not like InfluxDB"), ("v2.7.1", "is InfluxDB v2.7.1; this engine is for 1.x")],
+    [
+        (None, "responds, but not like InfluxDB"),
+        ("v2.7.1", "is InfluxDB v2.7.1, and this engine is for 1.x; set `engine: influxdb2`"),
+    ],
 )
 def test_server_is_another(double: Double, version: str | None, expected: str) -> None:
     double.version = version

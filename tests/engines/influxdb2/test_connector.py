@@ -272,7 +272,7 @@ def test_server_is_gone(double: Conversation) -> None:
     ("headers", "expected"),
     [
         ({}, "responds, but not like InfluxDB"),
-        ({"X-Influxdb-Version": "1.8.10"}, "is InfluxDB 1.8.10; this engine is for 2.x"),
+        ({"X-Influxdb-Version": "1.8.10"}, "is InfluxDB 1.8.10, and this engine is for 2.x; set `engine: influxdb1`"),
         ({"X-Influxdb-Version": "3.4.0", "X-Influxdb-Build": "Core"}, "is InfluxDB 3.4.0"),
     ],
 )

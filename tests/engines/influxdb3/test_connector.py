@@ -328,7 +328,10 @@ def test_probe_with_the_token_of_a_reader() -> None:
 @pytest.mark.parametrize(
     ("settings", "expected"),
     [
-        ({"version": "2.7.12", "build": "OSS"}, "is InfluxDB 2.7.12; this engine is for 3.x"),
+        (
+            {"version": "2.7.12", "build": "OSS"},
+            "is InfluxDB 2.7.12, and this engine is for 3.x; set `engine: influxdb2`",
+        ),
         ({"build": ""}, "responds, but not like InfluxDB 3 (HTTP 200)"),
     ],
 )

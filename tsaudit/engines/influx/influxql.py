@@ -52,8 +52,16 @@ def server_version(url: str, response: urllib3.BaseHTTPResponse, login: str, maj
         raise ConnectorError(f"{url} responds, but not like InfluxDB (HTTP {response.status})")
     numbered = re.match(r"v?(\d+)\.", version)
     if numbered is not None and int(numbered[1]) != major:
-        raise ConnectorError(f"{url} is InfluxDB {version[:40]}; this engine is for {major}.x")
+        raise of_another_version(url, version[:40], major)
     return version.removeprefix("v")[:40]
+
+
+def of_another_version(url: str, version: str, major: int) -> ConnectorError:
+    """The error for a server of another major version than the engine's. `version`: begins with its number."""
+    other = version.removeprefix("v").partition(".")[0]
+    password = "" if other == "1" else ", a token as `password`"
+    advice = f"set `engine: influxdb{other}`{password}, and a target name of its own"
+    return ConnectorError(f"{url} is InfluxDB {version}, and this engine is for {major}.x; {advice}")
 
 
 def read_series(

@@ -21,6 +21,7 @@ from urllib3.exceptions import HTTPError, NewConnectionError
 
 from tsaudit.engines import http_responses
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, TooManyFilesError
+from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb3 import flight_process
 from tsaudit.engines.influxdb3.flight_process import DONE, HEADER
 from tsaudit.errors import TsauditError
@@ -163,7 +164,7 @@ def server_version(address: str, host: str, token: str, timeout_s: float) -> str
         raise ConnectorError(f"{address} {what}")
     version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")[:40]
     if re.match(r"[12]\.", version):
-        raise ConnectorError(f"{address} is InfluxDB {version}; this engine is for 3.x")
+        raise influxql.of_another_version(address, version, 3)
     product = answer.headers.get("X-Influxdb-Build", "").strip()[:40]
     # A service may report only "Cloud", but its products have different limits.
     hosted = next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
