@@ -21,7 +21,7 @@ import duckdb
 
 ROUNDS = 3
 TABLES, ROWS = 200, 10_000
-MOST_RATIO, MOST_MB = 4.0, 550
+MOST_RATIO, MOST_MB = 2.5, 550
 _TABLE = """CREATE TABLE t{number:05} AS SELECT
     TIMESTAMP '{end}' - i * INTERVAL 6 SECOND AS ts,
     'host-' || i % {hosts} AS host, ['eu-west', 'eu-central', 'us-east'][1 + i % 3] AS region, 'rack ' || i % 7 AS rack,

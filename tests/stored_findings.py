@@ -3,7 +3,7 @@
 Not part of any suite. It writes a line for each database, whatever test uses it:
 
     TSAUDIT_FINDINGS=after.jsonl pytest -q -n 2 tests/stored_findings.py     # the same in a checkout of another commit
-    python -m bench.findings before.jsonl after.jsonl
+    python -m tests.compare_findings before.jsonl after.jsonl
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What the audit finds in the tests' databases, on two commits: `tests/stored_findings.py` writes the two files.
 
-    python -m bench.findings before.jsonl after.jsonl
+    python -m tests.compare_findings before.jsonl after.jsonl
 
 Prints each finding (code, subject, severity) that only one of them has, and each database that only one of them has.
 Exits with 1 if there is any. Then, of the plans of the second file: the longest, and how many of them say what would be
