@@ -240,6 +240,18 @@ def test_check_when_the_history_cannot_be_opened(tsaudit: Tsaudit, folder: Path)
     assert "history        failed" in done.stdout
 
 
+def test_check_when_the_history_cannot_be_written(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, f"history: 'sqlite:///{folder}/h.db'\n")
+    assert "history        ok       0 targets known" in tsaudit("check").stdout
+    configure(folder, f"history: 'sqlite:///file:{folder}/h.db?mode=ro&uri=true'\n")
+    done = tsaudit("check")
+    assert done.exit_code == Exit.USAGE
+    assert "history        failed   " in done.stdout
+    assert "attempt to write a readonly database; let tsaudit's user write to it" in " ".join(done.stdout.split())
+    with closing(sqlite3.connect(folder / "h.db")) as history:
+        assert history.execute("SELECT count(*) FROM lease").fetchone() == (0,)
+
+
 class Slack(Handler):
     """Answers auth.test."""
 

@@ -116,11 +116,15 @@ def _plugins() -> bool:
 
 
 def _history(settings: Settings) -> bool:
+    """Whether the history can be read and written, as audits do."""
+    from tsaudit.history import lease
     from tsaudit.history.database import HistoryError
 
     try:
         with options.open_store(settings) as store:
             known = store.targets()
+            with lease.held(store, lease.identity_of_run(uuid4().hex, "check"), 0):
+                pass
     except HistoryError as error:
         _line("history", "failed", str(error))
         return False
