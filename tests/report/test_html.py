@@ -243,6 +243,13 @@ def test_top_says_in_one_line_what_was_not_measured() -> None:
     assert line("unreachable") == "Nothing was measured today: see what was not audited, and why."
 
 
+def test_what_happens_if_nothing_is_done_is_not_cut() -> None:
+    consequence = "When it ends, rows go to the wrong partition, unless somebody creates a partition for them, and then"
+    finding = replace(a_finding(Subject("main", "t")), consequence=consequence)
+    page = html.page(sample.the_contents(result=a_result(a_rule_result(finding)), incidents=()))
+    assert page.count(consequence) == 2, "on top, and in the finding"
+
+
 def test_statement_is_offered_to_be_copied_only_as_it_is() -> None:
     at = Subject("main", "cpu")
     change = MakeField(at, "host")

@@ -79,6 +79,14 @@ def test_a_limit_of_the_owner_rejects_nothing(now: float, days_left: float | Non
     assert impacts.consequence(impact, 30) == expected
 
 
+@pytest.mark.parametrize(("is_enforced", "rejected"), [(True, "is rejected"), (None, "may be rejected")])
+def test_a_limit_that_may_not_be_enforced_is_told_in_a_short_sentence(is_enforced: bool | None, rejected: str) -> None:
+    """It is a headline of reports, in which the caveat must not be cut off."""
+    about = "values of one tag"
+    impact = Impact(Currency.LIMIT, 400, 5_000, 90.0, days_left=51.0, unit=about, is_enforced=is_enforced)
+    assert impacts.consequence(impact, 30) == f"In about 51 days, anything beyond 5,000 {about} {rejected}."
+
+
 @pytest.mark.parametrize(("now", "is_open"), [(80, True), (100, False)])
 def test_when_a_limit_is_reached_is_open_only_before(now: float, is_open: bool) -> None:
     said = impacts.consequence(Impact(Currency.LIMIT, now, 100, per_day=None, unit="series"), 30)

@@ -164,10 +164,10 @@ def _beyond_the_limit(impact: Impact) -> str:
         limit = f"the limit of {quantity(impact.whole, impact.unit)} that was set here"
         stays = f"It stays at or above {limit}." if impact.now >= impact.whole else f"Little is left of {limit}."
         return f"{when}it exceeds {limit}." if when else stays
-    unless = "" if impact.is_enforced else ", if this server enforces the limit"
+    rejected = "is rejected" if impact.is_enforced else "may be rejected"
     is_reached = impact.whole is not None and impact.now >= impact.whole
     unknown = " When it is reached is not known yet." if impact.per_day is None and not when and not is_reached else ""
-    return f"{when}{'anything' if when else 'Anything'} {what} is rejected{unless}.{unknown}"
+    return f"{when}{'anything' if when else 'Anything'} {what} {rejected}.{unknown}"
 
 
 def _without_it(impact: Impact) -> str:
