@@ -262,6 +262,13 @@ def columns_of(table: Table, rows: Sequence[Row]) -> dict[str, list[Value]]:
 # --- InfluxDB 1.x ------------------------------------------------------------------------------------------------
 
 
+def without_use(text: str, database: str) -> str:
+    """An InfluxQL statement of a plan without the shell's command before it, which the server does not know."""
+    use = f'USE "{database}"\n'
+    assert text.startswith(use) or not text.startswith("DROP"), "pasted into the shell, it would need a database"
+    return text.removeprefix(use)
+
+
 def influxql(url: str, statement: str, **parameters: str) -> Any:
     """Run a statement; the decoded answer. AssertionError when the server refuses it.
 

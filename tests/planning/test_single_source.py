@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.databases import influxql
+from tests.databases import influxql, without_use
 from tests.histories import NOTHING, Daily, Points, reporting
 from tests.servers import Influxd
 from tests.test_histories import audited
@@ -104,7 +104,8 @@ def test_plan_stops_the_one_program_and_drops_only_its_series(influxd: Influxd, 
     assert "writer=importer" in steps[StepKind.WRITER].words
     assert "writer=importer" in steps[StepKind.STORED].loses
     before = _points(influxd, finding.subject.database)
-    influxql(influxd.url, steps[StepKind.STORED].text, db=finding.subject.database)
+    database = finding.subject.database
+    influxql(influxd.url, without_use(steps[StepKind.STORED].text, database), db=database)
     assert before.keys() == {"plc", "importer"}
     assert _points(influxd, finding.subject.database) == Counter({"plc": before["plc"]})
 

@@ -11,7 +11,7 @@ import pytest
 
 from tests.builders import NOW, a_field, a_measurement, a_place, a_profile, a_tag
 from tests.collecting import collected
-from tests.databases import Dataset, Row, Table, influxql, times, write
+from tests.databases import Dataset, Row, Table, influxql, times, without_use, write
 from tests.engines.influxdb3 import cli
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
@@ -123,7 +123,7 @@ def test_the_statement_that_deletes_leaves_points_without_the_tag(influxd: Influ
     stored = needed(advice(collected(target), changes, OVERWRITTEN).stored())
     assert "to have them without request and version, a program would have to write them again." in stored.words
     assert stored.loses.startswith("all points of requests with request or version")
-    influxql(influxd.url, stored.text, db=target.databases[0])
+    influxql(influxd.url, without_use(stored.text, target.databases[0]), db=target.databases[0])
     assert _rows(influxd.url, target, "SELECT count(ms) FROM requests")[0]["count"] == len(later)
 
 
@@ -135,7 +135,7 @@ def test_one_statement_drops_a_family_and_nothing_that_is_named_alike(influxd: I
     target = write(Dataset(tables), "influxdb1", influxd.url)
     (family,) = name_families(names[:3])
     stored = needed(advice(collected(target), [merged(target.databases[0], family, {})]).stored())
-    influxql(influxd.url, stored.text, db=target.databases[0])
+    influxql(influxd.url, without_use(stored.text, target.databases[0]), db=target.databases[0])
     assert [row["name"] for row in _rows(influxd.url, target, "SHOW MEASUREMENTS")] == ["disk_server"]
 
 
@@ -174,7 +174,7 @@ def test_the_server_accepts_every_statement(influxd: Influxd, effect: Effect) ->
         assert found
         for step in found:
             if step.language == "influxql":
-                influxql(influxd.url, step.text, db=target.databases[0])
+                influxql(influxd.url, without_use(step.text, target.databases[0]), db=target.databases[0])
                 statements += 1
     assert statements >= 10
 

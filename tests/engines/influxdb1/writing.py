@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.databases import Dataset, Written, influxql, line, new_name, write_lines
+from tests.databases import Dataset, Written, influxql, line, new_name, without_use, write_lines
 from tests.planning.places import Held, counted, split
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
@@ -69,7 +69,7 @@ class InfluxDB1:
         """The statements of a step; how many these are."""
         if step.language != "influxql":
             return 0
-        influxql(self.url, step.text, db=self.database)
+        influxql(self.url, without_use(step.text, self.database), db=self.database)
         return len(split(step.text))
 
     def held(self, profile: Profile) -> Held:

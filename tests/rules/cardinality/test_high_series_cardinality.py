@@ -184,7 +184,7 @@ def test_fix_when_a_tag_is_to_blame() -> None:
     assert (plan.effect.series_now, plan.effect.series_after) == (2000, 50)
     texts = {step.kind: step.text for step in plan.steps}
     assert 'string = ["user_id"]' in texts[StepKind.WRITER]
-    assert texts[StepKind.STORED] == 'DROP SERIES FROM "requests" WHERE "user_id" != \'\''
+    assert texts[StepKind.STORED] == 'USE "main"\nDROP SERIES FROM "requests" WHERE "user_id" != \'\''
 
 
 def test_fields_counted_in_when_the_plan_does_so() -> None:

@@ -163,7 +163,7 @@ class InfluxAdvice(Advice):
     def verify(self) -> Step | None:
         """The figures of a later audit that show whether the changes worked."""
         words = " ".join(self._figures())
-        return Step(StepKind.VERIFY, words) if words else None
+        return Step(StepKind.VERIFY, f"Check that it worked. {words}") if words else None
 
     # --- Names --------------------------------------------------------------------------------------------------------
 

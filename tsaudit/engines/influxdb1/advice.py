@@ -25,8 +25,8 @@ class Influxdb1Advice(InfluxAdvice):
     def _of_measurement(self, change: Diagnose) -> tuple[str, str] | None:
         place = self.place
         column, table = place.quoted([change.column]), place.table()
+        database = place.quoted([next(iter(place.here.path), place.database)])
         if change.what == "new values":
-            database = place.quoted([next(iter(place.here.path), place.database)])
             if writers := place.writers_of(change.column):
                 return (
                     f"Find which sources write new values of {change.column}: this counts the series of each by shard.",
@@ -37,7 +37,7 @@ class Influxdb1Advice(InfluxAdvice):
         if change.what == "schema":
             return (
                 f"See which tags and fields {place.here.name} has, and where.",
-                f"SHOW SERIES FROM {table};\nSHOW FIELD KEYS FROM {table}",
+                f"SHOW SERIES ON {database} FROM {table};\nSHOW FIELD KEYS ON {database} FROM {table}",
             )
         return None
 
@@ -55,18 +55,23 @@ class Influxdb1Advice(InfluxAdvice):
         place, name = self.place, self.place.here.name
         database = self._server_database()
         having = " OR ".join(f"{place.quoted([tag])} != ''" for tag in self._gone)
-        text = f"DROP SERIES FROM {place.quoted([name])} WHERE {having}"
+        text = self._used(f"DROP SERIES FROM {place.quoted([name])} WHERE {having}")
         return text, "influxql", f"all points of {name} with {' or '.join(self._gone)}, in database {database}"
 
     def of_source(self, change: StopSource) -> tuple[str, str]:
         name, by = self.place.quoted([self.place.here.name]), self.place.quoted([change.by])
         # A name, which is all that a change shows of a value, contains no quotes.
-        return f"DROP SERIES FROM {name} WHERE {by} = '{change.value}'", "influxql"
+        return self._used(f"DROP SERIES FROM {name} WHERE {by} = '{change.value}'"), "influxql"
 
     def dropped(self, change: MergeMeasurements) -> tuple[str, str, bool]:
         if pattern := self._pattern(change):
-            return f"DROP SERIES FROM /{pattern.replace('/', chr(92) + '/')}/", "influxql", True
-        return f"DROP MEASUREMENT {self.place.quoted([change.members[0].measurement])}", "influxql", False
+            return self._used(f"DROP SERIES FROM /{pattern.replace('/', chr(92) + '/')}/"), "influxql", True
+        text = f"DROP MEASUREMENT {self.place.quoted([change.members[0].measurement])}"
+        return self._used(text), "influxql", False
+
+    def _used(self, text: str) -> str:
+        """The statement, which cannot name its database, after the command of the `influx` shell that chooses it."""
+        return f"USE {self.place.quoted([self._server_database()])}\n{text}"
 
     def _pattern(self, change: MergeMeasurements) -> str:
         """A regular expression that matches the members' names and no others; empty if there is none."""
