@@ -62,7 +62,7 @@ _FAULTS: Final = {
         "SELECT pg_stat_force_next_flush()",
     ),
 }
-_SUMMARY: Final = """SELECT s.*, c.reltuples, c.relpages FROM pg_stats AS s JOIN pg_class AS c
+SUMMARY: Final = """SELECT s.*, c.reltuples, c.relpages FROM pg_stats AS s JOIN pg_class AS c
     ON c.relname = s.tablename AND c.relnamespace = s.schemaname::regnamespace WHERE s.schemaname = 'public'"""
 
 
@@ -84,7 +84,7 @@ def main() -> int:
     tables = int(sys.argv[1]) if len(sys.argv) > 1 else TABLES
     checkout = sys.argv[2:3]
     with contextlib.contextmanager(run_postgresql)() as server, tempfile.TemporaryDirectory() as folder:
-        _fill(server, tables)
+        fill(server, tables)
         for name in _TOOLS:
             arguments = [*checkout] if name == "PgHero" else [folder]
             if not arguments:
@@ -100,7 +100,7 @@ def main() -> int:
     return 0
 
 
-def _fill(server: Postgresql, tables: int) -> None:
+def fill(server: Postgresql, tables: int) -> None:
     with server.connect() as connection:
         connection.autocommit = True
         connection.execute(f"CREATE DATABASE {DATABASE}")
@@ -123,7 +123,7 @@ def _measured(server: Postgresql, name: str, arguments: list[str]) -> tuple[Bill
         connection.autocommit = True
         connection.execute("SELECT pg_stat_statements_reset()")
         (postmaster,) = connection.execute("SELECT pg_read_file('postmaster.pid')").fetchone() or ("",)
-    of_server, of_children = _server_seconds(int(postmaster.split()[0])), _child_seconds()
+    of_server, of_children = server_seconds(int(postmaster.split()[0])), _child_seconds()
     done = subprocess.run(
         [sys.executable, __file__, "--tool", name, *arguments],
         env=os.environ | {"PEERS_PORT": str(server.port), "HOME": _home(), "GX_ANALYTICS_ENABLED": "false"},
@@ -137,7 +137,7 @@ def _measured(server: Postgresql, name: str, arguments: list[str]) -> tuple[Bill
             "SELECT sum(calls), sum(shared_blks_hit + shared_blks_read) FROM pg_stat_statements AS s "
             f"JOIN pg_database AS d ON d.oid = s.dbid WHERE d.datname = '{DATABASE}'"
         ).fetchone()
-    served = _server_seconds(int(postmaster.split()[0])) - of_server
+    served = server_seconds(int(postmaster.split()[0])) - of_server
     statements, blocks = row or (0, 0)
     said = done.stdout.splitlines() if not done.returncode else ["failed: " + (done.stderr.splitlines() or [""])[-1]]
     return Bill(client, served, int(statements or 0), int(blocks or 0)), said
@@ -148,7 +148,7 @@ def _child_seconds() -> float:
     return used.ru_utime + used.ru_stime
 
 
-def _server_seconds(postmaster: int) -> float:
+def server_seconds(postmaster: int) -> float:
     """Of the server, with its processes that run and those that have ended."""
     total = 0
     for file in Path("/proc").glob("[0-9]*/stat"):
@@ -190,7 +190,7 @@ def _columns() -> dict[str, list[str]]:
 def _pg_stats(_folder: str) -> None:
     """The catalog's statistics of all columns in one query: what costs least that shows anything."""
     with _connect() as connection:
-        rows = connection.execute(_SUMMARY).fetchall()
+        rows = connection.execute(SUMMARY).fetchall()
     print(f"{len(rows)} columns; whoever reads the rows sees a column without values")
 
 
