@@ -232,6 +232,9 @@ def test_what_could_convert_wrongly_is_not_converted(
     where = place(dataset(table("t", hosts(1), fields, lambda s, r: {"v": value}, rows=COUNT, key=False)))
     steps = where.make(ChangeType(NOWHERE, "v", kind))
     assert f"v_{kind}" in steps[StepKind.SCHEMA].text
+    # What writers send names the column that is there by then, not the one that keeps its type.
+    assert f'"v_{kind}"' in steps[StepKind.WRITER].text
+    assert '"v"' not in steps[StepKind.WRITER].text
     assert where.rows("SELECT DISTINCT v FROM {t}", "t") == [(value,)]
 
 

@@ -142,7 +142,9 @@ class SqlAdvice(Advice):
             return None
         fields = [c for c in written if isinstance(c, MakeField)]
         words = list(self._kept_as_columns([c.tag for c in fields]))
-        words += writers.sentences(self.place.measurement, [c for c in written if c not in fields], TERMS)
+        words += [f"After the next step, write {old} to {new} instead." for old, new in self._typed_columns.items()]
+        others = [self._into_new_column(c) for c in written if c not in fields]
+        words += writers.sentences(self.place.measurement, others, TERMS)
         return Step(StepKind.WRITER, " ".join([*words, found.words]), found.text, found.language)
 
     def schema(self) -> Step | None:
@@ -222,6 +224,22 @@ class SqlAdvice(Advice):
             one = "a plain column" if len(plain) == 1 else "plain columns"
             yield f"Keep {_all(plain)} as {one} of {here}, in no index except its key: many values do no harm there."
 
+    @cached_property
+    def _typed_columns(self) -> dict[str, str]:
+        """Columns that no statement can give another type, each to the new column for the values from now on."""
+        taken, found = list(self._columns), dict[str, str]()
+        for change in self.changes:
+            if isinstance(change, ChangeType) and change.column in self._columns and not self._retyped(change):
+                found[change.column] = free(f"{change.column}_{change.to}", taken, self.folds_case)
+                taken.append(found[change.column])
+        return found
+
+    def _into_new_column(self, change: Change) -> Change:
+        """The change as writers make it: into the column that is added for it, if there is one."""
+        if isinstance(change, ChangeType) and (new := self._typed_columns.get(change.column)):
+            return replace(change, column=new)
+        return change
+
     def _short(self, label: str) -> str:
         return label.removeprefix(f"{self.labels[label]}.")
 
@@ -233,8 +251,8 @@ class SqlAdvice(Advice):
             return "" if isinstance(merged, str) else self._insert(merged.name, list(merged.columns))
         gone = no_longer_sent(self.changes)
         new = [self._short(c.tag) for c in self.changes if isinstance(c, MakeField) and c.tag in self.labels]
-        changed = {_column_of(c) for c in self.changes}
-        written = [column for column in self._columns if column not in gone]
+        changed = {_column_of(self._into_new_column(c)) for c in self.changes}
+        written = [self._typed_columns.get(column, column) for column in self._columns if column not in gone]
         time = [column for column in written if column == self.place.here.time_column]
         rest = sorted((column for column in written if column not in time), key=lambda name: name not in changed)
         return self._insert(self.place.here.name, [*time, *new, *rest])
@@ -277,8 +295,7 @@ class SqlAdvice(Advice):
             if isinstance(change, MakeField) and change.tag in self.labels:
                 short = self._short(change.tag)
                 yield Part(f"Add {short} to {here.name}.", (add(short, self.text_type),), locks=self.alter_locks)
-            elif isinstance(change, ChangeType) and change.column in self._columns and not self._retyped(change):
-                name = f"{change.column}_{change.to}"
+            elif isinstance(change, ChangeType) and (name := self._typed_columns.get(change.column)):
                 statement = add(name, ENGINES[self.place.profile.engine].sql_types[change.to])
                 others = listed([repr(value) for value in change.exceptions], _MOST_NAMES)
                 why = f"{others} do not convert" if change.exceptions else "no statement converts them safely"
