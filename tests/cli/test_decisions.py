@@ -104,7 +104,8 @@ def test_decision_about_what_somebody_decided_needs_replace(tsaudit: Tsaudit) ->
     last = IN_90_DAYS.isoformat()
     done = tsaudit("mute", other[:9], mark, "--until", last, "--reason", "known", "--owner", "ada", "--replace")
     assert done.stdout.splitlines() == [
-        f"muted {one[:8]} until {last}: shop CAR001 main/{name}" for one, name in ((other, "b"), (mark, "a"))
+        f"muted {one[:8]} until {last}: shop CAR001 main/{name}; comes back earlier if critical"
+        for one, name in ((other, "b"), (mark, "a"))
     ]
     assert "reopened 2 incidents" in tsaudit("reopen", mark[:9], other, "--owner", "ada").stdout
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
-from typing import Final
+from typing import Any, Final
 
 import pytest
 from hypothesis import given, settings
@@ -237,6 +237,43 @@ def test_a_mute_covers_what_it_cost(store: Store, before: Finding, after: Findin
     (found,) = incidents.current(store)
     assert bool(found.exceeded) == bool(said)
     assert decisions.outgrown(found).startswith(said)
+
+
+CONNECTIONS: Final = Limit("near-limit.max_connections", 1000.0, "connections", "the server's setting", "server")
+
+
+@pytest.mark.parametrize(
+    "growing",
+    [
+        {"impact": Impact(Currency.LIMIT, now=200, whole=1000, unit="connections", days_left=40)},
+        {"impact": Impact(Currency.FAMILY, now=200, per_day=20)},
+        {"per_day": 20.0},
+    ],
+)
+def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, growing: dict[str, Any]) -> None:
+    def using(count: float) -> Finding:
+        return replace(of_size(count, limit=CONNECTIONS, unit="connections"), **growing)
+
+    with_findings(store, using(200), day=TODAY - timedelta(days=1))
+    (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "on holiday", LATER)
+    assert decisions.ends_early(muted) == "above 300 connections, or if critical"
+    with_findings(store, using(90))
+    assert kind_of(store) == "mute", "fewer are no worse"
+    with_findings(store, using(301))
+    (found,) = incidents.current(store)
+    assert found.exceeded
+    assert decisions.outgrown(found) == "covers up to 300 connections, now 301 connections"
+
+
+def test_what_ends_a_mute_is_known_when_it_is_made(store: Store) -> None:
+    with_findings(store, of_size(300, limit=LOWER))
+    (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
+    assert decisions.ends_early(muted) == "below 200 series, or if critical"
+    with_findings(store, of_size(None, severity=CRITICAL))
+    (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER, replace=True)
+    assert decisions.ends_early(muted) == ""
+    (acked,) = decisions.decide(store, [fingerprint_of("shop")], "ack", "ann", "known", replace=True)
+    assert decisions.ends_early(acked) == ""
 
 
 def test_what_came_back_says_what_was_covered(store: Store) -> None:

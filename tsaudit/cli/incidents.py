@@ -335,7 +335,8 @@ def _decide(
     end = f" until {until}" if until else ""
     for one in decided:
         mark = short_fingerprint(one.fingerprint)
-        screen.line(f"{decisions.DONE[kind]} {mark}{end}: {one.target} {one.code} {one.subject}")
+        early = f"; comes back earlier {ends}" if (ends := decisions.ends_early(one)) else ""
+        screen.line(f"{decisions.DONE[kind]} {mark}{end}: {one.target} {one.code} {one.subject}{early}")
 
 
 def _selected(store: Store, targets: Sequence[str], rules: Sequence[str]) -> IncidentSelection:

@@ -209,6 +209,22 @@ def outgrown(incident: Incident) -> str:
     return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(figure.value, figure.unit)}"
 
 
+def ends_early(incident: Incident) -> str:
+    """From what on the mute that applies no longer covers the incident: `above 150 series, or if critical`; empty if
+    nothing could be worse, or no mute applies.
+    """
+    made = incident.decision
+    if made is None or made.kind is not DecisionKind.MUTE:
+        return ""
+    ends = []
+    figure = incidents.of_decision(made, incident.finding)
+    if made.bound is not None and figure.value is not None and figure.unit == made.unit:
+        ends.append(f"{'above' if figure.value <= made.bound else 'below'} {quantity(made.bound, made.unit)}")
+    if made.severity is not Severity.CRITICAL:
+        ends.append("if critical")
+    return ", or ".join(ends)
+
+
 def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
     """The incidents with the decisions that apply today; a decision that has ended since the last audit is left out."""
     return incidents.with_decisions(connection, found, clock.today())

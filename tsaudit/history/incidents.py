@@ -171,7 +171,10 @@ def figure_of(finding: Finding) -> ComparedFigure:
             where = " in all places" if impact.places > 1 else ""
             return ComparedFigure(value, f"{_AMOUNTS[impact.currency]}{where}")
     observed, limit = finding.observed, finding.limit
-    return ComparedFigure(observed, finding.unit, observed is not None and limit is not None and observed < limit.value)
+    # What grows toward a limit is below it, too.
+    grows = finding.per_day or (impact is not None and (impact.currency is Currency.LIMIT or impact.per_day))
+    is_below = observed is not None and limit is not None and observed < limit.value
+    return ComparedFigure(observed, finding.unit, is_below and not grows)
 
 
 def of_decision(decision: Decision, finding: Finding) -> ComparedFigure:
