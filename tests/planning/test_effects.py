@@ -68,6 +68,9 @@ def test_series_of_a_part_are_compared_with_those_of_the_part() -> None:
     assert describe.effect(effect).startswith(f"Series: 30 now, 30 afterward ({PART}).")
 
 
+SOME = "the rows read are only some of those that share a time"
+
+
 @pytest.mark.parametrize(
     ("apart", "total", "said"),
     [
@@ -77,6 +80,16 @@ def test_series_of_a_part_are_compared_with_those_of_the_part() -> None:
         (compared(7), 5_000, "7 of the 5,000 rows compared would overwrite another."),
         (compared(7), None, f"7 of the 5,000 rows compared ({NEWEST}) would overwrite another."),
         (compared(complete=False), 5_000, "None of the 5,000 rows compared is known to overwrite another."),
+        (
+            replace(compared(), whole=False),
+            None,
+            f"Rows that would overwrite each other were not counted: {SOME}.",
+        ),
+        (
+            replace(compared(), within="host"),
+            None,
+            f"Rows that would overwrite each other were not counted: {SOME}.",
+        ),
         (None, None, "Rows that would overwrite each other were not counted: no rows with times were read."),
         (
             replace(compared(), rows=0),

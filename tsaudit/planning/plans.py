@@ -456,6 +456,8 @@ def _loss(measurement: Measurement, gone: Collection[str]) -> tuple[Loss | None,
     if apart is None or not apart.rows:
         return None, "no rows with times were read" if apart is None else "there are no rows within the window"
     rows, exact = apart.lost(gone)
+    if not rows and not apart.covers(gone):
+        return None, "the rows read are only some of those that share a time"
     return Loss(rows, apart.rows, _beyond(measurement, apart.rows, apart.source.scope), exact), ""
 
 

@@ -13,6 +13,7 @@ from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import (
     determined_tags,
+    identifies,
     main_contribution,
     remedies,
     rows_kept_apart,
@@ -145,6 +146,11 @@ def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTa
 
 def identity_kept(measurement: Measurement, *tags: str) -> str:
     """What to do about a tag that has to stay, because nothing else identifies the sources, or what is measured."""
+    if not (rows_kept_apart(measurement, *tags) or identifies(measurement, *tags)):
+        return (
+            f"Write fewer values of {listed(tags)}, or let them expire sooner. Rows of all series were not compared: "
+            "without it, they might overwrite each other."
+        )
     apart = measurement.rows_apart
     lost, _ = apart.lost(with_twins(measurement, tags)) if apart else (0, True)
     of_them = f"{number(lost)} of the {number(apart.rows)} rows that were compared" if apart else "rows"

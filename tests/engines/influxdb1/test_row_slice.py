@@ -129,6 +129,24 @@ def test_series_that_no_tag_divides(influxd: Influxd, monkeypatch: pytest.Monkey
     assert not [cost for cost in profile.costs if cost.fact == "row_slice"]
 
 
+@pytest.mark.parametrize("is_compared", [True, False])
+def test_no_tag_is_removed_if_rows_of_all_series_were_not_compared(
+    influxd: Influxd, monkeypatch: pytest.MonkeyPatch, *, is_compared: bool
+) -> None:
+    """Without the tag every second point is lost, but hardly any two of the few series read share a time."""
+    monkeypatch.setattr(row_slice, "MOST_SERIES", 10_000 if is_compared else 1_200)
+    rows = [Row(NOW - timedelta(seconds=1 + n // 2), {"request": f"{n * 7919:08x}"}, {"v": 1.0}) for n in range(3_000)]
+    apart, profile = compared(rows, influxd)
+    assert (apart.rows, apart.covers(("request",))) == (3_000 if is_compared else 64, is_compared)
+    outcome = evaluate(profile)
+    writers = [step for plan in outcome.plans for step in plan.steps if step.kind is StepKind.WRITER]
+    assert bool(writers) == is_compared
+    finding = next(f for r, f in outcome.findings() if r.code == "TAG002")
+    assert ("were not compared" in finding.fix) != is_compared
+    if is_compared:
+        assert apart.lost(("request",)) == (1_500, True)
+
+
 def test_rows_of_all_series_tell_until_when_they_are_written(influxd: Influxd) -> None:
     """Of 4,000 orders, the rows of a few are read first, and these may all be older than the newest of all."""
     times = [NOW - timedelta(minutes=7 * n + 1) for n in range(4_000)]

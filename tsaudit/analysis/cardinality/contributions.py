@@ -81,6 +81,14 @@ def identifies(measurement: Measurement, *tags: str) -> bool:
     return any(_comes_again(measurement, tag) for tag in measurement.tags if tag.key in together)
 
 
+def are_compared(measurement: Measurement, *tags: str) -> bool:
+    """Whether the rows read show which rows would be overwritten without the tags, or no rows were read at all: False
+    for rows of some series, which do not show what others have the same time.
+    """
+    apart = measurement.rows_apart
+    return apart is None or not apart.rows or apart.covers(with_twins(measurement, tags))
+
+
 def _comes_again(measurement: Measurement, tag: Tag) -> bool:
     is_event = fleets.names_call(tag) or shapes.classify(tag.sample).kind in shapes.TEXT_KINDS
     return tag.reports is not None and not is_event and not fleets.is_written_once(measurement, tag)
@@ -100,12 +108,15 @@ def remedies(measurement: Measurement, *tags: str, to: str = "", keeps_rows: boo
 
 def made_fields(measurement: Measurement, *tags: str, to: str = "", keeps_rows: bool) -> tuple[MakeField, ...]:
     """The changes that turn the tags into fields, together with the tags that are interchangeable with any of them;
-    none if these tags are what identifies the sources, or what is measured.
+    none if these tags are what identifies the sources, or what is measured, or if too few rows were read to rule out
+    that rows would be overwritten.
 
     Dropping only one of two interchangeable tags would leave all series in place. `to`: see `MakeField`, for the first
     tag. `keeps_rows`: whether rows with the same tags and time do not overwrite each other.
     """
-    if rows_kept_apart(measurement, *tags) or (not keeps_rows and identifies(measurement, *tags)):
+    if rows_kept_apart(measurement, *tags) or (
+        not keeps_rows and (identifies(measurement, *tags) or not are_compared(measurement, *tags))
+    ):
         return ()
     at = Subject(measurement.database, measurement.name)
     return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in with_twins(measurement, tags))

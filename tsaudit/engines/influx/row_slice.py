@@ -25,9 +25,10 @@ from tsaudit.text import many, span
 if TYPE_CHECKING:
     import pyarrow as pa
 
-MOST_SERIES: Final = 20_000
-"""Maximum number of series read in a slice: InfluxDB opens a cursor for each series in a shard, and this many take 1 to
-2 seconds and 30 MB of the server. If there are more, only series with one value of a tag are read.
+MOST_SERIES: Final = 100_000
+"""Maximum number of series read in a slice: InfluxDB opens a cursor for each series in the shards of the slice, and
+this many in one shard take about 3 seconds and 150 MB of the server. If there are more, only series with one value of a
+tag are read.
 """
 _ENOUGH: Final = 0.1
 """Minimum share of the row limit. If a slice has fewer rows, a longer slice is read once."""

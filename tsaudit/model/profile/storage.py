@@ -425,16 +425,21 @@ class RowsApart:
     within: str = ""
     """The tag for which only rows with one value were read; empty if rows with all values were."""
 
+    def covers(self, tags: Collection[str]) -> bool:
+        """Whether all rows that could overwrite another one without the tags were compared with it. Otherwise, that
+        none is lost proves nothing.
+        """
+        return self.whole and self.within not in tags
+
     def lost(self, tags: Collection[str]) -> tuple[int, bool]:
         """The number of rows that would overwrite another one without the tags, and whether it is exact for the rows
         compared; otherwise it is a minimum.
         """
         gone = frozenset(tags)
-        is_whole = self.whole and self.within not in gone
         inside = {frozenset(one.tags): one.rows for one in self.by if gone.issuperset(one.tags)}
         rows = max(inside.values(), default=0)
         is_counted = gone in inside or (not rows and self.complete)
-        return rows, is_counted and is_whole
+        return rows, is_counted and self.covers(gone)
 
 
 @dataclass(frozen=True, slots=True)
