@@ -13,7 +13,7 @@ from tests.builders import a_finding, a_rule_result
 from tsaudit.config.settings import Harm, Settings, Target
 from tsaudit.harm import decided, severity_of, worst_of
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Basis, Currency, Finding, Impact, Severity
+from tsaudit.model.finding import Basis, Currency, Finding, Impact, Limit, Severity
 from tsaudit.policy import harm_policy
 
 NOTE, WARNING, CRITICAL = Severity
@@ -231,3 +231,11 @@ def test_warning_close_to_a_limit_says_why_it_is_not_critical(
     cost = impact(Currency.LIMIT, 30, whole=100, days_left=days_left, is_enforced=is_enforced)
     (result,) = decided([a_rule_result(a_finding(impact=cost))], Harm())
     assert ("which it does not report" in result.findings[0].severity_reason) is said
+
+
+def test_warning_close_to_a_limit_names_the_setting_that_makes_it_critical() -> None:
+    cost = impact(Currency.LIMIT, 900_000, whole=1_000_000, days_left=3, is_enforced=None)
+    limit = Limit("unbounded-tag.engine_values", 1_000_000, "series", "the vendor", "engine influxdb1")
+    (result,) = decided([a_rule_result(a_finding(impact=cost, limit=limit))], Harm())
+    setting = "if it does, set `limits: {unbounded-tag.engine_values: 1000000}`"
+    assert result.findings[0].severity_reason.endswith(setting)

@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.config.settings import Harm
-from tsaudit.model.finding import Basis, Currency, Finding, Impact, RuleResult, Severity
+from tsaudit.model.finding import Basis, Currency, Finding, Impact, Limit, RuleResult, Severity
 from tsaudit.text import impacts
 
 _PART: Final = 0.1
@@ -51,7 +51,7 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
     days = _days_ahead(reason, harm)
     return replace(
         finding,
-        severity_reason=impacts.reason(reason, days) + _but(reason, harm)
+        severity_reason=impacts.reason(reason, days) + _but(reason, finding.limit, harm)
         if finding.severity is not Severity.NOTE
         else "",
         consequence=impacts.consequence(reason, days, harm.min_reads),
@@ -229,14 +229,18 @@ def _lost(impact: Impact, max_share: float) -> Severity:
     return Severity.CRITICAL if is_critical else Severity.WARNING
 
 
-def _but(impact: Impact, harm: Harm) -> str:
-    """Why a limit that is about to be reached is not critical, as the end of the reason; empty if it is critical, or
-    would not be in any case.
+def _but(impact: Impact, limit: Limit | None, harm: Harm) -> str:
+    """Why a limit that is about to be reached is not critical, and the setting that makes it so, as the end of the
+    reason; empty if it is critical, or would not be in any case.
     """
     if impact.currency is not Currency.LIMIT or impact.is_enforced is not None:
         return ""
     is_so = _toward_limit(replace(impact, is_enforced=True), harm) is not _toward_limit(impact, harm)
-    return "; critical if this server enforces it, which it does not report" if is_so else ""
+    if not is_so:
+        return ""
+    is_named = limit is not None and limit.value == impact.whole
+    setting = f"; if it does, set `limits: {{{limit.name}: {limit.value:.15g}}}`" if limit and is_named else ""
+    return f"; critical if this server enforces it, which it does not report{setting}"
 
 
 def _toward_limit(impact: Impact, harm: Harm) -> Severity:
