@@ -85,7 +85,9 @@ class AuditRun:
 
     @property
     def new(self) -> tuple[Incident, ...]:
-        """Incidents that opened, became more severe, or are no longer muted: their owners are notified."""
+        """Incidents that opened, became more severe or more urgent, or are no longer muted: their owners are
+        notified.
+        """
         kinds = (ChangeKind.OPENED, ChangeKind.RAISED)
         found = [c for c in self.changes if c.kind is not ChangeKind.RESOLVED and not c.incident.is_absent]
         unmuted = [c for c in found if c.incident.fingerprint not in self.muted]

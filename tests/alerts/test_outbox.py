@@ -18,7 +18,7 @@ from tsaudit.history.deliveries import Delivery, DeliveryKind, DeliveryState
 from tsaudit.history.schema import delivery
 from tsaudit.history.store import Store
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, Severity
+from tsaudit.model.finding import UNREACHABLE_CODE, Currency, Finding, Impact, Outcome, Severity
 
 CRITICAL, WARN = Severity.CRITICAL, Severity.WARNING
 
@@ -84,6 +84,34 @@ def test_a_raised_incident_rings_again_with_the_mention(history: History, slack:
     alert, reply = slack.messages
     assert "<@U0DBA>" not in str(alert)
     assert reply.text.startswith("<@U0DBA> 🔴 demo: 1 worse")
+
+
+def test_what_becomes_urgent_rings_once_at_each_step(history: History, slack: SlackDouble) -> None:
+    """One that is acknowledged, too; one that is muted does not."""
+
+    def ending(days_left: float) -> list[Finding]:
+        return found(1, impact=Impact(Currency.LIMIT, now=900, whole=1000, days_left=days_left, is_enforced=None))
+
+    history.audit(ending(15))
+    history.send()
+    decisions.decide(history.store, [incidents.current(history.store)[0].fingerprint], "ack", "ann", "on it")
+    for days_left in (14, 13.5, 14.5, 13, 6.5, 6):
+        history.next_day(ending(days_left))
+        history.audit(ending(days_left))
+        history.send()
+    assert ["1 worse" in m.text for m in slack.messages] == [False, True, True]
+    decisions.decide(
+        history.store,
+        [incidents.current(history.store)[0].fingerprint],
+        "mute",
+        "ann",
+        "known",
+        history.day + timedelta(days=9),
+        replace=True,
+    )
+    history.next_day(ending(0))
+    history.send()
+    assert len([m for m in slack.messages if "worse" in m.text]) == 2
 
 
 def test_the_mention_is_for_what_becomes_critical_only(history: History, slack: SlackDouble) -> None:

@@ -17,7 +17,16 @@ from tsaudit.history.lifecycle import ChangeKind, DecisionKind, Incident, Incide
 from tsaudit.history.schema import incident_day
 from tsaudit.history.store import Store
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import UNREACHABLE_CODE, Finding, Outcome, RuleResult, Severity, fingerprint
+from tsaudit.model.finding import (
+    UNREACHABLE_CODE,
+    Currency,
+    Finding,
+    Impact,
+    Outcome,
+    RuleResult,
+    Severity,
+    fingerprint,
+)
 from tsaudit.model.profile import Gap, Reason, utc_now
 from tsaudit.model.timeline import Episode
 
@@ -131,6 +140,31 @@ def test_severity_that_rises_and_falls_while_open(store: Store) -> None:
     seen = [kinds(store, i, rule) for i, rule in enumerate([BAD, CRITICAL, CRITICAL, BAD])]
     assert seen == [["opened"], ["raised"], ["continued"], ["lowered"]]
     assert only(store).severity is Severity.WARNING
+
+
+def ending(days_left: float | None, severity: Severity = Severity.WARNING) -> RuleResult:
+    """Partitions that are created ahead of time end in so many days."""
+    ends = Impact(Currency.MECHANISM, days_left=days_left)
+    return a_rule_result(replace(a_finding(HOST, severity), impact=ends))
+
+
+def test_incident_is_raised_once_at_each_step_of_the_days_left(store: Store) -> None:
+    left = [None, 95, 89, 91, 30, 15.5, 13.9, 14.2, 13.8, 10, None, 6.9, 7.3, 3, 0, -1]
+    seen = [kinds(store, i, ending(days)) for i, days in enumerate(left)]
+    raised = [days for days, kind in zip(left, seen, strict=True) if kind == ["raised"]]
+    assert raised == [89, 13.9, 6.9, 0]
+    assert kinds(store, len(left) - 1, ending(-1)) == ["continued"], "the same day again"
+
+
+def test_what_is_audited_again_on_the_day_is_as_urgent_as_before(store: Store) -> None:
+    run(store, 0, ending(20))
+    assert [kinds(store, 1, ending(days)) for days in (5, 5)] == [["raised"], ["raised"]]
+    assert kinds(store, 2, ending(4)) == ["continued"]
+
+
+def test_incident_that_opens_anew_becomes_urgent_anew(store: Store) -> None:
+    seen = [kinds(store, i, rule) for i, rule in enumerate([ending(20), ending(6), GOOD, ending(20), ending(6)])]
+    assert seen == [["opened"], ["raised"], ["resolved"], ["opened"], ["raised"]]
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,7 @@ def queue(store: Store, settings: Settings, changes: Sequence[IncidentChange], c
         # Read only now, because another audit of the day may have found more while this one waited for the lock.
         standing = incidents.standing(connection, context.target, context.day)
         known = {i.fingerprint: i for i in standing}
+        raised = {change.incident.fingerprint for change in changes if change.kind is ChangeKind.RAISED}
         for change in changes:
             if change.kind is ChangeKind.RESOLVED:
                 known.setdefault(change.incident.fingerprint, change.incident)
@@ -61,7 +62,7 @@ def queue(store: Store, settings: Settings, changes: Sequence[IncidentChange], c
             for thread in sorted(fresh | set(deliveries.threads_about(connection, context.target, notifier))):
                 from tsaudit.alerts.thread import Thread
 
-                queued += Thread(connection, settings, context, thread, known, notifier).queue()
+                queued += Thread(connection, settings, context, thread, known, notifier, raised).queue()
     return queued
 
 

@@ -37,6 +37,8 @@ class Thread:
     thread: str
     known: dict[str, Incident]
     notifier: str
+    raised: Collection[str] = ()
+    """Fingerprints of incidents that became more severe or more urgent on the day."""
     sent_to_others: Collection[str] | None = None
     """Fingerprints of incidents that other owners were notified about; None: not looked up yet."""
 
@@ -93,13 +95,19 @@ class Thread:
         )
 
     def _back(self, rows: Sequence[Delivery]) -> frozenset[str]:
-        """Fingerprints of incidents that got worse than what was muted or acknowledged: they are news, whatever was
-        sent before the decision.
+        """Fingerprints of incidents that got worse than what was muted or acknowledged, or more urgent on this day:
+        they are news, whatever was sent before the decision, or the day.
         """
-        return frozenset(
+        exceeded = (
             i.fingerprint
             for i in self.open
             if i.exceeded is not None and not _notified_since(rows, i.fingerprint, i.exceeded.made_at)
+        )
+        today = [row for row in rows if row.day == self.context.day and row.kind is not DeliveryKind.EDIT]
+        reported_today = {fingerprint for row in today for fingerprint in row.payload["about"]}
+        return (
+            frozenset(exceeded)
+            | frozenset(i.fingerprint for i in self.open if i.fingerprint in self.raised) - reported_today
         )
 
     def _start(self, fresh: Sequence[Incident]) -> list[str]:

@@ -11,7 +11,7 @@ decision, or reopening, adds a row.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import Any, Final
@@ -21,6 +21,7 @@ from sqlalchemy import Connection, Row, and_, delete, func, insert, select
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock
 from tsaudit.history.lifecycle import (
+    ChangeKind,
     DaySeen,
     Decision,
     DecisionKind,
@@ -29,6 +30,7 @@ from tsaudit.history.lifecycle import (
     IncidentState,
     Track,
     change_between,
+    urgency,
 )
 from tsaudit.history.schema import decision, incident_day, snapshot
 from tsaudit.history.store import Packers, Store, naive, stored_subject, subject_from, unpacked
@@ -261,11 +263,27 @@ def update(
         after = [t for m in keys if (t := seen.after(m, before.get(m), earlier.get(m))) is not None]
         _replace_day(connection, seen, after)
         incidents = with_decisions(connection, [t.incident for t in after], seen.day)
-    kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
+        kinds = [change_between(before.get(t.incident.fingerprint), t) for t in after]
+        for number, (kind, incident) in enumerate(zip(kinds, incidents, strict=True)):
+            if kind is ChangeKind.CONTINUED and _is_more_urgent(connection, incident, before):
+                kinds[number] = ChangeKind.RAISED
     changes = [
         IncidentChange(kind, incident) for kind, incident in zip(kinds, incidents, strict=True) if kind is not None
     ]
     return sorted(changes, key=lambda change: _order(change.incident))
+
+
+def _is_more_urgent(connection: Connection, incident: Incident, before: Mapping[str, Track]) -> bool:
+    """Whether it is more urgent than on every day since it opened: an estimate of the days left rises and falls, and
+    each step counts once.
+    """
+    now = urgency(incident.finding)
+    if now <= urgency(before[incident.fingerprint].incident.finding):
+        return False
+    own = (incident_day.c.target == incident.target, incident_day.c.fingerprint == incident.fingerprint)
+    days = (incident_day.c.day >= incident.opened, incident_day.c.day < incident.day)
+    earlier = _tracks(connection, connection.execute(select(incident_day).where(*own, *days)).all())
+    return all(urgency(track.incident.finding) < now for track in earlier)
 
 
 def replay(

@@ -10,6 +10,7 @@ import enum
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, datetime
+from typing import Final
 
 from tsaudit.config.settings import Incidents
 from tsaudit.model.figures import Gap, Subject
@@ -26,6 +27,11 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 
+URGENT_DAYS: Final = (90.0, 14.0, 7.0, 0.0)
+"""The days left at which an incident becomes more urgent, whatever its severity: the defaults of `harm.warning_days`
+and `harm.critical_days`, the last week, and the end.
+"""
+
 
 class IncidentState(enum.StrEnum):
     """The state of an incident after a day."""
@@ -41,7 +47,7 @@ class ChangeKind(enum.StrEnum):
 
     OPENED = "opened"
     RAISED = "raised"
-    """Its severity rose while it was open."""
+    """Its severity or its urgency rose while it was open."""
     LOWERED = "lowered"
     CONTINUED = "continued"
     RESOLVED = "resolved"
@@ -318,6 +324,12 @@ def change_between(before: Track | None, after: Track) -> ChangeKind | None:
         return ChangeKind.OPENED
     rise = incident.severity.rank - before.incident.severity.rank
     return ChangeKind.RAISED if rise > 0 else ChangeKind.LOWERED if rise < 0 else ChangeKind.CONTINUED
+
+
+def urgency(finding: Finding) -> int:
+    """How many of `URGENT_DAYS` have been reached until a limit is, or a mechanism ends."""
+    left = finding.impact.days_left if finding.impact else None
+    return 0 if left is None else sum(left <= days for days in URGENT_DAYS)
 
 
 def _touches(gap: Gap, subject: Subject) -> bool:
