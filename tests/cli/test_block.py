@@ -251,6 +251,12 @@ NEW = [{"kind": "opened", "fingerprint": "x", "severity": "warning", "code": "TA
 RESOLVED = [NEW[0] | {"kind": "resolved", "subject": f"m/t{i}"} for i in range(5)]
 
 
+def test_block_counts_no_finding_that_it_does_not_have() -> None:
+    """The first audit of the day found it; at the second one, the target did not respond."""
+    found = results.of_result(a_result(), None) | {"changes": NEW, "first": False}
+    assert block.changed(found) == ""
+
+
 @pytest.mark.parametrize(
     ("changes", "first", "expected"),
     [
@@ -262,7 +268,10 @@ RESOLVED = [NEW[0] | {"kind": "resolved", "subject": f"m/t{i}"} for i in range(5
     ],
 )
 def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool, expected: str) -> None:
-    found = results.of_result(a_result(), a_profile()) | {"changes": changes, "first": first}
+    found = results.of_result(a_result(a_rule_result(a_finding())), a_profile())
+    fingerprints = {"opened": found["findings"][0]["fingerprint"], "resolved": "x"}
+    changes = [change | {"fingerprint": fingerprints[change["kind"]]} for change in changes]
+    found |= {"changes": changes, "first": first}
     assert block.changed(found) == expected
     assert (f"  changed {expected}" in block.lines(found, everything=False)) is bool(expected)
 

@@ -83,14 +83,17 @@ def joined_by(found: dict[str, Any]) -> str:
 
 
 def changed(found: dict[str, Any]) -> str:
-    """The numbers of new and worse incidents and the resolved ones since the previous day, in one line; empty if there
+    """The numbers of new and worse findings and the resolved ones since the previous day, in one line; empty if there
     are none.
 
-    On the first day, all findings are new, which is not worth a line.
+    On the first day, all findings are new, which is not worth a line. What an earlier audit of the day found, and this
+    one could not look for, is not counted.
     """
+    here = {one["fingerprint"] for one in found["findings"]}
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for change in found["changes"]:
-        by_kind.setdefault(change["kind"], []).append(change)
+        if change["kind"] == "resolved" or change["fingerprint"] in here:
+            by_kind.setdefault(change["kind"], []).append(change)
     words = () if found["first"] else (("opened", "new"), ("raised", "worse"), ("lowered", "milder"))
     counts = ", ".join(f"{number(len(by_kind[kind]))} {word}" for kind, word in words if kind in by_kind)
     gone = [f"{one['code']} {one['subject']}" for one in by_kind.get("resolved", ())]
