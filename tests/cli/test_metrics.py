@@ -141,6 +141,7 @@ def test_metrics_when_a_day_is_in_the_future_are_those_before(tsaudit: Tsaudit) 
 
 def test_file_when_written_is_replaced_and_readable(tsaudit: Tsaudit, folder: Path) -> None:
     file = folder / "node_exporter" / "tsaudit.prom"
+    file.parent.mkdir()
     before = os.umask(0o077)
     try:
         assert tsaudit("metrics", "-o", str(file)).exit_code == Exit.OK
@@ -152,6 +153,13 @@ def test_file_when_written_is_replaced_and_readable(tsaudit: Tsaudit, folder: Pa
     assert (tsaudit("metrics", "--output", str(file)).stdout, file.read_text()) == ("", tsaudit("metrics").stdout)
     assert file.stat().st_ino != first.st_ino
     assert [f.name for f in file.parent.iterdir()] == ["tsaudit.prom"]
+
+
+def test_folder_that_is_misspelled_is_not_created(tsaudit: Tsaudit, folder: Path) -> None:
+    done = tsaudit("metrics", "-o", "textfiles/tsaudit.prom")
+    assert done.exit_code == Exit.USAGE
+    assert f"there is no folder {folder / 'textfiles'}" in done.stderr
+    assert not (folder / "textfiles").exists()
 
 
 def test_file_when_it_cannot_be_written_is_one_line(tsaudit: Tsaudit, folder: Path) -> None:

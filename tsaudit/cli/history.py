@@ -235,6 +235,9 @@ def metrics(targets: tuple[str, ...], config: str | None, output: Path | None) -
     file = output and output.resolve()
     if file and file.exists() and not file.is_file():
         raise click.BadParameter(f"{output} is not a file; leave it out for stdout", param_hint="--output")
+    if file and not file.parent.exists():
+        # A new folder would be one that nobody collects from.
+        raise click.BadParameter(f"there is no folder {file.parent}", param_hint="--output")
 
     from tsaudit.report import metrics as metrics_of
     from tsaudit.report.storage import LocalStorage
