@@ -162,6 +162,31 @@ def test_reason_when_it_quotes_the_address_has_no_part_of_it(
     assert line.endswith(r"to `default`: cannot reach ***/*** as ***:***\nmore")
 
 
+@pytest.mark.parametrize(
+    ("address", "shown"),
+    [
+        ("ntfy://ops:s3cret-pw@push-7:2586/alerts-topic", "push-7:2586"),
+        ("json://203.0.113.5:8081/hooks/s3cret-pw", "203.0.113.5:8081"),
+        ("json://push-7/hooks/s3cret-pw", "***"),
+    ],
+)
+def test_reason_names_the_host_that_did_not_respond(
+    address: str, shown: str, store: Store, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    import apprise
+
+    def notify(self: object, **_: object) -> bool:
+        logging.getLogger("apprise").warning("A Connection error occurred sending to %s.", address)
+        return False
+
+    monkeypatch.setattr(apprise.Apprise, "notify", notify)
+    history = history_of(store, default=address)
+    history.audit(found(1))
+    (line,) = history.send().errors
+    assert f"{shown}/" in line
+    assert not any(secret in line for secret in ("ops", "s3cret", "topic", "hooks"))
+
+
 def test_names_when_hostile_notify_nobody_and_are_no_links(store: Store, receiver: Receiver) -> None:
     history = history_of(store, default=receiver.address())
     history.audit(

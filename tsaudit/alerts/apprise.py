@@ -29,6 +29,8 @@ services render Markdown in plain text, which Apprise then does not escape.
 _ZERO_WIDTH_SPACE: Final = "\u200b"
 _LEAST_SECRET: Final = 3
 """Shortest part of an address, in characters, that is removed from error reasons."""
+_HOST: Final = re.compile(r"(?<![^@])[A-Za-z0-9.-]+:[0-9]{2,5}(?=[/?]|$)")
+"""A host with its port, at the beginning of an address or after its login."""
 _lines_of_calls: Final[dict[int, list[str]]] = {}
 """Log lines of each call in progress, by the identity of the call's list."""
 
@@ -115,11 +117,11 @@ def _keep(record: logging.LogRecord) -> bool:
 
 
 def _without(all_addresses: Iterable[str], line: str) -> str:
-    """The log line without any part of the addresses except their schemes: in some addresses, even the
-    host is a token.
+    """The log line without any part of the addresses except their schemes, and hosts with a port: without one, even the
+    host may be a token.
     """
     parts: set[str] = set()
-    for rest in (address.partition("://")[2] for address in all_addresses):
+    for rest in (_HOST.sub("", address.partition("://")[2]) for address in all_addresses):
         whole = re.split(r"[/?#@:&=,]+", rest)
         parts |= {*whole, *map(unquote, whole), *re.split(r"[^\w.-]+", rest)}
     longest_first = sorted((part for part in parts if len(part) >= _LEAST_SECRET), key=len, reverse=True)
