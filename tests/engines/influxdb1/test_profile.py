@@ -294,7 +294,7 @@ def test_bytes_and_counters_are_the_server_s_whoever_asks(influxd_auth: Influxd)
         *(("database_bytes", Reason.DENIED, name) for name in databases),
         ("server_status", Reason.DENIED, None),
     }
-    assert all("grant READ on _internal, see sql/influxdb1/grants.md" in gap.detail for gap in denied.gaps)
+    assert all('`GRANT READ ON "_internal" TO "counter"` lets others see it' in gap.detail for gap in denied.gaps)
     (unmeasured,) = (result for result in evaluate(denied).results if result.code == "SRV001")
     assert unmeasured.outcome is Outcome.OPEN
     assert _asked(denied) == 2, "refused once, both databases are told the same"

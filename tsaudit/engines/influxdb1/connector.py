@@ -34,6 +34,7 @@ from tsaudit.engines.influxdb1.answers import (
     shards,
     status_rows,
 )
+from tsaudit.engines.quoting import Language
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import http
@@ -124,7 +125,6 @@ class Client:
 
 
 _ENGINE: Final = "influxdb1"
-_NOTES: Final = "grant READ on _internal, see sql/influxdb1/grants.md"
 _STREAMED: Final = frozenset({"series_listing", "row_sample", "row_slice"})
 """Facts whose rows are used as they arrive, or whose number of rows is limited by the statement."""
 _TAKES_POLICY: Final = (1, 6)
@@ -443,7 +443,9 @@ class InfluxConnection:
         except FactError as error:
             if error.reason is not Reason.DENIED:
                 raise
-            raise FactError(Reason.DENIED, f"only administrators can see {hidden}; {_NOTES}") from error
+            user = Language.INFLUXQL.identifier(self._client.access.username or "")
+            detail = f'only administrators can see {hidden}; `GRANT READ ON "_internal" TO {user}` lets others see it'
+            raise FactError(Reason.DENIED, detail) from error
         if not answer:
             # If it recorded statistics, there would be at least those of its own database.
             raise FactError(
