@@ -28,7 +28,9 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
 @click.command()
 @options.targets_argument
 @options.config_option
-@options.day_option("The day to audit, as of its end; default: today, in UTC.")
+@options.day_option(
+    "The day to audit, as of its end; default: today, in UTC. On InfluxDB, series are known only of today."
+)
 @options.format_option("text", "json", "markdown", "junit", "sarif")
 @click.option(
     "--fail-on",
