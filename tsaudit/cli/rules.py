@@ -155,7 +155,12 @@ def _lines(page: RuleText) -> Iterator[str]:
     )
     yield f"engines {', '.join(sorted(page.engines))}"
     yield f"needs {', '.join(page.requires)}"
-    yield f"\n{page.doc}"
+    opening, _, rest = page.doc.partition("\n\n")
+    conditions, heading, sections = rest.partition("## Why it matters")
+    yield f"\n{opening}\n\n{heading}{sections}"
+    # What exactly is reported, and what is not, is for those who want to know it all.
+    if conditions.strip():
+        yield f"\n## When it is reported\n\n{conditions.strip()}"
     if page.limits:
         yield "\n## Limits"
     for limit in page.limits:
