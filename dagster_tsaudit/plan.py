@@ -180,7 +180,7 @@ class AssetPlan:
     settings: Settings
     """The settings when definitions load: `${NAME}` may be unresolved, so databases cannot be reached."""
     load: Callable[[], Settings]
-    """Loads the settings for a run. Raises ConfigError, also if a `${NAME}` is not set."""
+    """Loads the settings for a run. Raises ConfigError, also if a `${NAME}` outside of targets is not set."""
     granularity: Granularity
     steps: tuple[AuditStep, ...]
     shard_size: int

@@ -70,7 +70,7 @@ def test_history_is_read_without_other_secrets(tsaudit: Tsaudit, fingerprint: st
 def test_secrets_that_are_used_have_to_be_set(tsaudit: Tsaudit, folder: Path, name: str) -> None:
     (folder / "tsaudit.yaml").write_text("history: ${TEST_HISTORY}\n" + WITH_SECRETS)
     done = tsaudit(name.split()[1], "shop")
-    assert done.exit_code == Exit.USAGE
+    assert done.exit_code == (Exit.USAGE if name.endswith("metrics") else Exit.NOT_AUDITED)
     missing = {"TEST_HISTORY"} if name.endswith("metrics") else {"TEST_SHOP_URL", "TEST_PASSWORD"}
     assert {word for word in done.stderr.replace("`", " ").split() if word.startswith("TEST_")} == missing
 
@@ -84,3 +84,15 @@ def test_database_is_read_without_secrets_of_notifiers(
     monkeypatch.setenv("TEST_PASSWORD", "unused")
     done = tsaudit(*name.split(), "shop")
     assert done.exit_code == Exit.OK, done.stderr
+
+
+def test_target_whose_variable_is_not_set_keeps_no_other_from_being_audited(tsaudit: Tsaudit, folder: Path) -> None:
+    """Whoever adds a target and forgets its variable hears of that, and all others are audited and reported as ever."""
+    second = "  - {name: orders, engine: postgresql, url: 'postgresql://a@db7/orders', password: '${TEST_PASSWORD}'}\n"
+    (folder / "tsaudit.yaml").write_text(CONFIG.replace("targets:\n", f"targets:\n{second}"))
+    done = tsaudit("audit")
+    assert done.exit_code == Exit.NOT_AUDITED
+    assert "targets[0].password: the environment variable TEST_PASSWORD is not set; export it" in done.output
+    found = {one["target"]: one["code"] for one in json.loads(tsaudit("incidents", "--format", "json").stdout)}
+    assert found["orders"] == "TGT001"
+    assert "shop" in found

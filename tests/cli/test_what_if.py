@@ -63,7 +63,7 @@ def test_variables_are_needed_only_for_what_is_used(
         output = tsaudit(*command).output
         assert "DOCS_PASSWORD" not in output
         assert ("SLACK" in output) == (command[0] in ("check", "audit"))
-    assert "DOCS_PASSWORD" in tsaudit("collect").output
+    assert "DOCS_PASSWORD" in tsaudit("collect", "docs").output
 
 
 def test_field_instead_of_a_tag_says_what_it_costs_and_what_collides(tsaudit: Tsaudit) -> None:

@@ -72,8 +72,8 @@ MET: Final[dict[str, Mistake]] = {
         "targets:\n  - name: plant\n    engine: duckdb\n", "2: targets[0].url", "is missing", "duckdb:///"
     ),
     "a variable that is not set": Mistake(
-        INFLUX + "    password: ${TSAUDIT_NOT_SET}\n",
-        "5: targets[0].password",
+        TARGET + "slack: {token: '${TSAUDIT_NOT_SET}'}\n",
+        "5: slack.token",
         "TSAUDIT_NOT_SET is not set",
         "export it",
     ),

@@ -15,6 +15,8 @@ from tsaudit import secrets
 from tsaudit.config import file as config_file
 from tsaudit.config.file import ConfigError, advice, find, load, load_mapping
 from tsaudit.config.settings import Settings
+from tsaudit.engines.connection import ConnectorError
+from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.rules import all_rules
 from tsaudit.text import printable
@@ -301,7 +303,7 @@ def test_problems_when_many_are_sorted_by_line(tmp_path: Path) -> None:
         "  - name: a\n    engin: duckdb\n    url: ${TSAUDIT_TEST_UNSET}\n"
         "  - name: a\n    engine: duckdb\n    url: x\n    owner: zoe\n    window: 3\n"
     )
-    assert [line.split(":")[0] for line in problems(tmp_path, text)] == ["1", "4", "5", "6", "9", "10"]
+    assert [line.split(":")[0] for line in problems(tmp_path, text)] == ["1", "4", "6", "9", "10"]
 
 
 def test_engine_when_it_is_misspelt_or_none_of_them(tmp_path: Path) -> None:
@@ -327,11 +329,33 @@ def test_reference_when_variable_is_set(tmp_path: Path, monkeypatch: pytest.Monk
     assert target.budget.concurrency == 7
 
 
-def test_reference_when_variable_is_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.delenv("TSAUDIT_TEST_PW", raising=False)
-    assert problems(tmp_path, TARGET + "    password: ${TSAUDIT_TEST_PW}\n") == [
-        "5: targets[0].password: the environment variable TSAUDIT_TEST_PW is not set; export it or write the value here"
-    ]
+def test_variables_of_a_target_that_are_not_set_keep_it_alone_from_being_audited(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("TSAUDIT_TEST_PW", "TSAUDIT_TEST_HOST"):
+        monkeypatch.delenv(name, raising=False)
+    second = TARGET.removeprefix("targets:\n").replace("name: a", "name: b")
+    path = write(tmp_path, TARGET + "    password: ${TSAUDIT_TEST_PW}\n" + second)
+    first, other = load(path).targets
+    assert first.unset == (
+        f"{path}:5: targets[0].password: the environment variable TSAUDIT_TEST_PW is not set; export it or write the "
+        "value here"
+    )
+    assert other.unset == ""
+    with pytest.raises(ConnectorError, match="TSAUDIT_TEST_PW is not set"), open_connection(first):
+        pass
+    of_two = TARGET + "    username: ${TSAUDIT_TEST_HOST}\n    password: a${TSAUDIT_TEST_PW}\n"
+    (both,) = load(write(tmp_path, of_two)).targets
+    assert both.unset.startswith(f"{path}:5: targets[0].username: the environment variables TSAUDIT_TEST_HOST and TSA")
+
+
+def test_reference_with_a_format_when_variable_is_not_set(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whether the file is right is not known without it."""
+    monkeypatch.delenv("TSAUDIT_TEST_WINDOW", raising=False)
+    (problem,) = problems(tmp_path, TARGET + "    window: ${TSAUDIT_TEST_WINDOW}\n")
+    assert problem.startswith(
+        "5: targets[0].window: the environment variable TSAUDIT_TEST_WINDOW is not set; export it"
+    )
 
 
 def test_reference_when_variable_is_empty(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -161,13 +161,16 @@ def test_the_address_of_the_run_goes_into_alerts_and_reports(
     assert str(seen["day"]) == "2026-02-28"
 
 
-def test_a_missing_environment_variable_fails_the_run_with_its_name(
-    tmp_path: Path, instance: dg.DagsterInstance
+def test_a_missing_environment_variable_keeps_one_target_from_being_audited(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """As on the command line: the audit of that target fails, with an incident, and those of the others go on."""
+    monkeypatch.undo()
     config = write_config(tmp_path, "a", target_extra="password: ${TSAUDIT_TEST_NOT_SET}")
     outcome = execute(a_plan(config), instance)
     assert not outcome.success
     assert "TSAUDIT_TEST_NOT_SET is not set" in failure_of(outcome)
+    assert not any(check.passed for check in outcome.get_asset_check_evaluations())
 
 
 def test_a_day_that_is_none_fails_the_run(tmp_path: Path, instance: dg.DagsterInstance) -> None:

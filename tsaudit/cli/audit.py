@@ -91,7 +91,7 @@ def audit(
             say(f"{result.target}: {result.not_audited.reason}")
         return code
 
-    settings = options.load_settings(config, of=targets)
+    settings = options.load_settings(config)
     chosen = options.chosen(settings, targets)
 
     from tsaudit import alerts
@@ -273,7 +273,7 @@ def collect(targets: tuple[str, ...], config: str | None, day: date | None, outp
     A target that could only be measured in part also gets a profile, and the exit code is 3. No rules are run, and
     nothing is saved or sent. Run `tsaudit audit --profile FILE` to audit a profile, as often as you like.
     """
-    settings = options.load_settings(config, "targets", of=targets)
+    settings = options.load_settings(config, "targets")
     chosen = options.chosen(settings, targets)
     if len(chosen) > 1 and not (output and output.is_dir()):
         raise click.UsageError("several targets need an existing folder as `--output`; or name one target")

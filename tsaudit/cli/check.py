@@ -64,7 +64,7 @@ def check(targets: tuple[str, ...], only_roles: bool, everything: bool, notify: 
 
     file = config_file.find(config)
     needs = ("history", "slack", "notifiers", "owners") if notify else None
-    settings = config_file.load(file, needs=needs, of=targets)
+    settings = config_file.load(file, needs=needs)
     chosen = options.chosen(settings, targets)
     if only_roles:
         return _roles(settings, chosen)

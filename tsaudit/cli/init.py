@@ -104,12 +104,13 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
     budget = {"statement_timeout_s": discovery.LOOK_S, "deadline_s": discovery.LOOK_S}
     target = {"name": one.name, "engine": one.engine, "url": one.url, "budget": budget, **password}
     try:
-        settings = load_mapping({"targets": [target]}, label=one.name, folder=folder, variables=variables)
+        (only,) = load_mapping({"targets": [target]}, label=one.name, folder=folder, variables=variables).targets
+        if only.unset:
+            return one
         if not engine.infers_roles:
-            only = settings.targets[0]
             with_connection(only, lambda connection, end: database_names(only, connection, deadline=end))
             return one
-        found = discovery.guessed(discovery.probed(settings.targets[0]))
+        found = discovery.guessed(discovery.probed(only))
     except ConfigError:
         return one
     except ConnectorError as error:

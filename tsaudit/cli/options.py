@@ -116,16 +116,15 @@ def today() -> date:
     return utc_now().date()
 
 
-def load_settings(config: str | None, *needs: str, of: Sequence[str] = ()) -> Settings:
+def load_settings(config: str | None, *needs: str) -> Settings:
     """The configuration. Raises ConfigError.
 
-    `needs`: the top-level keys whose secrets the command uses, such as `history`; none for all. `of`: the targets whose
-    secrets it uses; empty for all. The command then also works in a shell or cron job where other variables are not
-    set.
+    `needs`: the top-level keys whose secrets the command uses, such as `history`; none for all. The command then also
+    works in a shell or cron job where other variables are not set.
     """
     from tsaudit.config import file as config_file
 
-    return config_file.load(config_file.find(config), needs=needs or None, of=of)
+    return config_file.load(config_file.find(config), needs=needs or None)
 
 
 def chosen(settings: Settings, names: Sequence[str]) -> list[Target]:

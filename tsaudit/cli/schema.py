@@ -87,7 +87,7 @@ def check(ctx: click.Context, target: str, config: str | None, folder: Path | No
 
 def _live(name: str, config: str | None) -> Profile:
     """The target's current schema: the catalog, and a sample of rows if roles are inferred."""
-    chosen = options.chosen(options.load_settings(config, "targets", of=[name]), [name])[0]
+    chosen = options.chosen(options.load_settings(config, "targets"), [name])[0]
 
     from tsaudit.collect import collect
     from tsaudit.engines.opening import with_connection

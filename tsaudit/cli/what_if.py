@@ -80,7 +80,7 @@ def what_if(
     try:
         found = None if collisions else stored_answer(last, measurement, change, database)
         if found is None:
-            chosen = options.chosen(options.load_settings(config, "targets", of=[target]), [target])[0]
+            chosen = options.chosen(options.load_settings(config, "targets"), [target])[0]
             with screen.progress() as watched:
                 watched.say(target, "counting what would remain")
                 found = answer(chosen, last, measurement, change, database=database, with_collisions=collisions)

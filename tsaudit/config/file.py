@@ -58,7 +58,6 @@ def load(
     *,
     resolve_env: bool = True,
     needs: Collection[str] | None = None,
-    of: Collection[str] = (),
     variables: Mapping[str, str] | None = None,
 ) -> Settings:
     """The settings in the file. Paths in it are relative to its folder. Raises ConfigError with every problem.
@@ -68,10 +67,11 @@ def load(
     but not to connect. Values with a format (a number, a name, a schedule) need their variable anyway.
 
     `needs`: the top-level keys below which an unset variable is a problem; None for all. Below other keys, text keeps
-    such a `${NAME}`. `of`: the names of the targets that are used; empty for all. The others keep it, too.
+    such a `${NAME}`, and so does that of a target, which then cannot be connected to: `Target.unset` says why. The
+    others can.
     """
     file = Path(path)
-    return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables, needs, of)
+    return _settings(_read(file), str(file), file.absolute().parent, resolve_env, variables, needs)
 
 
 def load_content(content: bytes, path: str | Path) -> Settings:
@@ -101,14 +101,15 @@ def _settings(
     resolve_env: bool,
     variables: Mapping[str, str] | None = None,
     needs: Collection[str] | None = None,
-    of: Collection[str] = (),
 ) -> Settings:
-    reader = _Reader(label, document, resolve_env, variables, needs, of)
+    reader = _Reader(label, document, resolve_env, variables, needs)
     settings = reader.settings()
     if reader.problems or settings is None:
         raise ConfigError(*reader.lines())
     if resolve_env:
         _remember(settings, reader.unset)
+        for number, why in reader.of_targets():
+            settings.targets[number].refuse(why)
     return _anchored(settings, folder)
 
 
@@ -204,17 +205,15 @@ class _Reader:
         resolve_env: bool,
         variables: Mapping[str, str] | None = None,
         needs: Collection[str] | None = None,
-        of: Collection[str] = (),
     ) -> None:
         self._label = printable(label)
         self._document = document
         self._resolve_env = resolve_env
         self._needs = needs
-        self._of = of
         self._variables = os.environ if variables is None else variables
         self._missing = mistakes.unset if variables is None else mistakes.not_passed
-        self._unset: dict[Place, str] = {}
-        """Place to variable, for references that are kept because their variable is not set."""
+        self._unset: dict[Place, tuple[str, ...]] = {}
+        """Place to variables, for references that are kept because their variable is not set."""
         self.unset: set[str] = set()
         """The names of all these variables."""
         self._reported: set[Place] = set()
@@ -226,7 +225,7 @@ class _Reader:
         """The document as settings; None if there are errors, which are then in `problems`."""
         data = self.data()
         for place, problem in dict(contradictions(data)).items():
-            self._add(place, self._missing(self._unset[place]) if place in self._unset else problem)
+            self._add(place, self._missing(*self._unset[place]) if place in self._unset else problem)
         try:
             return Settings.model_validate(data)
         except ValidationError as error:
@@ -237,15 +236,27 @@ class _Reader:
         """The document as plain Python values, with references filled in where possible."""
         return self._value(self._document.root, ())
 
+    def of_targets(self) -> Iterator[tuple[int, str]]:
+        """For each target with a variable that is not set: its number, and what to do."""
+        missing: dict[int, dict[str, Place]] = {}
+        for place, names_here in self._unset.items():
+            if place[0] == "targets" and isinstance(place[1], int):
+                for name in names_here:
+                    missing.setdefault(place[1], {}).setdefault(name, place)
+        for number, names in missing.items():
+            place = next(iter(names.values()))
+            yield number, self._line(self._document.line(place), f"{mistakes.place(place)}: {self._missing(*names)}")
+
+    def _line(self, line: int, text: str) -> str:
+        return f"{self._label}{f':{line}' if line else ''}: {printable(text, 400)}"
+
     def lines(self) -> list[str]:
         """The problems, sorted by line."""
         # An address at a place where none belongs would be quoted together with its credentials.
         for place, text in _texts(self._document):
             if not _is_address(place):
                 secrets.remember(*addresses.tokens_in(text))
-        return [
-            f"{self._label}{f':{line}' if line else ''}: {printable(text, 400)}" for line, text in sorted(self.problems)
-        ]
+        return [self._line(line, text) for line, text in sorted(self.problems)]
 
     def _add(self, place: Place, problem: str, named: Place | None = None) -> None:
         """Add a problem. `named`: the place to name in the message, if not `place` itself."""
@@ -287,7 +298,7 @@ class _Reader:
             if (value := self._variables.get(name)) is not None:
                 values[name] = value
                 return value
-            self._unset[place] = name
+            self._unset[place] = (*self._unset.get(place, ()), name)
             self.unset.add(name)
             if self._resolve_env and self._is_needed(place):
                 self._add(place, self._missing(name))
@@ -299,12 +310,10 @@ class _Reader:
         return filled
 
     def _is_needed(self, place: Place) -> bool:
-        """Whether the value at the place is used, so that its variable must be set."""
-        if self._needs is not None and place[0] not in self._needs:
-            return False
-        name = self._document.text((*place[:2], "name")) if self._of and place[0] == "targets" else None
-        # Which target it is, a variable may say.
-        return name is None or "${" in name or name in self._of
+        """Whether the value at the place is used, so that its variable must be set. Those of targets are, but what one
+        of them lacks must not keep the others from being audited.
+        """
+        return place[0] != "targets" and (self._needs is None or place[0] in self._needs)
 
     def _guard(self, place: Place, filled: str, template: str, values: Mapping[str, str]) -> None:
         """Remember the values of `${NAME}` that are secret, and reject an address that its credentials make ambiguous.
@@ -352,7 +361,7 @@ class _Reader:
 
     def _explain(self, item: Mapping[str, Any], place: Place) -> None:
         if place in self._unset:
-            self._add(place, self._missing(self._unset[place]))
+            self._add(place, self._missing(*self._unset[place]))
         elif item["type"] == "too_short" and item["input"]:
             return  # Its entries are invalid, and pydantic counts only valid ones.
         else:

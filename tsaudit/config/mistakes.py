@@ -18,7 +18,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans, plain, takes_in
 from tsaudit.rules import all_rules, rule_named, unusable
-from tsaudit.text import near_rule, nearest, printable
+from tsaudit.text import listed, near_rule, nearest, printable
 
 SLACK: Final = "slack"
 """The built-in notifier, which is not a plug-in."""
@@ -225,17 +225,19 @@ def place(path: Path) -> str:
     return text.removeprefix(".")
 
 
-def unset(name: str) -> str:
-    """The message about a reference whose variable does not exist."""
-    return f"the environment variable {name} is not set; export it or write the value here"
+def unset(*names: str) -> str:
+    """The message about references whose variables do not exist."""
+    if len(names) > 1:
+        return f"the environment variables {listed(names)} are not set; export them or write the values here"
+    return f"the environment variable {names[0]} is not set; export it or write the value here"
 
 
-def not_passed(name: str) -> str:
-    """The message about a reference whose variable does not exist, if a program passes the variables."""
-    return (
-        f"the variable {name} has no value; pass it (in Airflow, by a connection in `connections` of a type whose "
-        "provider is installed), or export it"
-    )
+def not_passed(*names: str) -> str:
+    """The message about references whose variables do not exist, if a program passes the variables."""
+    by = "(in Airflow, by a connection in `connections` of a type whose provider is installed), or export"
+    if len(names) > 1:
+        return f"the variables {listed(names)} have no value; pass them {by} them"
+    return f"the variable {names[0]} has no value; pass it {by} it"
 
 
 def no_target(name: str, known: Collection[str]) -> str:

@@ -10,7 +10,7 @@ import re
 from datetime import timedelta
 from typing import Annotated, Literal
 
-from pydantic import Field, SecretStr, field_validator, model_validator
+from pydantic import Field, PrivateAttr, SecretStr, field_validator, model_validator
 
 from tsaudit.config.types import (
     Duration,
@@ -305,6 +305,16 @@ class Target(Model):
     """Targets with the same group share a Dagster asset if `granularity` is `group`."""
     asset_key: tuple[str, ...] | None = None
     """Key of the owner's own Dagster asset, to which the observation and the checks of each audit are attached."""
+    _unset: str = PrivateAttr("")
+
+    @property
+    def unset(self) -> str:
+        """The variable that is not set, by place, so that the target cannot be connected to; empty if all are."""
+        return self._unset
+
+    def refuse(self, why: str) -> None:
+        """Keep the target from being connected to."""
+        self._unset = why
 
 
 class Owner(Model):

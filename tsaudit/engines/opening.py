@@ -44,6 +44,8 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     DNS lookup, TLS, login, and the version query have a wall-clock limit and end by the `deadline`; None for the
     budget's deadline.
     """
+    if target.unset:
+        raise ConnectorError(target.unset)
     url, password = target.url.get_secret_value(), target.password.get_secret_value() if target.password else None
     secrets.remember(*addresses.secrets_in(url, user_is_token=ENGINES[target.engine].signs_in_by_token))
     secrets.remember_login(target.username, password)
