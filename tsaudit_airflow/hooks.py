@@ -60,10 +60,12 @@ class AuditHook(BaseHook):
         return found
 
     def test_connection(self) -> tuple[bool, str]:
-        """Whether an audit could connect, and to what, or why not. Only reads the server's version, within 30 s."""
+        """Whether an audit could connect, and to what, or why not. Only reads the server's version, and the names
+        of its databases where nothing else shows that the login is right.
+        """
         from tsaudit.cli.errors import in_a_line
         from tsaudit.config.file import load_mapping
-        from tsaudit.engines.opening import open_connection
+        from tsaudit.engines.opening import log_in, open_connection
 
         connection = self.get_connection(*self.connections)
         parts, engine = dict(_parts(connection)), _engine(connection)
@@ -77,6 +79,7 @@ class AuditHook(BaseHook):
             # As references: text in a value that looks like a reference must not be replaced from the environment.
             settings = load_mapping({"targets": [target]}, label="connection", folder=Path.cwd(), variables=parts)
             with open_connection(settings.targets[0]) as opened:
+                log_in(opened, settings.targets[0])
                 return True, f"connected: {parts['engine']} {opened.server_version}"
         except Exception as error:
             return False, in_a_line(error)[1]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
 from importlib import import_module
@@ -15,6 +16,7 @@ from airflow.api_fastapi.core_api.services.ui.connections import HookMetaService
 from airflow.models.connection import Connection
 from airflow.sdk.providers_manager_runtime import ProvidersManagerTaskRuntime
 
+from tests.serving import Handler, serving_http
 from tsaudit_airflow.provider import get_provider_info
 
 CORE = Path(airflow.__file__).parent
@@ -70,6 +72,32 @@ def test_connection_when_tested_names_the_engine_and_its_version(
 ) -> None:
     expected = f"connected: sqlite {sqlite3.sqlite_version}"
     assert pressed(monkeypatch, host=database, extra={"engine": "sqlite"}) == (True, expected)
+
+
+class _RefusesLogins(Handler):
+    """Like InfluxDB 1: tells its version to everybody, and answers only those that it knows."""
+
+    def do_GET(self) -> None:
+        self.answer(204, X_Influxdb_Version="1.8.10")
+
+    def do_POST(self) -> None:
+        self.content()
+        if self.headers["Authorization"] == "Basic " + base64.b64encode(b"ada:right-4711").decode():
+            self.answer(200, b'{"results":[{"statement_id":0}]}\n')
+        else:
+            self.answer(401, b'{"error":"authorization failed"}\n')
+
+
+@pytest.mark.parametrize(("password", "works"), [("right-4711", True), ("wrong-4711", False)])
+def test_connection_when_the_server_tells_everybody_its_version_is_tested_with_the_login(
+    password: str, works: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with serving_http(_RefusesLogins) as server:
+        place = {"host": "127.0.0.1", "port": server.server_address[1], "login": "ada", "password": password}
+        found, text = pressed(monkeypatch, **place, extra={"engine": "influxdb1"})
+    assert found is works
+    assert ("connected: influxdb1 1.8.10" if works else "authorization failed") in text
+    assert password not in text
 
 
 @pytest.mark.parametrize(

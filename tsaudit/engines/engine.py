@@ -182,6 +182,8 @@ class Engine:
     """How to recognize a server on this machine; None if that is not possible."""
     signs_in_by_token: bool = False
     """Whether a token is required if an address has no password."""
+    connects_without_login: bool = False
+    """Whether a wrong login is only noticed by the first query, because a server tells everybody its version."""
     reads_password_apart: bool = False
     """Whether the separate `password:` is used for an address that has only a user name."""
     keeps_login_apart: bool = False

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from tsaudit import plugins, secrets
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, Connection, ConnectorError
+from tsaudit.engines.connection import Access, Connection, ConnectorError, FactError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.query_parameters import names_of
+from tsaudit.model.query_parameters import OfTarget, names_of
 from tsaudit.net import addresses
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.text import nearest
@@ -62,6 +62,23 @@ def open_connection(target: Target, deadline: Deadline | None = None) -> Abstrac
     address = addresses.read(url)
     place = address.hosts if address else ""
     return _opened(opening, deadline or Deadline(target.budget.deadline_s), place)
+
+
+def log_in(connection: Connection, target: Target) -> None:
+    """Make sure that the server accepts the login, by one query if connecting did not. Raises ConnectorError.
+
+    An audit needs no such query: its own first one is the same.
+    """
+    if not ENGINES[target.engine].connects_without_login:
+        return
+    timeout_s = min(_CONNECT_S, target.budget.statement_timeout_s, target.budget.deadline_s)
+    address = addresses.read(target.url.get_secret_value())
+    place = address.hosts if address else ""
+    try:
+        for _ in connection.query("databases", timeout_s, OfTarget()):
+            pass
+    except FactError as error:
+        raise ConnectorError(_placed(place, error.detail)) from error
 
 
 @contextmanager

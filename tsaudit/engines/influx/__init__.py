@@ -19,6 +19,7 @@ class InfluxEngine(Engine):
 
     icon = "influxdb"
     keeps_login_apart = True
+    connects_without_login = True
     measuring = "tsaudit.engines.influx.measuring"
     has_series_index = True
     has_costly_series = True
