@@ -198,6 +198,16 @@ def test_names_that_everything_shows_stay_readable(password: str) -> None:
         assert password not in mask(f"{begin}{password}{end}").removeprefix(begin)
 
 
+@pytest.mark.parametrize("user", ["tsaudit", "my_audit", "main-audit"])
+def test_the_end_of_a_users_name_is_no_beginning_of_a_password(user: str) -> None:
+    secrets.remember("auditorpw1")
+    secrets.show(user)
+    statement = f"GRANT SELECT ON public.audit_log TO {user}"
+    assert mask(statement) == statement
+    assert mask(f"the password is {user}:auditor") == f"the password is {user}:***"
+    assert mask("cannot read http://host/xaudit...") == "cannot read http://host/x***..."
+
+
 def test_without_secrets_texts_stay_as_they_are() -> None:
     assert mask("anything *** at all") == "anything *** at all"
 

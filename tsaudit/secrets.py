@@ -170,6 +170,8 @@ class _Matcher:
     """The lengths of `words`."""
     begun: frozenset[str] = field(repr=False)
     """Beginnings of secrets that are shorter than a run, which are masked if the text was cut off after them."""
+    readable: frozenset[str]
+    """Words and names that are never taken for such a beginning, nor is the end of one."""
     in_place: re.Pattern[str] | None = field(repr=False)
     """Matches secrets that are masked only where they are clearly used as a secret."""
 
@@ -222,6 +224,7 @@ def _made(secrets: tuple[str, ...], readable: frozenset[str]) -> _Matcher:
         frozenset(words),
         tuple(sorted({len(word) for word in words})),
         frozenset(begun - everyday_starts),
+        readable,
         re.compile("|".join(places), re.IGNORECASE) if places else None,
     )
 
@@ -325,12 +328,23 @@ def _found(matcher: _Matcher, text: str) -> Iterator[tuple[int, int]]:
                 ):
                     yield i, i + length
     for cut in _CUT_OFF.finditer(lower):
+        # A statement to copy ends with the name of a user: `TO tsaudit` is whole, though the password is `audit...`.
+        if _last_word(lower, cut.start()) in matcher.readable:
+            continue
         for length in range(_SHORTEST, min(_RUN, cut.start() + 1)):
             if lower[cut.start() - length : cut.start()] in matcher.begun:
                 yield cut.start() - length, cut.start()
     if matcher.in_place is not None:
         for found in matcher.in_place.finditer(text):
             yield found.span()
+
+
+def _last_word(text: str, end: int) -> str:
+    """The letters, digits, `_`, and `-` before that position."""
+    begin = end
+    while begin and (text[begin - 1].isalnum() or text[begin - 1] in "_-"):
+        begin -= 1
+    return text[begin:end]
 
 
 # -- logs ------------------------------------------------------------------------------------------------------------

@@ -481,6 +481,20 @@ def test_name_of_a_variable_that_is_not_set_is_no_secret(tmp_path: Path, monkeyp
     assert secrets.mask("connecting with hunter2hunter") == "connecting with ***"
 
 
+def test_user_stays_readable_unless_it_is_a_password(tmp_path: Path) -> None:
+    """Statements to copy name the user."""
+    targets = (
+        "targets:\n"
+        "  - {name: a, engine: influxdb1, url: 'http://h', username: ledger_reader, password: ledger_reader_pw1}\n"
+        "  - {name: b, engine: postgresql, url: 'postgresql://steel_writer:steel_writer_pw@h/d'}\n"
+        "  - {name: c, engine: postgresql, url: 'postgresql://samesame77:samesame77@h/d'}\n"
+    )
+    load(write(tmp_path, targets))
+    line = "GRANT SELECT ON t TO ledger_reader; GRANT SELECT ON t TO steel_writer"
+    assert secrets.mask(line) == line
+    assert secrets.mask("TO samesame77, ledger_reader_pw1") == "TO ***, ***"
+
+
 def test_find_when_given_named_or_neither(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv(config_file.VARIABLE, raising=False)

@@ -7,7 +7,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import SecretStr, ValidationError
 
@@ -125,6 +125,13 @@ def _remember(settings: Settings, unset: Collection[str]) -> None:
         return text
 
     secrets.show(*(target.name for target in settings.targets))
+    logins = [(target.username, secret(target.password)) for target in settings.targets]
+    urls = [addresses.read(secret(url)) for url in (settings.history, *(target.url for target in settings.targets))]
+    logins += [(unquote(url.username or ""), unquote(url.password or "")) for url in urls if url]
+    passwords = {password.lower() for _, password in logins}
+    # Statements to copy name a user, who may be called like the beginning of a password. A user without one may be a
+    # token.
+    secrets.show(*(user for user, password in logins if user and password and user.lower() not in passwords))
     for target in settings.targets:
         secrets.remember_login(target.username, secret(target.password))
         is_token = ENGINES[target.engine].signs_in_by_token
