@@ -232,6 +232,9 @@ def verdict_line(audit: Mapping[str, Any]) -> str:
     """Verdict, what is wrong or the worst of it, how much there is, and where the report is."""
     text = f"{audit['target']}: {audit['verdict']}. {audit['error'] or audit['headline']}"
     findings, report = counted(audit), audit["report"]
+    # Without anything worse, the headline counts the notes itself.
+    if not audit["error"] and not audit["findings"].get("critical") and not audit["findings"].get("warning"):
+        findings = ""
     return text + (f"; {findings}" if findings else "") + (f"; report: {report}" if report else "")
 
 
