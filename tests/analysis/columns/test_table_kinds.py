@@ -208,6 +208,17 @@ def test_numbers_that_partitions_force_into_the_key_name_no_source() -> None:
     assert "key" not in decided.reason
 
 
+@pytest.mark.parametrize("is_empty", [True, False])
+def test_empty_table_is_not_said_to_have_no_time(is_empty: bool, tmp_path: Path) -> None:
+    """Only rows show that numbers are times."""
+    rows = [] if is_empty else [(n, f"switch-{n}", n % 7 / 3) for n in range(9)]
+    table = "CREATE TABLE alarms (alarm_id INTEGER PRIMARY KEY, source TEXT, raised REAL)"
+    profile = profile_of(Schema("alarms", (table,), {"alarms": rows}, {"alarms": "reference"}), tmp_path)
+    (reason,) = {m.kind_reason for m in profile.measurements}
+    assert ("without a time" in reason) is not is_empty
+    assert ("no row was read that shows a time" in reason) is is_empty
+
+
 def test_reviews_by_the_time_as_their_number_are_events() -> None:
     """The layout of Anki."""
     columns = (Column("id", "INTEGER", 1), Column("cid", "INTEGER"), Column("ivl", "INTEGER"))

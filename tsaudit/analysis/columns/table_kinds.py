@@ -203,10 +203,12 @@ def _in_key(evidence: KindEvidence, name: str) -> bool:
 def _without_time(evidence: KindEvidence) -> Decided | None:
     unique = [c.name for c in evidence.columns if c.is_unique]
     key = [c.name for c in evidence.columns if c.key_position is not None]
+    # Numbers and texts show only in rows that they are times.
+    without = "without a time" if evidence.rows else "and no row was read that shows a time"
     if unique:
-        return Decided(TableKind.REFERENCE, f"one row for each {unique[-1]}, without a time")
+        return Decided(TableKind.REFERENCE, f"one row for each {unique[-1]}, {without}")
     if key:
-        return Decided(TableKind.REFERENCE, f"one row for each combination of {_listed(key)}, without a time")
+        return Decided(TableKind.REFERENCE, f"one row for each combination of {_listed(key)}, {without}")
     if not evidence.is_whole or not evidence.rows or _measures(evidence):
         # A table of readings whose time was not recognized looks the same.
         return None
