@@ -188,6 +188,23 @@ def test_a_rise_that_pauses_is_not_over_before_twelve_days():
     assert kinds[-1] == "step"
 
 
+@pytest.mark.parametrize("missing", [None, 9], ids=["daily", "a day not audited"])
+@pytest.mark.parametrize("beside", [0, 9], ids=["still", "others go on"])
+@pytest.mark.parametrize("quiet", [2, 4])
+def test_a_leak_that_is_most_of_a_short_history_is_flat_on_the_third_day_after_it_ended(
+    quiet: int, beside: int, missing: int | None
+) -> None:
+    leak = [400.0] * quiet + [400.0 + 1_700 * day for day in range(1, 10 - quiet)]
+    counts = [*leak, *[leak[-1]] * 12]
+    audited = [day for day in range(len(counts)) if day != missing]
+    dated = {day: FIRST + timedelta(days=day) for day in audited}
+    for last in range(12, len(counts)):
+        seen = [day for day in audited if day <= last]
+        growth = detect([dated[day] for day in seen], [counts[day] + beside * day for day in seen])
+        assert growth.growth_per_day == 0
+        assert growth.kind == "step" or growth.flat_days >= 3
+
+
 COURSES = {
     "flat": 1e4 * np.ones(70),
     "zero": np.zeros(70),

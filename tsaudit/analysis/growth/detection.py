@@ -455,20 +455,32 @@ def _flat_points(history: Daily, begin: int) -> int:
     # If the last value was replaced because it is unusually high, growth may have gone on.
     known = history.points - int(history.logs[-1] > history.tamed[-1])
     times, relative = history.times[:known], np.exp(history.tamed[:known] - history.tamed[-1])
+    noise = min(history.noise, _off_line(times, relative))
     found = 0
-    for first in range(known - limits.FLAT_DAYS - 1, begin, -1):
+    newest = int(np.searchsorted(times, times[-1] - limits.FLAT_DAYS, side="right")) - 1
+    for first in range(min(newest, known - limits.FLAT_FEWEST), begin, -1):
         x = times[first:] - times[first:].mean()
         spread = float((x * x).sum())
         before = max(begin - 1, 0)
         rise = float(relative[first] - relative[before]) / max(float(times[first] - times[before]), 1.0)
         slope = float((x * relative[first:]).sum()) / spread
-        error = limits.FLAT_ERRORS * history.noise / math.sqrt(spread)
+        error = limits.FLAT_ERRORS * noise / math.sqrt(spread)
         if slope - error > limits.FLAT * rise:
             break
         # Noise can hide a few flat days when only those are examined, but not when more days are.
         if slope <= limits.FLAT * rise and slope + error <= limits.FLAT_AT_MOST * rise:
             found = history.points - first
     return found
+
+
+def _off_line(times: Array, counts: Array) -> float:
+    """The noise of counts, as a share of them, computed from how far each is from the line through its neighbors. In a
+    short history that mostly grows, daily logs change by the growth itself.
+    """
+    share = (times[1:-1] - times[:-2]) / (times[2:] - times[:-2])
+    off = 1 - ((1 - share) * counts[:-2] + share * counts[2:]) / counts[1:-1]
+    spread = np.median(np.abs(off) / np.sqrt(1 + share**2 + (1 - share) ** 2))
+    return max(1.4826 * float(spread), limits.NOISE_LEAST)
 
 
 def _shape(history: Daily, begin: int) -> GrowthShape:

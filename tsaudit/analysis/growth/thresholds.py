@@ -218,6 +218,8 @@ FLAT_DAYS: Final = 3
 """Minimum number of days without a rise after which a growth has stopped, until it continues: more than a weekend. See
 `FLAT`.
 """
+FLAT_FEWEST: Final = 3
+"""Fewest points of these days."""
 FLAT: Final = 0.1
 """On these days, the slope must be at most this share of the growth before, and certainly at most
 `FLAT_AT_MOST` of it.
