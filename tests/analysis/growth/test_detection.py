@@ -149,6 +149,34 @@ def test_a_step_is_dated_and_measured(ratio):
     assert growth.growth_per_day == 0
 
 
+@pytest.mark.parametrize("missing", [(), (5,), (4, 5, 6)], ids=len)
+@pytest.mark.parametrize("rise", [[40_000.0, 40_000.0], [3_000.0, 40_000.0], [9_000.0, 30_000.0], [2_600.0, 9_000.0]])
+@pytest.mark.parametrize("quiet", [7, 11, 30])
+def test_a_count_ten_times_as_large_is_a_step_from_its_second_day_whatever_days_are_missing(
+    quiet: int, rise: list[float], missing: tuple[int, ...]
+) -> None:
+    counts = [250.0] * quiet + rise + [rise[-1]] * 6
+    audited = [day for day in range(len(counts)) if day not in missing]
+    found = {}
+    for last in range(quiet, len(counts)):
+        seen = [day for day in audited if day <= last]
+        found[last] = detect([FIRST + timedelta(days=day) for day in seen], [counts[day] for day in seen])
+    assert found.pop(quiet).kind == "flat", "a burst of one day"
+    for growth in found.values():
+        assert (growth.kind, growth.growth_per_day) == ("step", 0)
+        assert growth.onset is not None
+        assert (growth.onset - FIRST).days - quiet in ((0, 1) if rise[0] < rise[1] else (0,))
+
+
+def test_a_leak_that_begins_while_nothing_is_audited_is_never_silent() -> None:
+    audited = [*range(6), *range(9, 20)]
+    counts = [800.0 if day < 7 else 800.0 + 45_000 * (day - 6) for day in audited]
+    dates = [FIRST + timedelta(days=day) for day in audited]
+    kinds = [detect(dates[:n], counts[:n]).kind for n in range(8, len(dates) + 1)]
+    assert set(kinds) == {"step", "growth"}
+    assert kinds == sorted(kinds, reverse=True)
+
+
 @pytest.mark.parametrize("rise", [[1254.0, 1508.0], [1304.0, 1607.0, 1911.0]], ids=["two days", "three days"])
 def test_a_rise_over_some_days_that_then_stands_grows_on_no_day_after(rise):
     counts = [1000.0] * 30 + rise + [rise[-1]] * 8

@@ -173,7 +173,8 @@ def newest_step(history: Daily) -> LevelStep | None:
 
     Levels are added one by one where they explain most, with the penalty of the Bayesian information criterion. A new
     level must lie outside the range of the counts in the weeks before, bursts included; for a level of only two days,
-    the step must also be far larger than the other changes of the series; and a burst of one day is no step.
+    which may still be rising, the step must also be far larger than the other changes of the series; and a burst of one
+    day is no step.
     """
     logs = history.tamed
     breaks: list[int] = []
@@ -191,10 +192,12 @@ def newest_step(history: Daily) -> LevelStep | None:
     _, edges = min((misfit / variance + (2 * len(edges) - 3) * price, edges) for misfit, edges in found)
     if len(edges) < 3:
         return None
-    step, lasted = _step(logs, edges), edges[-1] - edges[-2]
-    if lasted >= limits.STEP_OLD:
+    step = _step(logs, edges)
+    if edges[-1] - edges[-2] >= limits.STEP_OLD:
         return step
-    if step.at < limits.STEP_AFTER:
+    # It may still be rising from level to level.
+    lasted = len(logs) - step.at
+    if step.at < limits.STEP_AFTER and abs(step.size) < limits.STEP_NO_WEEKEND:
         return None
     if lasted >= limits.STEP_CONFIRMED:
         return step if _is_new(step, history.logs) else None
@@ -235,8 +238,10 @@ def _levels(logs: Array) -> Array:
 
 
 def _far_beyond(step: LevelStep, logs: Array) -> bool:
-    others = np.abs(np.delete(np.diff(logs), step.at - 1))
-    largest = float(others.max()) if len(others) else 0.0
+    changes = np.diff(logs if step.size > 0 else -logs)
+    # A further change in the same direction belongs to the step.
+    others = np.concatenate([np.abs(changes[: step.at - 1]), -changes[step.at :]])
+    largest = float(others.max(initial=0.0))
     return abs(step.size) > limits.FAR_BEYOND * largest + limits.FAR_LEAST
 
 

@@ -260,6 +260,8 @@ STEP_LEFT: Final = 0.25
 """Once a count has completed this share of a step, it has left the old level."""
 STEP_AFTER: Final = 7
 """Fewest points before a step: with fewer, the end of a weekend looks like a step."""
+STEP_NO_WEEKEND: Final = 2.302
+"""A step of this size needs fewer points before it: no weekend ends with ten times as many."""
 FAR_BEYOND: Final = 2.0
 FAR_LEAST: Final = 0.2
 PERSISTENCE: Final = 2.0
