@@ -211,6 +211,27 @@ def test_target_when_the_engine_counts_no_series_by_database() -> None:
     assert finding.baseline == 100
 
 
+def test_growth_of_a_database_after_another_one_stood_still_is_its_own() -> None:
+    """A leak of six days in one measurement, fixed but not deleted; three weeks later, another one begins to leak."""
+    fixed, leak = [60.0, 60.0, *[60 + 3_000.0 * day for day in range(1, 7)], *[18_060.0] * 21], [3_100.0, 6_200, 9_300]
+    other = [0.0] * len(fixed) + leak
+    counts = [one + two for one, two in zip([*fixed, *[18_060.0] * 3], other, strict=True)]
+    mail, jobs = a_measurement("mail", 18_060), a_measurement("jobs", 12_400)
+    profile = a_profile(mail, jobs, databases=(Database("main", a_count(30_460)),), engine="influxdb1")
+
+    def points(values: Sequence[float]) -> tuple[Point, ...]:
+        days = [DAY - timedelta(days=len(values) - n) for n in range(len(values))]
+        return tuple(Point(day, value) for day, value in zip(days, values, strict=True))
+
+    history = {("series", Subject("main")): points(counts), ("series", Subject("main", "jobs")): points(leak)}
+    history["series", Subject("main", "mail")] = points([*fixed, *[18_060.0] * 3])
+    (finding,) = _judged(profile, Timeline(points=history)).findings
+    assert (finding.subject, finding.since) == (Subject("main"), DAY - timedelta(days=3))
+    assert (finding.baseline, finding.observed) == (18_060, 30_460)
+    assert "new measurement jobs adds 100% of it" in finding.message
+    assert "mail" not in finding.headline + finding.fix
+
+
 def _runaway(new_hosts: int = 0, seen_since: int = 9) -> Profile:
     """A hundred new ids a day for ten days, in series of their own; some of them on new hosts, all on the last day."""
     days = [DAY - timedelta(days=n) for n in range(seen_since, -1, -1)]

@@ -332,7 +332,7 @@ def _evaluated(history: Daily, older: _Older) -> tuple[Growth, float, int]:
     is_open = seen.is_open()
     noise = float(seen.noise[-1])
     if is_open[-1]:
-        begin = _begin(history, is_open)
+        begin = _begin(history, is_open, seen.ends)
         growing = history.points - (begin or 0)
         return _growing(unknown, history, older, begin), noise, growing
     return _quiet(unknown, history), noise, 0
@@ -351,9 +351,10 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None) 
     onset, before = _dated(history, begin)
     if (begin or 0) < limits.UNDATED_POINTS and len(older.days) > history.points:
         long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS)
-        is_open = GrowthEvidence(long.times, long.logs, older.filling_days).is_open()
+        seen = GrowthEvidence(long.times, long.logs, older.filling_days)
+        is_open = seen.is_open()
         if is_open[-1]:
-            onset, before = _dated(long, _begin(long, is_open))
+            onset, before = _dated(long, _begin(long, is_open, seen.ends))
     flat = _flat_points(history, begin or 0)
     has_doubled = float(history.logs[-1] - history.logs[0]) > limits.DOUBLED
     may_fill = onset is None and not has_doubled and not _reaches(history, older.filling_days, 0)
@@ -379,14 +380,18 @@ def _dated(history: Daily, begin: int | None) -> tuple[date | None, float | None
     return history.day(history.times[begin]), float(np.median(history.counts[recent]))
 
 
-def _begin(history: Daily, is_open: Flags) -> int | None:
+def _begin(history: Daily, is_open: Flags, ends: Flags) -> int | None:
     """The first point of the open growth: the one after the best-fitting bend, where a level line starts to rise.
 
     None if it has been rising from the first point on.
     """
     opened = len(is_open) - int(np.argmin(is_open[::-1])) if not is_open.all() else 0
     first = max(opened - limits.ONSET_BEFORE, 0)
-    recent = int(np.searchsorted(history.times, history.times[min(opened, len(is_open) - 1)] - limits.ONSET_BEFORE))
+    earliest = history.times[min(opened, len(is_open) - 1)] - limits.ONSET_BEFORE
+    if ends[:opened].any():
+        # What rose before the level last stood still was another growth.
+        earliest = max(earliest, history.times[:opened][ends[:opened]][-1] - limits.STILL_DAYS)
+    recent = int(np.searchsorted(history.times, earliest))
     first = max(first, min(recent, opened - limits.ONSET_FEWEST), 0)
     around = slice(first, opened + limits.ONSET_AFTER + 1)
     times, logs = history.times[around], history.logs[around]
