@@ -145,6 +145,8 @@ def test_what_adds_up_does_not_recur(key: str, seen: Turnover, again: bool) -> N
         # Nothing new in a few hours is no rest.
         (a_turnover(1_000, 1_000, 0, pairs=1_000, hours=5.0), None),
         (a_turnover(64, 60, 2, by=None), 0.0),
+        # None is new, but none of those that were there comes again either.
+        (a_turnover(64, 1, 2, by=None), None),
         (a_turnover(64, 0, 60, by=None), 1.0),
         (None, None),
         # Many sources with a value each.

@@ -16,10 +16,10 @@ MEASURED = a_source()
 MINUTE = 60_000_000
 
 
-def turnover(rows: Sequence[tuple[int, int, int]]) -> Turnover | None:
-    """Of rows (source, minute, value), in whatever order."""
+def turnover(rows: Sequence[tuple[int, int, int]], by: tuple[str, ...] | None = ()) -> Turnover | None:
+    """Of rows (source, minute, value), in whatever order. `by`: None for rows of a few series."""
     source, minute, value = np.random.default_rng(1).permutation(np.array(rows, np.int64)).T
-    return turnover_of(value, source, minute * MINUTE, measured=MEASURED)
+    return turnover_of(value, source, minute * MINUTE, by=by, measured=MEASURED)
 
 
 def is_seen_as(seen: Turnover | None) -> list[str]:
@@ -163,3 +163,13 @@ def test_leak_that_began_an_hour_ago_goes_on() -> None:
     assert (seen.new, seen.going_on) == (15, 15)
     assert ongoing(a_tag("x", 500, turnover=seen)) == 1.0
     assert ongoing(a_tag("x", 500)) is None
+
+
+@pytest.mark.parametrize("begins", [0, 20 * 1_440, 58 * 1_440])
+def test_busy_series_does_not_hide_that_values_keep_coming(begins: int) -> None:
+    """A batch job a day for 60 days, and a service that writes each minute of two days and so most of the instants."""
+    jobs = [(0, 1_440 * day + at, day) for day in range(60) for at in (7, 8, 9)]
+    seen = turnover([*jobs, *((0, begins + at, 1_000) for at in range(2 * 1_440))], by=None)
+    assert seen is not None
+    assert seen.new == pytest.approx(20, abs=1)
+    assert ongoing(a_tag("alloc", 5_000, turnover=seen)) == 1.0

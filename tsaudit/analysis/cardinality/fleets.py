@@ -255,14 +255,16 @@ def keeps_coming(tag: Tag) -> bool:
 
 def ongoing(tag: Tag) -> float | None:
     """The share of the growth that still continues at the end of the rows read, 0 to 1: 0 for a step, such as a
-    failover or renamed racks. None if it is not known: no rows were read, or the rows cover less than a few hours in
-    which no value was added.
+    failover or renamed racks. None if it is not known: no rows were read, the rows cover less than a few hours in which
+    no value was added, or the rows of a few series have few of their values at the end, new or not.
     """
     seen = tag.turnover
     if seen is None:
         return None
     if seen.by is None:
-        return 0.0 if levels_off(tag) else 1.0
+        if not levels_off(tag):
+            return 1.0
+        return 0.0 if comes_again(tag) else None
     # The values that each source had at first were not added; if there were several at a time, that is more than one
     # per source.
     added = seen.pairs - max(seen.sources, seen.first)

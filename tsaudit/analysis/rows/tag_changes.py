@@ -141,6 +141,9 @@ def turnover_of(
     first = number[starts]
     instants = np.diff(np.append(first, number[-1] + 1 if len(number) else 0))[of_source]
     part = (number - first[of_source]) * _PARTS // instants
+    if by is None and len(times_us):
+        # Most instants may be those of one busy series, which may have begun long after the others.
+        part = (times_us - times_us.min()) * _PARTS // (times_us.max() - times_us.min() + 1)
     enough = instants >= _FEWEST_INSTANTS
     if not enough.any():
         return None

@@ -151,7 +151,7 @@ class Turnover:
     """Whether a tag's values come and go for the same sources, or recur.
 
     The rows of each source are split into three parts with equally many instants, so that it does not matter for how
-    long the source existed.
+    long the source existed; those of a few series (`by` is None) into three parts of the same length.
     """
 
     by: tuple[str, ...] | None
