@@ -10,6 +10,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Iterable, Iterator, Sequence
+from datetime import date
 from typing import TYPE_CHECKING, Final
 
 import dagster as dg
@@ -19,7 +20,7 @@ from dagster_tsaudit.plan import AssetPlan, AuditStep, encode
 from tsaudit import secrets, summary
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, utc_now
 from tsaudit.model.finding import (
     DEGRADED_CODE,
     AuditResult,
@@ -83,13 +84,13 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
         if run.result is None or unmuted is None or run.profile is None:
             why = _why_not(run)
             reason = {"reason": text(f"not audited: {why}")}
-            yield result(key, prefix + family, Verdict.UNKNOWN, reason, escape(f"Not audited: {why}"))
+            yield result(key, prefix + family, run.day, Verdict.UNKNOWN, reason, escape(f"Not audited: {why}"))
             continue
         rules = [r for r in run.result.results if r.family == family]
         verdict = unmuted.verdict_of(family)
         if verdict is not None:
             metadata = _family_metadata(family, rules, unmuted, verdict, found)
-            yield result(key, prefix + family, verdict, metadata, description_of(family, found))
+            yield result(key, prefix + family, run.day, verdict, metadata, description_of(family, found))
     yield _coverage(key, prefix + COVERAGE, run)
 
 
@@ -129,17 +130,25 @@ def numbers(**values: float | None) -> Metadata:
     }
 
 
-def result(key: dg.AssetKey, name: str, verdict: Verdict, metadata: Metadata, description: str) -> dg.AssetCheckResult:
-    """A check's result: only `ok` passes, and only `critical` is an ERROR."""
+def result(
+    key: dg.AssetKey, name: str, day: date, verdict: Verdict, metadata: Metadata, description: str
+) -> dg.AssetCheckResult:
+    """A check's result: only `ok` passes, and only `critical` is an ERROR. The result of a past day says so, because it
+    replaces that of today on the page of the asset.
+    """
     severity = dg.AssetCheckSeverity.ERROR if verdict is Verdict.CRITICAL else dg.AssetCheckSeverity.WARN
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=name,
         passed=verdict is Verdict.OK,
         severity=severity,
-        metadata={"verdict": text(verdict.value), **metadata},
-        description=description,
+        metadata={"verdict": text(verdict.value), "day": text(day.isoformat()), **metadata},
+        description=f"{_as_of(day)}{description}",
     )
+
+
+def _as_of(day: date) -> str:
+    return "" if day == utc_now().date() else f"As of {day}: "
 
 
 def series_limit(results: Iterable[RuleResult]) -> Limit | None:
@@ -201,7 +210,7 @@ def _reasons(rules: Iterable[RuleResult]) -> list[str]:
 def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResult:
     if run.result is None or run.profile is None:
         why = _why_not(run)
-        return result(key, name, Verdict.UNKNOWN, {"reason": text(why)}, escape(f"Not audited: {why}"))
+        return result(key, name, run.day, Verdict.UNKNOWN, {"reason": text(why)}, escape(f"Not audited: {why}"))
     gaps = run.profile.gaps
     # The run's error already says what could not be audited.
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
@@ -215,7 +224,7 @@ def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResu
     if rows:
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
     verdict = Verdict.OK if run.is_complete else Verdict.UNKNOWN
-    return result(key, name, verdict, metadata, _describe_coverage(run, reasons, rows))
+    return result(key, name, run.day, verdict, metadata, _describe_coverage(run, reasons, rows))
 
 
 def _describe_coverage(run: "AuditRun", reasons: Sequence[str], missing: Sequence[tuple[str, ...]]) -> str:
@@ -280,9 +289,8 @@ def group_check_results(key: dg.AssetKey, found: Sequence[AuditedTarget]) -> Ite
             "value_of": text("targets that are not ok"),
             **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
         }
-        yield result(
-            key, name, Verdict.worst(verdicts.values()), metadata, _describe_group(key, name, bad, len(verdicts))
-        )
+        worst = Verdict.worst(verdicts.values())
+        yield result(key, name, found[0].run.day, worst, metadata, _describe_group(key, name, bad, len(verdicts)))
 
 
 def _describe_group(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], count: int) -> str:
@@ -290,7 +298,8 @@ def _describe_group(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], c
     if not bad:
         return f"{many(count, 'target')} evaluated, all of them ok"
     worst = bad[0]
-    (said,) = [r.description for r in check_results(key, worst) if r.check_name == name]
+    (said,) = [r.description or "" for r in check_results(key, worst) if r.check_name == name]
+    said = said.removeprefix(_as_of(worst.run.day))
     return f"{len(bad)} of {many(count, 'target')} not ok. The worst is {escape(worst.run.target)}:\n\n{said}"
 
 

@@ -360,7 +360,8 @@ def _named(line: str, tags: tuple[tuple[str, str], ...]) -> str:
 def audited_days(config: AuditConfig) -> list[date]:
     """The days of the run configuration, oldest first.
 
-    Raises dg.Failure if something in it is not a day or a range of days, or if there are too many days.
+    Raises dg.Failure if something in it is not a day or a range of days, if a day is in the future, or if there are too
+    many days.
     """
     days = sorted({day for one in config.days for day in _range(one)})
     if not days:
@@ -368,6 +369,9 @@ def audited_days(config: AuditConfig) -> list[date]:
     if len(days) > MOST_DAYS:
         what = f"`days` contains {number(len(days))} days; a run audits at most {MOST_DAYS}"
         raise dg.Failure(what, allow_retries=False)
+    if days[-1] > (today := utc_now().date()):
+        # Its rows are not written yet, and later audits would take it for the newest day.
+        raise dg.Failure(f"{days[-1]} is in the future; in UTC it is {today}", allow_retries=False)
     return days
 
 

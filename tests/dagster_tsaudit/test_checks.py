@@ -13,6 +13,7 @@ from dagster_tsaudit.checks import CHECK_NAMES, check_names, check_results, chec
 from dagster_tsaudit.metadata import group_metadata, observation_metadata, target_metadata
 from tests.builders import (
     DAY,
+    NOW,
     a_count,
     a_field,
     a_finding,
@@ -38,6 +39,21 @@ from tsaudit.text.markdown import MAX_ROWS, code_block, escape, statement, table
 KEY = dg.AssetKey(["tsaudit", "demo"])
 LIMIT = Limit("high-series-cardinality.max_series", 100_000, "series", "our default", "target")
 SERIES = (Point(DAY - timedelta(days=2), 10.0), Point(DAY - timedelta(days=1), 20.0), Point(DAY, 30.0))
+
+
+@pytest.fixture(autouse=True)
+def _today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("dagster_tsaudit.checks.utc_now", lambda: NOW)
+
+
+def test_a_check_of_a_past_day_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its result is the newest on the page of the asset, where it looks like that of today."""
+    monkeypatch.setattr("dagster_tsaudit.checks.utc_now", lambda: NOW + timedelta(days=1))
+    for check in checks_of(an_audit()).values():
+        assert (check.description or "").startswith(f"As of {DAY}: ")
+        assert value(check, "day") == DAY.isoformat()
+    (grouped, *_) = group_check_results(dg.AssetKey("g"), [AuditedTarget(a_failed_audit("gone"), ())])
+    assert (grouped.description or "").count("As of") == 1
 
 
 def checks_of(run: AuditRun, series: tuple[Point, ...] = ()) -> dict[str, dg.AssetCheckResult]:

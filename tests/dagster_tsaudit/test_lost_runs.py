@@ -121,7 +121,9 @@ def test_runs_of_others_are_left_alone(plan: AssetPlan, store: Store, kept_insta
 
 
 def test_history_that_cannot_be_read_ends_nothing(tmp_path: Path, kept_instance: dg.DagsterInstance) -> None:
-    plan = a_plan(write_config(tmp_path, "a", target_extra="password: ${TSAUDIT_TEST_NOT_SET}"))
+    config = write_config(tmp_path, "a")
+    config.write_text(config.read_text().replace("sqlite:///history.db", "sqlite:///${TSAUDIT_TEST_NOT_SET}"))
+    plan = a_plan(config)
     run_id = a_run(kept_instance, {JOB_TAG: "shop"})
     said, cursor = look(plan, kept_instance, {run_id: ["x", 0.0]}, 1e6)
     assert said.startswith("runs in progress could not be checked: ")

@@ -179,6 +179,14 @@ def test_a_day_that_is_none_fails_the_run(tmp_path: Path, instance: dg.DagsterIn
     assert failure_of(outcome) == said
 
 
+def test_a_day_in_the_future_is_refused_before_anything_is_audited(
+    tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(run, "audit_targets", None)
+    outcome = execute(a_plan(write_config(tmp_path, "a")), instance, days=["2026-03-31", "2999-01-01"])
+    assert failure_of(outcome).startswith("2999-01-01 is in the future; in UTC it is ")
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [
