@@ -23,7 +23,7 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
-from tsaudit.model.profile import TableKind
+from tsaudit.model.profile import Gap, Reason, TableKind
 from tsaudit.summary import SummaryFigure
 from tsaudit.text import impacts
 
@@ -227,6 +227,24 @@ def test_guessed_roles_are_to_be_confirmed_where_nothing_is_wrong() -> None:
     # What is wrong comes first.
     wrong = a_result(a_rule_result(a_finding(TABLE, fix="Do a.")))
     assert summary.of_result(wrong, profile).first_step == "Do a."
+
+
+def test_first_step_of_an_unknown_audit_is_what_most_rules_lack() -> None:
+    guessed = a_profile(a_measurement("trams", tags=(a_tag("depot", role_reason="18 times on average"),)))
+    refused = Gap("row_sample", Reason.DENIED, "permission denied; GRANT SELECT ON log TO ada", "public", "log")
+    other = Gap("row_count", Reason.TIMED_OUT, "it took too long", "public", "big")
+    results = [
+        a_rule_result(code="CAR001", outcome=Outcome.OPEN, gaps=(refused, other)),
+        a_rule_result(code="CAR002", outcome=Outcome.OPEN, gaps=(refused,)),
+        a_rule_result(code="CAR003"),
+    ]
+    assert summary.of_result(a_result(*results), guessed).first_step == (
+        "2 rules could not be evaluated on public/log: permission denied; GRANT SELECT ON log TO ada."
+    )
+    broken = a_rule_result(code="CAR004", outcome=Outcome.ERROR, reason="it broke")
+    assert summary.of_result(a_result(broken), guessed).first_step == (
+        "1 rule could not be evaluated: CAR004: it broke."
+    )
 
 
 def test_day_is_that_of_the_audit() -> None:

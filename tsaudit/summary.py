@@ -7,6 +7,7 @@ Report, Slack, command line, Dagster, and JSON show the same summary, in the sam
 from __future__ import annotations
 
 import shlex
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -22,6 +23,7 @@ from tsaudit.model.finding import (
     Outcome,
     RuleResult,
     Severity,
+    Verdict,
     fingerprint,
 )
 from tsaudit.model.plan import Plan
@@ -62,7 +64,7 @@ class Summary:
     time left, or since when; what the plan achieves.
     """
     first_step: str = ""
-    """What to do first, in words; empty if nothing has to be done."""
+    """What to do first, in words, or what keeps rules from being evaluated; empty if nothing has to be done."""
     statement: str = ""
     """The statement of the first step, ready to use; may be empty."""
     rest: str = ""
@@ -137,7 +139,7 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, 
     guessed = _to_confirm(result.target, profile) if is_about_tags and not silent else ""
     known = [_muted(silent)] if silent else ["No warnings"] if notes else []
     known += [many(notes, "note")] if notes else []
-    return Summary(_nothing_wrong(result, profile, known), first_step=guessed)
+    return Summary(_nothing_wrong(result, profile, known), first_step=_lacking(result) or guessed)
 
 
 def rules_evaluated(result: AuditResult) -> int:
@@ -152,6 +154,26 @@ def rules_unknown(result: AuditResult) -> int:
 
 def _rules(result: AuditResult) -> list[RuleResult]:
     return [r for r in result.results if r.code not in RULELESS_CODES]
+
+
+def _lacking(result: AuditResult) -> str:
+    """What keeps most rules from being evaluated, and what would help; empty if none of them lacks anything.
+
+    An unknown verdict says nothing about the target, so this is the first thing to do.
+    """
+    rules = [r for r in _rules(result) if r.verdict is Verdict.UNKNOWN]
+    causes = Counter(cause for r in rules for cause in {(g.database, g.measurement, g.detail) for g in r.gaps})
+    if causes:
+        # Of causes that are equally frequent, always the same one.
+        (database, measurement, detail), count = min(causes.items(), key=lambda one: (-one[1], *map(str, one[0])))
+        where = printable("/".join(part for part in (database, measurement) if part), 60)
+        place = f" on {where}" if where else ""
+    else:
+        broken = [r for r in rules if r.reason]
+        if not broken:
+            return ""
+        count, place, detail = len(broken), "", f"{broken[0].code}: {broken[0].reason}"
+    return f"{many(count, 'rule')} could not be evaluated{place}: {detail}{'' if detail.endswith(('.', '?')) else '.'}"
 
 
 def _muted(silent: Sequence[tuple[str, date]]) -> str:
