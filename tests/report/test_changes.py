@@ -372,7 +372,7 @@ def test_page_says_that_not_everything_could_be_compared() -> None:
 
 
 def test_page_says_why_there_is_nothing_to_compare() -> None:
-    assert "This is the first audit of this target" in section(None, snapshot(), previous=None)
+    assert "There is no audit of an earlier day" in section(None, snapshot(), previous=None)
     assert "Nothing was measured today, so it is not known" in section(snapshot(), None)
     assert "There is no earlier snapshot" in section(None, snapshot())
 
