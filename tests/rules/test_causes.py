@@ -297,6 +297,15 @@ def test_label_of_some_metrics_is_named_with_the_metric() -> None:
         assert finding.message.endswith(ends)
 
 
+def test_tables_of_one_schema_with_problems_of_several_kinds_stay_apart() -> None:
+    said = ("Its last partition ends on 2026-04-{:02}.", "It has {} rows in its default partition.")
+    profile = a_profile(*(a_measurement(f"m{n}") for n in range(6)))
+    for kinds, kept in ((2, 6), (1, 1)):
+        findings = [_at(f"m{n}", message=said[n % kinds].format(n + 10)) for n in range(6)]
+        found = _judged((_result("AAA001", *findings),), (_rule("AAA001"),), profile)
+        assert len(found["AAA001"].findings) == kept
+
+
 def _texts(measurement: str, *columns: str, said: str = "Field {} is stored as string.") -> list[Finding]:
     return [_at(f"{measurement}.{c}", message=said.format(c), affected_series=7.0) for c in columns]
 

@@ -5,6 +5,7 @@ A rule declares in `follows_from` whose findings make its own redundant. `Reach`
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -209,7 +210,12 @@ def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[s
     if subject.column:
         return (finding.severity, subject.database, subject.column)
     schema = schemas.get(Subject(subject.database, subject.measurement))
-    return (finding.severity, subject.database, schema) if schema else None
+    # Tables of one schema may have problems of several kinds, of which one rule tells.
+    said = _FIGURE.sub("#", _said(finding, kind))
+    return (finding.severity, subject.database, schema, said) if schema else None
+
+
+_FIGURE: Final = re.compile(r"\d[\d,.:]*( [kMGT]?B\b)?")
 
 
 def _said(finding: Finding, kind: str) -> str:
