@@ -5,6 +5,7 @@ Decisions are stored one at a time across all processes, so that two people cann
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -17,7 +18,7 @@ from tsaudit.history import clock, incidents
 from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RULELESS_CODES, Severity
-from tsaudit.text import quantity
+from tsaudit.text import many, quantity
 
 BASELINE_DAYS: Final = 90
 """Default number of days for which findings are muted: a quarter to fix existing problems."""
@@ -210,8 +211,8 @@ def outgrown(incident: Incident) -> str:
 
 
 def ends_early(incident: Incident) -> str:
-    """From what on the mute that applies no longer covers the incident: `above 150 series, or if critical`; empty if
-    nothing could be worse, or no mute applies.
+    """From what on the mute that applies no longer covers the incident, as in `above 150 series, or if critical`, and
+    the days that are left if it lasts longer; empty if nothing could be worse, or no mute applies.
     """
     made = incident.decision
     if made is None or made.kind is not DecisionKind.MUTE:
@@ -222,7 +223,11 @@ def ends_early(incident: Incident) -> str:
         ends.append(f"{'above' if figure.value <= made.bound else 'below'} {quantity(made.bound, made.unit)}")
     if made.severity is not Severity.CRITICAL:
         ends.append("if critical")
-    return ", or ".join(ends)
+    left = incident.finding.impact.days_left if incident.finding.impact else None
+    text = ", or ".join(ends)
+    if text and left is not None and made.until is not None and 0 <= left < (made.until - clock.today()).days:
+        text += f"; about {many(math.ceil(left), 'day')} left, fewer than it lasts"
+    return text
 
 
 def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:
