@@ -2,6 +2,7 @@
 
 import mimetypes
 import re
+from html import escape
 from pathlib import Path as FilePath
 from typing import TYPE_CHECKING, Annotated, Final
 from urllib.parse import quote, urlsplit
@@ -11,7 +12,7 @@ from airflow.api_fastapi.core_api.security import requires_access_view
 from airflow.configuration import conf
 from fastapi import Depends, FastAPI, HTTPException, Path, Request, Response
 from fastapi.exception_handlers import http_exception_handler
-from fastapi.responses import RedirectResponse
+from fastapi.responses import HTMLResponse, RedirectResponse
 
 if TYPE_CHECKING:
     from tsaudit.report.storage import Folder
@@ -35,13 +36,16 @@ reports = FastAPI(title="tsaudit", openapi_url=None, dependencies=[Depends(requi
 @reports.exception_handler(HTTPException)
 async def refused(request: Request, error: HTTPException) -> Response:
     """Send a browser without a login to the login page, which then returns to the report: the address may come from a
-    message.
+    message. Other errors are a page, too, with a link to all reports.
     """
-    no_login = error.status_code == 401 or error.detail == "Invalid JWT token"
-    if no_login and "text/html" in request.headers.get("accept", ""):
+    if "text/html" not in request.headers.get("accept", ""):
+        return await http_exception_handler(request, error)
+    if error.status_code == 401 or error.detail == "Invalid JWT token":
         airflow = urlsplit(conf.get("api", "base_url", fallback="")).path.rstrip("/")
         return RedirectResponse(f"{airflow}/api/v2/auth/login?next={quote(request.url.path, safe='')}", 303)
-    return await http_exception_handler(request, error)
+    index = escape(request.url_for("report", path="index.html").path)
+    page = f'<!doctype html><title>tsaudit</title><p>{escape(error.detail)}</p><p><a href="{index}">All reports</a></p>'
+    return HTMLResponse(page, error.status_code, headers=_HEADERS)
 
 
 @reports.get("/reports/{path:path}")

@@ -229,6 +229,9 @@ def test_report_when_nobody_is_logged_in_is_not_shown(served: Airflow) -> None:
     for path in (*outside, "metrics/none.html", "index.html%00", ".hidden.html", "link.html", "a" * 300 + ".html"):
         assert served.request(f"/tsaudit/reports/{path}")[0] == 404, path
     assert served.request("/tsaudit/openapi.json")[0] == 404
+    status, _, missing = served.request("/tsaudit/reports/metrics/none.html", headers={"Accept": "text/html"})
+    assert status == 404
+    assert b'there is no such report</p><p><a href="/tsaudit/reports/index.html">' in missing
     assert b"metrics" in served.request("/tsaudit/reports/index.html")[2]
 
 
