@@ -233,6 +233,7 @@ def test_block_when_rules_could_not_be_evaluated_says_why() -> None:
     found = a_result(broken, *blind, *late)
     assert text(found)[0].split()[:2] == ["demo", "unknown"]
     assert text(found)[2:] == [
+        "  4 rules could not be evaluated: no SELECT.",
         "  unknown   CAR001: ZeroDivisionError: by zero",
         "  unknown   TAG001, TAG002: no SELECT",
         "  unknown   2 more rules for 2 other reasons; the report has them",

@@ -233,7 +233,7 @@ _INFLUX: Final = (
     Case(
         "influxdb1",
         "`READ` on `_internal`",
-        "grant READ on _internal",
+        'GRANT READ ON "_internal" TO',
         {"": "database_bytes, server_status"},
         _influxdb1(DATABASE),
     ),

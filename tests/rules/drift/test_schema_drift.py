@@ -139,7 +139,7 @@ def test_series_that_come_with_a_new_tag(before: int, now: int, severity: str) -
         (
             "influxdb1",
             'SHOW MEASUREMENTS ON "new"',
-            'SHOW SERIES FROM "main"."raw"."b";\nSHOW FIELD KEYS FROM "main"."raw"."b"',
+            'SHOW SERIES ON "main" FROM "main"."raw"."b";\nSHOW FIELD KEYS ON "main" FROM "main"."raw"."b"',
         ),
         (
             "influxdb2",
