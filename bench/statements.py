@@ -29,9 +29,9 @@ from tsaudit.model.profile import Profile
 ROUNDS = 5
 SHAPES = 7
 SERIES = 20
-MOST_AGAIN = 12
+MOST_AGAIN = 10
 TABLES = 1_000
-MOST_ON_POSTGRESQL = 100
+MOST_ON_POSTGRESQL = 60
 _LISTING = "series_listing"
 
 
