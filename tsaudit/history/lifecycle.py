@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import date, datetime
 from typing import Final
 
-from tsaudit.config.settings import Incidents
+from tsaudit.config.settings import Harm, Incidents
 from tsaudit.model.figures import Gap, Subject
 from tsaudit.model.finding import (
     DEGRADED_CODE,
@@ -27,7 +27,7 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 
-URGENT_DAYS: Final = (90.0, 14.0, 7.0, 0.0)
+URGENT_DAYS: Final = (Harm().warning_days, Harm().critical_days, 7, 0)
 """The days left at which an incident becomes more urgent, whatever its severity: the defaults of `harm.warning_days`
 and `harm.critical_days`, the last week, and the end.
 """
