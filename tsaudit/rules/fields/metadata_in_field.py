@@ -294,11 +294,7 @@ def _of_equal(measurement: Measurement, read: RowBytes, pair: EqualColumns, impa
         observed=pair.share,
         unit="share of the rows read",
         main_contributor=pair.column,
-        evidence=(
-            Evidence(f"bytes of {pair.column} in a row", _rounded(read.of(pair.column))),
-            Evidence("bytes of all columns in a row", _rounded(read.total)),
-            Evidence("avoidable storage", size(round(impact.now))),
-        ),
+        evidence=_shares(read, [pair.column], impact),
         facts=("field_values", "table_status", "row_estimate", "storage"),
         source=read.source,
     )
@@ -349,13 +345,18 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
         observed=group.combinations,
         unit="distinct values" if len(group.columns) == 1 else "combinations",
         main_contributor=names[0],
-        evidence=(
-            *(Evidence(f"bytes of {name} in a row", _rounded(read.of(name))) for name in names),
-            Evidence("bytes of all columns in a row", _rounded(read.total)),
-            Evidence("avoidable storage", size(round(impact.now))),
-        ),
+        evidence=_shares(read, names, impact),
         facts=("field_values", "table_status", "row_estimate", "storage"),
         source=read.source,
+    )
+
+
+def _shares(read: RowBytes, names: Sequence[str], impact: Impact) -> tuple[Evidence, ...]:
+    """What these columns take of a row, and of the table."""
+    return (
+        *(Evidence(f"bytes of {name} in a row", _rounded(read.of(name))) for name in names),
+        Evidence("bytes of all columns in a row", _rounded(read.total)),
+        Evidence("avoidable storage", size(round(impact.now))),
     )
 
 
