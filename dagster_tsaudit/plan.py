@@ -19,7 +19,7 @@ from tsaudit.config import cron
 from tsaudit.config.settings import Settings, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
-from tsaudit.model.profile import utc_now
+from tsaudit.model.figures import ahead, utc_now
 from tsaudit.text import many, number
 
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_]+")
@@ -369,9 +369,9 @@ def audited_days(config: AuditConfig) -> list[date]:
     if len(days) > MOST_DAYS:
         what = f"`days` contains {number(len(days))} days; a run audits at most {MOST_DAYS}"
         raise dg.Failure(what, allow_retries=False)
-    if days[-1] > (today := utc_now().date()):
-        # Its rows are not written yet, and later audits would take it for the newest day.
-        raise dg.Failure(f"{days[-1]} is in the future; in UTC it is {today}", allow_retries=False)
+    if problem := ahead(days[-1]):
+        # Later audits would take it for the newest day.
+        raise dg.Failure(problem, allow_retries=False)
     return days
 
 

@@ -21,8 +21,9 @@ from tsaudit.evaluation import evaluate as evaluate_profile
 from tsaudit.evaluation import required_facts
 from tsaudit.history.database import HistoryError, patience
 from tsaudit.history.store import Store
+from tsaudit.model.figures import ahead, utc_now
 from tsaudit.model.finding import AuditResult, Verdict
-from tsaudit.model.profile import Profile, utc_now
+from tsaudit.model.profile import Profile
 from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.rule import Rule
 
@@ -187,14 +188,13 @@ def run_audit(
     Raises ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and
     ValueError for a day in the future, and for a `run_url` that is not an address or contains a login.
     """
-    today = utc_now().date()
-    if day and day > today:
-        raise ValueError(f"{day} is in the future; in UTC it is {today}")
+    if day and (problem := ahead(day)):
+        raise ValueError(problem)
     if run_url is not None:
         secrets.page_url(run_url)
     chosen = _named(settings, targets)
     with AuditSession.open(settings) as session:
-        audits = session.run(chosen, day=day or today, workers=workers, run_url=run_url, progress=progress)
+        audits = session.run(chosen, day=day or utc_now().date(), workers=workers, run_url=run_url, progress=progress)
         runs = {one.target: one for one in audits}
         session.write_index()
         if notify:

@@ -29,7 +29,7 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
 @options.targets_argument
 @options.config_option
 @options.day_option(
-    "The day to audit, as of its end; default: today, in UTC. On InfluxDB, series are known only of today."
+    "The day to audit, as of its end; default: today, in UTC. InfluxDB 1 and 2 know series of today only."
 )
 @options.format_option("text", "json", "markdown", "junit", "sarif")
 @click.option(

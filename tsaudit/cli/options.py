@@ -50,10 +50,11 @@ class Day(_DateType):
             day = date.fromisoformat(value)
         except ValueError:
             self.fail(f"`{value}` is not a day; write {DAY_FORMAT}, today, or yesterday", param, ctx)
-        if day > now and not self._may_be_ahead:
-            # The rows of a future day are not written yet, and nobody would be notified about its incidents before that
-            # day.
-            self.fail(f"{day} is in the future; in UTC it is {now}", param, ctx)
+        from tsaudit.model.figures import ahead
+
+        if not self._may_be_ahead and (problem := ahead(day)):
+            # Nobody would be notified about its incidents before that day.
+            self.fail(problem, param, ctx)
         return day
 
 

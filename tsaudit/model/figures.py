@@ -7,7 +7,7 @@ import fnmatch
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from typing import Final, Literal
 
 from tsaudit.secrets import mask
@@ -250,6 +250,12 @@ class UnusedSetting:
 def utc_now() -> datetime:
     """The current time, timezone-aware, in UTC."""
     return datetime.now(UTC)
+
+
+def ahead(day: date) -> str:
+    """What to say of a day in the future, whose rows are not written yet; empty for any other day."""
+    today = utc_now().date()
+    return f"{day} is in the future; in UTC it is {today}" if day > today else ""
 
 
 class TableKind(enum.StrEnum):
