@@ -32,7 +32,7 @@ from tests.faults.proxy import FaultyProxy
 from tests.hostile import FAULTS, answer, hostile
 from tests.hostile import Fault as HttpFault
 from tests.plugins.conftest import Install, install
-from tsaudit.alerts import SendingPace, sending
+from tsaudit import alerts
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.engines import queries
@@ -84,7 +84,7 @@ class World:
 def world(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(database, "_BUSY_S", 0.2)
-    monkeypatch.setattr(sending, "SendingPace", partial(SendingPace, sleep=lambda _: None))
+    monkeypatch.setattr(alerts, "SendingPace", partial(alerts.SendingPace, sleep=lambda _: None))
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "HTTPS_PROXY", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")
