@@ -382,7 +382,6 @@ def timestream(aws_credentials: None) -> Iterator[Timestream]:
     Its quota of calls was raised, as AWS does for who asks: no test has to wait for those before it.
     """
     server = Timestream()
-    server.calls_per_s = 1_000
     yield server
     server.stop()
 

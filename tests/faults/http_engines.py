@@ -343,7 +343,6 @@ def influxdb3() -> HttpEngine:
 def timestream() -> HttpEngine:
     """The stand-in for an account."""
     server = Timestream()
-    server.calls_per_s = 1000  # audits that are no concern of each other share the account
     name = server.write(DATA)
     return HttpEngine(
         "timestream",

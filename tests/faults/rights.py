@@ -295,7 +295,6 @@ def _timestream(without: str = "", *, key: str = AUDITOR, only: str = "") -> Set
             named = "arn:aws:timestream:eu-central-1:123456789012:database/shop"
             own["Resource"] = [named, *(f"{named}/table/{name}" for name in NAMES if name in only)]
         server = Timestream(policy={"Statement": [own, account]})
-        server.calls_per_s = 1_000
         try:
             with pytest.MonkeyPatch.context() as patch:
                 patch.setenv("AWS_ACCESS_KEY_ID", key)

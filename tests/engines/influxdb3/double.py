@@ -140,7 +140,7 @@ class InfluxDB3:
         self._retention: dict[str, timedelta | None] = {}
         self._flight = _Flight(self)
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
         behind = ("127.0.0.1", self._flight.port) if with_flight else None
         self._door = Door(behind, ("127.0.0.1", self._http.server_port))
         self.url = f"http://127.0.0.1:{self._door.port}"

@@ -30,6 +30,8 @@ from tests.databases import Dataset, Row, Table, Value
 from tests.engines.timestream.sql import RefusedError, check_names, in_duckdb, parsed
 from tests.serving import Handler
 
+CALLS_PER_S: Final = 5
+"""How often an account may list and describe in a region."""
 AUDITOR: Final = "AKIATSAUDIT"
 """An access key with the rights of `sql/timestream/grants.md`, and no other."""
 STRANGER: Final = "AKIASTRANGER"
@@ -42,7 +44,6 @@ _KINDS: Final = {bool: "boolean", int: "integer", float: "float", datetime: "tim
 _SINGLE: Final = "measure_value::"
 _FOREVER_DAYS: Final = 73_000
 _MEGABYTE: Final = 1_000_000
-_CALLS_PER_S: Final = 5
 _LARGEST_PAGE: Final = 1 << 20
 _CALLS_PER_TOKEN: Final = 5
 _MEASURE_NAMES: Final = 8192
@@ -103,8 +104,8 @@ class Timestream:
         """How long a query is at work."""
         self.patience_s = 0.1
         """How long one call waits for rows before it responds with an empty page; the service takes up to 60 s."""
-        self.calls_per_s = _CALLS_PER_S
-        """Of those that list or describe."""
+        self.calls_per_s: float = math.inf
+        """Of those that list or describe; `CALLS_PER_S` as the service has it, at which whoever calls has to wait."""
         self._calls: list[float] = []
         self.throttled = 0
         """How many of the next calls are refused."""
@@ -123,7 +124,7 @@ class Timestream:
         self._rows = duckdb.connect()
         self._http = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._http.daemon_threads = True
-        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        threading.Thread(target=self._http.serve_forever, args=(0.01,), daemon=True).start()
         self.address = f"http://127.0.0.1:{self._http.server_port}"
         self.url = f"timestream://eu-central-1?endpoint={self.address}"
         self.login: Mapping[str, str] = {}

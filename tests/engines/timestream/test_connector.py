@@ -18,7 +18,7 @@ from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.timestream import double as timestream_double
-from tests.engines.timestream.double import AUDITOR, STRANGER, Timestream, shipped_policy
+from tests.engines.timestream.double import AUDITOR, CALLS_PER_S, STRANGER, Timestream, shipped_policy
 from tests.query_parameters import filled
 from tests.serving import Handler, serving_http
 from tsaudit.collect.probing import probe
@@ -216,7 +216,6 @@ def test_call_without_an_answer_ends_with_the_statement(server: Timestream) -> N
 @pytest.mark.wall_clock
 def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
     target = _target(server)
-    server.calls_per_s = 1_000
     with open_connection(target) as connection:
         server.throttled = 2
         assert [b.num_rows for b in connection.query("measurements", 60, filled("measurements", database="shop"))] == [
@@ -231,7 +230,6 @@ def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
 
 def test_failures_of_the_service_are_tried_again_and_then_are_a_gap(server: Timestream) -> None:
     target = _target(server)
-    server.calls_per_s = 1_000
     with open_connection(target) as connection:
         server.failing = 2
         assert [b.num_rows for b in connection.query("measurements", 60, filled("measurements", database="shop"))] == [
@@ -722,7 +720,6 @@ def test_scheduled_queries_are_read_and_not_run(server: Timestream) -> None:
 
 def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
     target = _target(server)
-    server.calls_per_s = 1_000
     server.scheduled_queries = [_scheduled(i) for i in range(205)]
     profile = collected(target)
     assert len(profile.stored_queries or ()) == 200
@@ -734,6 +731,7 @@ def test_scheduled_queries_when_there_are_very_many(server: Timestream) -> None:
 @pytest.mark.full
 def test_scheduled_queries_when_the_account_allows_few_calls(server: Timestream) -> None:
     target = _target(server, budget={"statement_timeout_s": 6})
+    server.calls_per_s = CALLS_PER_S
     server.scheduled_queries = [_scheduled(i) for i in range(60)]
     profile = collected(target, wanted=frozenset({"scheduled_queries"}))
     (gap,) = (gap for gap in profile.gaps if gap.fact == "scheduled_queries")

@@ -13,7 +13,7 @@ from botocore.exceptions import ClientError
 
 from tests.builders import NOW
 from tests.databases import Dataset, Row, Table, times
-from tests.engines.timestream.double import Timestream
+from tests.engines.timestream.double import CALLS_PER_S, Timestream
 from tests.engines.timestream.sql import LONGEST_QUERY, RefusedError
 
 CPU = Table(
@@ -111,6 +111,7 @@ def test_a_query_has_a_longest_length(server: Timestream) -> None:
 
 
 def test_calls_that_list_or_describe_are_limited_to_five_a_second(server: Timestream) -> None:
+    server.calls_per_s = CALLS_PER_S
     writing = client(server, "timestream-write")
     with ThreadPoolExecutor(12) as pool, pytest.raises(ClientError, match="Rate exceeded") as refused:
         list(pool.map(lambda _: writing.list_databases(), range(12)))
