@@ -85,3 +85,18 @@ def test_of_many_small_tables_rows_of_a_part_are_kept_at_a_time(
     assert figures(collected(target)) == figures(whole)
     assert len(kept) == 7
     assert max(kept) == 2
+
+
+def test_tables_of_one_layout_are_read_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with duckdb.connect(str(tmp_path / "fleet.duckdb")) as connection:
+        for number in range(8):
+            fields = "".join(f", i / {place + 3}.0 AS v{place}" for place in range(number % 2))
+            connection.execute(
+                f"CREATE TABLE truck{number} AS SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 MINUTE AS at, "
+                f"'t' || i % 3 AS truck, i / 7.0 AS speed{fields} FROM range(1, 101) AS t(i)"
+            )
+    target = Target(name="t", engine="duckdb", url=f"duckdb:///{tmp_path}/fleet.duckdb")
+    monkeypatch.setattr(collect, "_AT_A_TIME", 4_000)
+    sent = {cost.fact: cost.statements for cost in collected(target).costs}
+    # Two parts of four tables, which have one layout each.
+    assert (sent["row_sample"], sent["null_counts"]) == (2, 2)

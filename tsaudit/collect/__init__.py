@@ -74,7 +74,7 @@ def collect(
             steps = list(measuring.steps(context)) if changed else []
         for keeps_rows, taken in groupby(steps, lambda step: step.keeps_rows):
             together = list(taken)
-            parts = in_parts(changed, runner.rows_each) if keeps_rows else [changed]
+            parts = in_parts(sorted(changed, key=_alike), runner.rows_each) if keeps_rows else [changed]
             changed = [done for part in parts for done in _after(runner, together, part)]
 
     found = catalog.profile_of(measuring, outline, [*reused, *changed], day, connection.server_version)
@@ -128,6 +128,11 @@ def rows_each(rows: Sequence[int | None], most: int) -> int:
             return min(most, max(share, FEWEST_ROWS))
         left -= need
     return most
+
+
+def _alike(draft: Draft) -> tuple[str, int, list[str]]:
+    """Sorts tables that one statement can query next to each other: it has to be about tables of one part."""
+    return draft.database, len(draft.columns), [column.data_type for column in draft.columns]
 
 
 def in_parts(drafts: Sequence[Draft], each: int) -> Iterator[list[Draft]]:
