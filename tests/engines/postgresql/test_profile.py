@@ -398,6 +398,15 @@ def test_counters_that_are_reset_are_no_restart(made: Made, postgresql: Postgres
     assert after.is_restarted(before) is False
 
 
+def test_partitions_are_only_asked_for_where_there_are_some(made: Made) -> None:
+    def sent(target: Target) -> int:
+        return next(cost.statements for cost in collected(target).costs if cost.fact == "partitions")
+
+    table = "CREATE TABLE m (ts TIMESTAMPTZ, v FLOAT8)"
+    assert sent(made(table)) == 0
+    assert sent(made(f"{table} PARTITION BY RANGE (ts)", "CREATE TABLE m_rest PARTITION OF m DEFAULT")) == 1
+
+
 def test_partition_that_was_made_ahead_and_never_analysed(made: Made, postgresql: Postgresql) -> None:
     target = made(
         "CREATE TABLE m (ts TIMESTAMPTZ, v REAL) PARTITION BY RANGE (ts)",
