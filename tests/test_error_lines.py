@@ -22,6 +22,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.alerts.builders import fast_messages
 from tests.alerts.slack_double import TOKEN
 from tests.builders import DAY
 from tests.command import CliRunner
@@ -32,7 +33,6 @@ from tests.faults.proxy import FaultyProxy
 from tests.hostile import FAULTS, answer, hostile
 from tests.hostile import Fault as HttpFault
 from tests.plugins.conftest import Install, install
-from tsaudit import alerts
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.engines import queries
@@ -40,7 +40,7 @@ from tsaudit.history import database
 from tsaudit.history.schema import snapshot
 from tsaudit.history.store import Store
 
-__all__ = ["install"]
+__all__ = ["fast_messages", "install"]
 
 
 @dataclass
@@ -81,10 +81,11 @@ class World:
 
 
 @pytest.fixture
-def world(tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+def world(
+    tmp_path: Path, request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch, fast_messages: None
+) -> Iterator[World]:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(database, "_BUSY_S", 0.2)
-    monkeypatch.setattr(alerts, "SendingPace", partial(alerts.SendingPace, sleep=lambda _: None))
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_PROFILE", "HTTPS_PROXY", "HTTP_PROXY"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("AWS_EC2_METADATA_DISABLED", "true")

@@ -18,7 +18,7 @@ import pytest
 from pydantic import SecretStr
 
 from tests.alerts import slack_double
-from tests.alerts.builders import an_incident
+from tests.alerts.builders import an_incident, fast_messages
 from tests.builders import DAY, NOW, a_finding, a_result
 from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
 from tests.servers import ADMIN, Influxd
@@ -36,6 +36,10 @@ from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Severity, Ver
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given
 from tsaudit.net.watchdog import Deadline
+
+__all__ = ["fast_messages"]
+
+pytestmark = pytest.mark.usefixtures("fast_messages")
 
 NEXT_DAY = DAY + timedelta(days=1)
 

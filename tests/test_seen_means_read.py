@@ -12,6 +12,7 @@ import pytest
 from click.testing import Result
 
 from tests.alerts import slack_double
+from tests.alerts.builders import fast_messages
 from tests.alerts.slack_double import SlackDouble
 from tests.builders import DAY
 from tests.command import CliRunner
@@ -20,6 +21,8 @@ from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.servers import Postgresql
 from tsaudit.cli import main
+
+__all__ = ["fast_messages"]
 
 Command = Callable[..., Result]
 
@@ -38,7 +41,7 @@ targets:
 
 
 @pytest.fixture
-def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Command:
+def command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fast_messages: None) -> Command:
     monkeypatch.chdir(tmp_path)
     return lambda *arguments: CliRunner().invoke(main, list(arguments), prog_name="tsaudit")
 

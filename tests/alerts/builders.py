@@ -7,9 +7,12 @@ from dataclasses import dataclass, field
 from datetime import date, timedelta
 from typing import Any
 
+import pytest
+
 from tests.alerts.slack_double import TOKEN, SlackDouble
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tsaudit import alerts
+from tsaudit.alerts.calls import SendingPace
 from tsaudit.config.settings import Settings
 from tsaudit.history import incidents
 from tsaudit.history.lifecycle import Incident, IncidentState
@@ -41,7 +44,13 @@ def with_webhook(double: SlackDouble, **changes: Any) -> Settings:
 
 def fast(slept: list[float] | None = None) -> alerts.SendingPace:
     """A pace that never sleeps, but notes for how long it would have."""
-    return alerts.SendingPace(sleep=(slept if slept is not None else []).append, lock_wait_s=5)
+    return SendingPace(sleep=(slept if slept is not None else []).append, lock_wait_s=5)
+
+
+@pytest.fixture
+def fast_messages(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Audits send their messages at that pace."""
+    monkeypatch.setattr(alerts, "SendingPace", fast)
 
 
 def a_context(day: date = DAY, **changes: Any) -> alerts.RunContext:
