@@ -74,8 +74,8 @@ values that repeat in a big table too seldom for a sample, and loads of two week
 last but two, an audit also took a server more memory than it had, for a measurement with 76,000 fields, which it no
 longer reads all at once. In the last but one, one plan would have lost 97% of a measurement's points, and one warning
 named a sixth of what a table repeats. In the last, which ran on stand-ins of the servers, the other 3 causes were found
-as notes: an ID and a granularity that leave one and three measurements in a bucket, and partitions of which one contains
-all rows. Notes said of three MongoDB servers that they had been restarted, which they had not.
+as notes: an ID and a granularity that leave one and three measurements in a bucket, and partitions of which one
+contains all rows. Notes said of three MongoDB servers that they had been restarted, which they had not.
 
 ## Regression
 
