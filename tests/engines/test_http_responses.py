@@ -10,7 +10,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 import sqlalchemy as sa
 
-from tests.builders import DAY, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_measurement, a_profile
 from tests.engines.influxdb3.double import metrics
 from tests.rules.cases import run_rule
 from tests.serving import Handler, serving_http
@@ -131,7 +131,7 @@ def _since(rule: Rule, before: Profile, today: Profile, *risen: tuple[str, int, 
         (name, Subject()): tuple(Point(DAY - timedelta(days=n), float(value)) for n, value in ((2, first), (1, last)))
         for name, first, last in risen
     }
-    earlier = dataclasses.replace(before, day=DAY - timedelta(days=1))
+    earlier = dataclasses.replace(before, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(days=1))
     findings = run_rule(rule, today, timeline=Timeline(previous=earlier, points=points)).findings
     return findings[0] if findings else None
 
@@ -182,9 +182,12 @@ def test_queries_without_memory_are_a_note() -> None:
 
 
 @pytest.mark.parametrize(
-    ("seconds", "is_restarted"), [(0, False), (60, False), (120, True), (0.5, True), (-60, False), (86_400, True)]
+    ("seconds", "is_same_start"), [(0, True), (60, True), (120, False), (0.5, True), (-60, True), (86_400, False)]
 )
-def test_start_that_is_only_known_to_the_minute(seconds: float, is_restarted: bool) -> None:
-    now = ServerStatus(started=START + timedelta(seconds=seconds))
-    assert now.is_restarted(ServerStatus(started=START)) is is_restarted
-    assert now.is_restarted(ServerStatus()) is None
+def test_start_that_is_only_known_to_the_minute(seconds: float, is_same_start: bool) -> None:
+    now, before = ServerStatus(started=START + timedelta(seconds=seconds)), ServerStatus(started=START)
+    assert now.is_same_start(before) is is_same_start
+    assert now.is_restarted(before, START + timedelta(seconds=30)) is not is_same_start
+    assert now.is_restarted(before, START + timedelta(days=2)) is False
+    assert now.is_same_start(ServerStatus()) is None
+    assert now.is_restarted(ServerStatus(), START) is None

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.builders import DAY, a_profile
+from tests.builders import DAY, NOW, a_profile
 from tests.collecting import collected
 from tests.rules.cases import run_rule
 from tests.servers import Postgresql, run_postgresql, wait_until
@@ -220,7 +220,8 @@ def _influxdb(started: datetime = START, **counted: int) -> Profile:
 
 
 def _since(before: Profile, today: Profile) -> Finding | None:
-    return _found(today, Timeline(previous=dataclasses.replace(before, day=DAY - timedelta(days=1))))
+    yesterday = dataclasses.replace(before, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(days=1))
+    return _found(today, Timeline(previous=yesterday))
 
 
 def test_what_failed_since_the_audit_before_is_one_finding() -> None:
@@ -241,12 +242,35 @@ def test_what_loses_nothing_is_a_note() -> None:
     finding = _since(before, _influxdb(server_errors=7, subscriptions_failed=1))
     assert finding is not None
     assert (finding.severity, finding.observed) == (Severity.NOTE, 2)
-    finding = _since(before, _influxdb(START + timedelta(days=29), server_errors=2, subscriptions_failed=0))
+    finding = _since(before, _influxdb(START + timedelta(days=30), server_errors=2, subscriptions_failed=0))
     assert finding is not None
     assert finding.severity is Severity.NOTE
     # Counters begin anew with the server.
     assert finding.message.endswith("2 requests failed and the server was restarted.")
     assert _since(before, _influxdb(server_errors=5)) is None, "what is not told has not risen"
+
+
+HOURS = timedelta(hours=1)
+
+
+@pytest.mark.parametrize(
+    ("moved", "errors", "expected"),
+    [
+        (timedelta(milliseconds=730), 900, None),
+        (timedelta(seconds=-40), 903, "3 requests failed."),
+        # A machine was suspended for a night, or another member of the group answered, which has counters of its own.
+        (8 * HOURS, 903, None),
+        (-8 * HOURS, 5_000, None),
+        (timedelta(days=30) - 2 * HOURS, 2, "2 requests failed and the server was restarted."),
+    ],
+)
+def test_a_restart_is_a_start_after_the_audit_before(moved: timedelta, errors: int, expected: str | None) -> None:
+    """An expert asks when the server started. A start is often told as an uptime, which is rounded and is subtracted
+    from a clock, so that it is another one each day without any restart.
+    """
+    started = NOW - timedelta(days=30)
+    finding = _since(_influxdb(started, server_errors=900), _influxdb(started + moved, server_errors=errors))
+    assert (finding and finding.message) == (expected and f"Since the audit of 2026-03-30, {expected}")
 
 
 def _mongod(**changes: Any) -> Profile:

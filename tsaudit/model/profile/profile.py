@@ -83,14 +83,22 @@ class ServerStatus:
         found = [one.value for one in self.counters if (one.name, one.database) == (name, database)]
         return sum(found) if found else None
 
-    def is_restarted(self, before: ServerStatus) -> bool | None:
-        """Whether the server restarted since `before`, so that the counters began at 0 again; None: not known. A server
-        that reports only its uptime gives a start in whole minutes, which may be off by one.
+    def is_same_start(self, before: ServerStatus) -> bool | None:
+        """Whether the counters of both began at the same time, so that they can be compared; None: not known. A start
+        that follows from an uptime is off by a second or a minute: by what was rounded, or by what the clock was set.
         """
         if self.started is None or before.started is None:
             return None
-        is_whole = not (self.started.second or self.started.microsecond)
-        return abs(self.started - before.started) > timedelta(minutes=1 if is_whole else 0)
+        return abs(self.started - before.started) <= timedelta(minutes=1)
+
+    def is_restarted(self, before: ServerStatus, audited: datetime) -> bool | None:
+        """Whether the server restarted since it was `audited` with the status `before`, so that its counters began at 0
+        again; None: not known. Another start before that time is no restart: another server of a group answered, or the
+        machine was suspended, and its uptime stood still.
+        """
+        if self.started is None or before.started is None:
+            return None
+        return self.started > audited and not self.is_same_start(before)
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | 
     if before.series and database.series and database.series.value < before.series.value:
         return None
     past = before.kept
-    if past is None or past.first != kept.first or (day and day.server and status.is_restarted(day.server)):
+    if past is None or past.first != kept.first or (day and day.server and status.is_same_start(day.server) is False):
         return kept
     accepted = kept.accepted - past.accepted
     if accepted <= 0:
@@ -202,7 +202,7 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
     goes_on = len(past) > 1 and past[-1].value not in (0, past[-2].value)
     day = case.timeline.previous
     before = day.server if day else None
-    goes_back = before is not None and not status.is_restarted(before)
+    goes_back = before is not None and status.is_same_start(before) is not False
 
     def grown(name: str, of: str = database) -> int:
         then = before.counted(name, of) if before and goes_back else None
@@ -217,7 +217,8 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
         since, is_recent, goes_on = "since the server started", False, False
     else:
         since = f"since the server started on {written(status.started.date())}"
-        is_recent = before is not None or case.profile.collected_at - status.started <= timedelta(days=1)
+        audited = day.collected_at if day and before else case.profile.collected_at - timedelta(days=1)
+        is_recent = status.started >= audited
     if database:
         return _Lost(grown(_DROPPED), grown(_FAILED), grown(_WRITTEN), since, is_recent, goes_on)
     dropped, written_too = max(grown(_DROPPED) - of_others(_DROPPED), 0), grown(_WRITTEN) + of_others(_WRITTEN)

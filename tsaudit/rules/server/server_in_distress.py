@@ -116,13 +116,15 @@ _COUNTED: Final = {
 
 def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     """What has failed since the previous audit, in one finding. On the first day, nothing is reported, because it is
-    not known when failures happened.
+    not known when failures happened. Nor is it if another server of a group answered, whose counters are others.
     """
     day = case.timeline.previous
     before = day.server if day else None
     if day is None or before is None:
         return
-    is_restarted = bool(status.is_restarted(before))
+    is_restarted = bool(status.is_restarted(before, day.collected_at))
+    if status.is_same_start(before) is False and not is_restarted:
+        return
     risen = {}
     for name in _COUNTED:
         then = 0 if is_restarted else before.counted(name, "")
