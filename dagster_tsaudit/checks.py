@@ -9,7 +9,7 @@ database.
 import dataclasses
 import functools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Final
 
@@ -76,8 +76,9 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
     """The check results for one target, each with the summary of its worst finding. A family has no result if none of
     its rules applies.
 
-    Only `ok` passes; only `critical` is an ERROR. Unknown results do not pass, and say why. Muted findings do not fail
-    a check.
+    Only `critical` is an ERROR. What could not be measured of single measurements fails only `coverage`; a family that
+    evaluated the others passes, and says what it lacks. Any other unknown result does not pass. Muted findings do not
+    fail a check.
     """
     run, unmuted = found.run, found.run.unmuted
     for family in families():
@@ -90,7 +91,8 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
         verdict = unmuted.verdict_of(family)
         if verdict is not None:
             metadata = _family_metadata(family, rules, unmuted, verdict, found)
-            yield result(key, prefix + family, run.day, verdict, metadata, description_of(family, found))
+            described = description_of(family, found)
+            yield result(key, prefix + family, run.day, verdict, metadata, described, passed=_passes(run, family))
     yield _coverage(key, prefix + COVERAGE, run)
 
 
@@ -131,16 +133,25 @@ def numbers(**values: float | None) -> Metadata:
 
 
 def result(
-    key: dg.AssetKey, name: str, day: date, verdict: Verdict, metadata: Metadata, description: str
+    key: dg.AssetKey,
+    name: str,
+    day: date,
+    verdict: Verdict,
+    metadata: Metadata,
+    description: str,
+    *,
+    passed: bool | None = None,
 ) -> dg.AssetCheckResult:
-    """A check's result: only `ok` passes, and only `critical` is an ERROR. The result of a past day says so, because it
-    replaces that of today on the page of the asset.
+    """A check's result: only `critical` is an ERROR. The result of a past day says so, because it replaces that of
+    today on the page of the asset.
+
+    `passed`: None, if only `ok` passes.
     """
     severity = dg.AssetCheckSeverity.ERROR if verdict is Verdict.CRITICAL else dg.AssetCheckSeverity.WARN
     return dg.AssetCheckResult(
         asset_key=key,
         check_name=name,
-        passed=verdict is Verdict.OK,
+        passed=verdict is Verdict.OK if passed is None else passed,
         severity=severity,
         metadata={"verdict": text(verdict.value), "day": text(day.isoformat()), **metadata},
         description=f"{_as_of(day)}{description}",
@@ -280,7 +291,7 @@ def group_check_results(key: dg.AssetKey, found: Sequence[AuditedTarget]) -> Ite
         if not verdicts:
             continue
         bad = sorted(
-            (one for one in found if verdicts.get(one.run.target, Verdict.OK) is not Verdict.OK),
+            (one for one in found if one.run.target in verdicts and not _passes(one.run, name)),
             key=lambda one: (-verdicts[one.run.target].rank, _worst_finding(one, name), one.run.target),
         )
         rows = [(one.run.target, verdicts[one.run.target]) for one in bad]
@@ -290,13 +301,16 @@ def group_check_results(key: dg.AssetKey, found: Sequence[AuditedTarget]) -> Ite
             **({"not_ok": dg.MetadataValue.md(table(("target", "verdict"), rows))} if rows else {}),
         }
         worst = Verdict.worst(verdicts.values())
-        yield result(key, name, found[0].run.day, worst, metadata, _describe_group(key, name, bad, len(verdicts)))
+        described = _describe_group(key, name, bad, verdicts)
+        yield result(key, name, found[0].run.day, worst, metadata, described, passed=not bad)
 
 
-def _describe_group(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], count: int) -> str:
+def _describe_group(key: dg.AssetKey, name: str, bad: Sequence[AuditedTarget], verdicts: Mapping[str, Verdict]) -> str:
     """How many targets are not OK, followed by the description of the worst target's check."""
+    count, partly = len(verdicts), sum(verdict is not Verdict.OK for verdict in verdicts.values())
     if not bad:
-        return f"{many(count, 'target')} evaluated, all of them ok"
+        what = f"{partly} of them only in part, see `{COVERAGE}`" if partly else "all of them ok"
+        return f"{many(count, 'target')} evaluated, {what}"
     worst = bad[0]
     (said,) = [r.description or "" for r in check_results(key, worst) if r.check_name == name]
     said = said.removeprefix(_as_of(worst.run.day))
@@ -309,6 +323,19 @@ def _worst_finding(found: AuditedTarget, name: str) -> tuple[object, ...]:
     results = [r for r in unmuted.results if r.family == name] if unmuted else []
     pairs = [(r, f) for r, f in ordered(results) if f.severity is not Severity.NOTE]
     return (0, worst_first(pairs[0][0].code, pairs[0][1])) if pairs else (1,)
+
+
+def _passes(run: "AuditRun", name: str) -> bool:
+    """Whether the check passes for one target: the verdict is `ok`, or unknown only because single measurements could
+    not be read, and others were evaluated. `coverage` is then the one check that fails, not one of each family.
+    """
+    verdict = _verdict_in(run, name)
+    if verdict is not Verdict.UNKNOWN or name == COVERAGE or run.result is None or run.profile is None:
+        return verdict is Verdict.OK
+    lacking = [r for r in run.result.results if r.family == name and r.verdict is Verdict.UNKNOWN]
+    unread = {(gap.database, gap.measurement) for r in lacking for gap in r.gaps}
+    is_partial = all(r.outcome is not Outcome.ERROR for r in lacking) and all(where for _, where in unread)
+    return is_partial and any((m.database, m.name) not in unread for m in run.profile.measurements)
 
 
 def _verdict_in(run: "AuditRun", name: str) -> Verdict | None:

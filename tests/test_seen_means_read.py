@@ -152,6 +152,7 @@ def test_one_table_of_three_is_named_by_check_and_told_after_three_audits(
     assert (
         f"cannot read {schema}/secret: permission denied for table secret: GRANT SELECT ON {schema}.secret TO" in said
     )
+    assert 'or leave it out: `exclude: ["secret"]`' in said
     assert f"cannot read {schema}/hidden: row-level security hides rows of table hidden: ALTER ROLE tsaudit" in said
     assert f"cannot read {schema}/weather" not in said
     told = [_changes(_audit(command, day)[0]) for day in range(3)]

@@ -280,6 +280,39 @@ def test_an_open_rule_does_not_pass_and_says_why() -> None:
     assert "took longer than 60 s" in str(value(checks["coverage"], "not_measured"))
 
 
+def test_a_table_that_may_not_be_read_fails_coverage_alone() -> None:
+    """Not one check of each family: the others were evaluated on the rest, and say what they could not look at."""
+    gap = Gap("columns", Reason.DENIED, "permission denied for table audit_log", "main", "audit_log")
+    rules = [
+        a_rule_result(code=code, family=family, outcome=Outcome.OPEN, gaps=(gap,), reason=f"1 gap: {gap.detail}")
+        for code, family in (("TAG002", "tags"), ("FLD001", "fields"), ("STO001", "storage"))
+    ]
+    result, unread = a_result(*rules), a_measurement("audit_log")
+    run = an_audit(result=result, profile=a_profile(a_measurement(), unread, gaps=(gap,)))
+    checks = checks_of(run)
+    assert [name for name, check in checks.items() if not check.passed] == ["coverage"]
+    for name in ("tags", "fields", "storage"):
+        assert value(checks[name], "verdict") == "unknown"
+        assert "permission denied for table audit" in description(checks[name]).replace("\\", "")
+    group = group_checks_of(an_audit("closed", result=result, profile=a_profile(unread, gaps=(gap,))), run)
+    assert not group["tags"].passed, "no table of the target `closed` was read"
+    group = group_checks_of(run)
+    assert (group["tags"].passed, group["coverage"].passed) == (True, False)
+    assert "only in part, see `coverage`" in description(group["tags"])
+
+
+@pytest.mark.parametrize("lacks", ["every table", "a fact of the whole database", "a rule that failed", "a warning"])
+def test_a_family_that_could_not_look_at_the_rest_either_fails(lacks: str) -> None:
+    gap = Gap("columns", Reason.DENIED, "permission denied", "main", "cpu" if lacks == "every table" else "audit_log")
+    gaps = (replace(gap, measurement=None),) if lacks == "a fact of the whole database" else (gap,)
+    rule = a_rule_result(code="TAG002", family="tags", outcome=Outcome.OPEN, gaps=gaps, reason="1 gap")
+    if lacks == "a rule that failed":
+        rule = replace(rule, outcome=Outcome.ERROR)
+    if lacks == "a warning":
+        rule = replace(rule, outcome=Outcome.FAIL, findings=(a_finding(),))
+    assert not checks_of(an_audit(result=a_result(rule), profile=a_profile(gaps=gaps)))["tags"].passed
+
+
 def test_a_broken_rule_shows_in_its_family_and_in_coverage() -> None:
     rule = a_rule_result(outcome=Outcome.ERROR, reason="ZeroDivisionError: division by zero")
     broken = an_audit(result=a_result(rule))

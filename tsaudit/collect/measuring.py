@@ -22,6 +22,7 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.model.facts import STRUCTURE, asked_for
 from tsaudit.model.profile import Database, Gap, Reason, Role, Source, utc_now
+from tsaudit.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -302,7 +303,8 @@ def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | N
     not say so.
     """
     why = next((row["unreadable"] for row in rows or () if row.get("unreadable")), None)
-    return Gap("columns", Reason.DENIED, why, database, measurement) if why else None
+    leave_out = f'or leave it out: `exclude: ["{printable(measurement, 60)}"]`'
+    return Gap("columns", Reason.DENIED, f"{why}, {leave_out}", database, measurement) if why else None
 
 
 def _column(row: Row) -> Column:
