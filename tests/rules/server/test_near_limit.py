@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -144,6 +144,55 @@ def test_the_rate_of_the_last_weeks_counts() -> None:
     assert _found(_columns(1_000), timeline=grown(900, days=6)).severity is Severity.NOTE
     # What will be reached soon is reported, however little of it is used.
     assert _found(_columns(700), timeline=grown(990)).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("columns", "grown", "days_left", "severity"),
+    [
+        # A pump with its 15 columns is added a day: the next ones but two are too many.
+        (1_560, (45, 30, 15), 40 / 15, "critical"),
+        # One day without a pump, or a table that was made and is complete: nobody knows.
+        (1_560, (30, 30, 15), None, "critical"),
+        (1_560, (600, 15, 7), None, "critical"),
+        (1_560, (30, 15), None, "critical"),
+        # Below, three days say it, and raise no alarm.
+        (1_500, (45, 30, 15), None, "warning"),
+        (1_000, (45, 30, 15), None, "note"),
+    ],
+)
+def test_days_of_even_growth_say_when_and_raise_no_alarm(
+    columns: int, grown: Sequence[int], days_left: float | None, severity: str
+) -> None:
+    days = range(len(grown), 0, -1)
+    points = tuple(Point(DAY - timedelta(days=n), columns - 2.0 - by) for n, by in zip(days, grown, strict=True))
+    finding = _found(_columns(columns), timeline=Timeline(points={("fields", Subject("main", "cpu")): points}))
+    assert finding.impact is not None
+    assert (finding.impact.days_left, finding.severity) == (days_left, severity)
+    said = [one.value for one in finding.evidence if one.label == "grown evenly"]
+    assert said == (["by 15 a day in the last 3 days"] if grown == (45, 30, 15) else [])
+
+
+@pytest.mark.parametrize(
+    ("ovens", "others", "named", "fix"),
+    [
+        (40, 0, "; 800 are named oven{n}_aa or in 19 other ways with data in them.", "Write a row for each"),
+        (40, 780, "; 800 are named oven{n}_aa or in 19 other ways with data in them.", "Write a row for each"),
+        (40, 800, "; 800 are named oven{n}_aa or in 19 other ways with data in them.", "Split cpu by"),
+        # Three phases of a machine are no machines.
+        (3, 1_000, ".", "Split cpu by"),
+    ],
+)
+def test_families_that_make_up_the_number_together(ovens: int, others: int, named: str, fix: str) -> None:
+    """Each of many machines has columns of its own: none of the families has a tenth of the columns, and an expert says
+    that the machine should be a tag, not that the table be split.
+    """
+    kinds = ["".join(two) for two in itertools.islice(itertools.product("abcdef", repeat=2), 20)]
+    keys = [f"oven{n + 1}_{kind}" for n in range(ovens) for kind in kinds]
+    keys += ["".join(letters) for letters in itertools.islice(_words(), others)]
+    profile = a_profile(a_measurement(fields=tuple(map(a_field, keys))), engine="postgresql")
+    finding = _found(profile, {"columns": len(keys) + 2})
+    assert (finding.message[-len(named) :], finding.fix[: len(fix)]) == (named, fix)
+    assert ("are named" in finding.message) is (named != ".")
 
 
 def test_more_than_a_documented_limit_shows_that_it_is_another_one_here() -> None:

@@ -9,6 +9,7 @@ from math import inf
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.engines.quoting import Qualified
 from tsaudit.harm import severity_of
 from tsaudit.model.change import Change, MakeField
@@ -25,7 +26,9 @@ _ANOTHER_TABLE: Final = (
     "VACUUM FULL neither. Store what comes and goes as rows, or in a column of type jsonb, instead of as columns."
 )
 _PART: Final = 0.1
-"""Minimum share of the counted names that a family must have to be named as the cause of their number."""
+"""Minimum share of the counted names that families must have to be named as the cause of their number."""
+_SIBLINGS: Final = 5
+"""Minimum number of members of each of several families: three phases and four wheels are parts of one thing."""
 _FEWEST: Final = 3
 """Minimum number of databases with the same contents: fewer may be a coincidence."""
 _WASTED: Final = 2
@@ -163,6 +166,7 @@ class _Near:
     limit: Limit
     impact: Impact
     advice: _Advice
+    grown: tuple[Evidence, ...] = ()
 
     def rank(self, case: Case) -> tuple[int, float]:
         """Sort key for how bad it is; the worst is last."""
@@ -182,22 +186,22 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
             impact = replace(impact, is_used_up=use.is_used_up, consequence=use.consequence)
             # A limit that is not enforced is only reported once it is exceeded.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
-                near.append(_Near(use, limit, impact, use.advice()))
+                near.append(_soon(case, _Near(use, limit, impact, use.advice())))
     if not near:
         return
     first, *others = sorted(near, key=lambda one: one.rank(case), reverse=True)
     use, advice = first.use, first.advice
-    family = max(case.name_families(use.names), key=lambda one: len(one.members), default=None)
-    if family is not None and len(family.members) < _PART * use.count:
-        family = None
+    families = _families(case, use)
+    family, named = families[0] if families else None, sum(len(one.members) for one in families)
     declared = declared_limit(case.profile, first.limit.name, measurement)
     own = declared.fix if declared else ""
-    named = f"; {number(len(family.members))} are named {family.template}" if family else ""
+    in_ways = f" or in {many(len(families) - 1, 'other way')} with data in them" if families[1:] else ""
+    after = f"; {number(named)} are named {family.template}{in_ways}" if family else ""
     yield Finding(
         subject=at,
         impact=first.impact if advice.is_avoidable else None,
-        message=_message(case, first, f"{named}{advice.after}"),
-        fix=advice.instead if family and 2 * len(family.members) > use.count and advice.instead else own or advice.fix,
+        message=_message(case, first, f"{after}{advice.after}"),
+        fix=advice.instead if 2 * named > use.count and advice.instead else own or advice.fix,
         changes=advice.changes,
         observed=use.count,
         limit=first.limit,
@@ -206,11 +210,35 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         samples=family.members[:3] if family else (),
         evidence=(
             *advice.evidence,
+            *first.grown,
             *(Evidence("also", _message(case, one)) for one in others),
             Evidence("limit", f"{number(first.limit.value)} {first.limit.unit}: {first.limit.source}"),
         ),
         facts=advice.facts,
     )
+
+
+def _soon(case: Case, one: _Near) -> _Near:
+    """With when the limit is reached, by less than a week of even growth: that makes nothing more severe."""
+    even = costs.even_rate(case, *one.use.grows) if one.use.grows and one.impact.per_day is None else None
+    if even is None:
+        return one
+    per_day, days = even
+    soon = costs.of_limit(case, one.use.count, one.limit, per_day=per_day)
+    impact = replace(one.impact, per_day=per_day, days_left=soon.days_left)
+    is_as_severe = severity_of(impact, case.harm) is severity_of(one.impact, case.harm)
+    grown = Evidence("grown evenly", f"by {number(rounded(per_day))} a day in the last {many(days, 'day')}")
+    return replace(one, impact=impact if is_as_severe else one.impact, grown=(grown,))
+
+
+def _families(case: Case, use: _Use) -> list[NameFamily]:
+    """The families to name as the cause of the number, largest first: the largest if it has a good part, and those of
+    many members that have it together, as where each of many machines has columns of its own.
+    """
+    found = sorted(case.name_families(use.names), key=lambda one: (-len(one.members), one.template))
+    large = [one for one in found if len(one.members) >= _SIBLINGS]
+    families = large if len(large) > 1 else found[:1]
+    return families if sum(len(one.members) for one in families) >= _PART * use.count else []
 
 
 def _message(case: Case, one: _Near, after: str = "") -> str:
