@@ -156,6 +156,36 @@ def test_severity_when_they_take_much(data: int, days_old: int, expected: Severi
     assert _of_size(2, 1_000_000, data, 0, days_old).severity is expected
 
 
+@pytest.mark.parametrize(
+    ("rows", "sources", "age", "quiet_days", "expected"),
+    [
+        (1, 1_000, timedelta(days=30), 0, Severity.WARNING),
+        # Of an hour of a thousand devices, each has one bucket, and the devices come again.
+        (1, 1_000, timedelta(hours=8), 0, Severity.NOTE),
+        # Nothing is written anymore.
+        (1, 1_000, timedelta(days=30), 8, Severity.NOTE),
+        # A fleet that reports too seldom: nobody knows whether old rows are deleted.
+        (1, 200, timedelta(days=30), 0, Severity.NOTE),
+    ],
+)
+def test_trips_that_have_a_source_of_their_own_keep_coming(
+    rows: int, sources: int, age: timedelta, quiet_days: int, expected: Severity
+) -> None:
+    """Trips with an ID in the metaField take 12 MB after a month: an expert sees 150 MB in a year, as for a tag."""
+    measurement = dataclasses.replace(
+        a_collection("trips", documents=50_000),
+        buckets=Buckets(50_000, 1_000, sources, rows, a_source()),
+        options={"type": "timeseries", "timeseries.timeField": "at", "timeseries.metaField": "trip"}
+        | {"timeseries.granularity": "seconds"},
+        storage=Storage(9_000_000, 5_000_000),
+        first_time=NOW - age,
+        last_time=NOW - timedelta(days=quiet_days),
+    )
+    (finding,) = run_rule(rule, a_profile(measurement, engine="mongodb")).findings
+    assert finding.severity is expected
+    assert finding.message.startswith("Half of its 50,000 buckets contain a single measurement; they are from about ")
+
+
 @pytest.mark.parametrize("fields", [("v",), ("celsius", "humidity"), ("a", "b", "c", "d", "e")])
 def test_bytes_of_a_bucket_are_those_that_bson_says(fields: tuple[str, ...]) -> None:
     at, own, column = NOW, bson.ObjectId(), bson.Binary(bytes(10), 7)

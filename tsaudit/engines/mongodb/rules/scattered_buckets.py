@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
@@ -12,10 +13,17 @@ from tsaudit.engines.mongodb.collections import LongerSpan, is_more_than_room
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Buckets, Field, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import listed, many, number, percent
+from tsaudit.text import listed, many, number, percent, rounded
 
 _OWN_SHARE: Final = 0.5
 """Sources per bucket, above which there are too many sources; below, sources report too rarely."""
+_ONCE_SHARE: Final = 0.9
+_ONCE_SPANS: Final = 10
+"""From so many sources per bucket on, over so many time spans of one, sources do not come again: those that report have
+a bucket in each span.
+"""
+_ERROR: Final = 0.01
+"""Relative standard error of what a sample of a thousand buckets shows, at least."""
 _BUCKET_BYTES: Final = 207
 """Bytes of a bucket without fields: IDs, the source, times, and counts."""
 _FIELD_BYTES: Final = 37
@@ -47,7 +55,8 @@ def scattered_buckets(case: Case) -> Iterator[Finding]:
 
     The cost is the space of buckets that would not exist if each contained `min_rows`: their share of the indexes, and
     the overhead of BSON in each bucket, which is 207 bytes, plus 37 bytes and three times the name for each field. The
-    data itself would be compressed better, which is not counted.
+    data itself would be compressed better, which is not counted. Where sources never come again, as many buckets are
+    taken to come each day as came so far, as for tags.
 
     ## Why it matters
 
@@ -93,14 +102,16 @@ def _finding(case: Case, measurement: Measurement, buckets: Buckets, rows: float
     main_contributor = finest if share >= _OWN_SHARE else None
     key = main_contributor.key if main_contributor else meta
     advice, longer = _instead(measurement)
-    again = "" if main_contributor else f", each in about {number(round(buckets.count / sources))}"
+    again = "" if main_contributor else f", each in about {number(_estimated(buckets.count / sources))}"
+    impact = _impact(case, measurement, buckets, rows)
+    come_once = share >= _ONCE_SHARE and _spans(case, measurement) >= _ONCE_SPANS
+    if impact and come_once and costs.written_days(case, measurement):
+        # As for tags whose values keep coming: others come tomorrow.
+        impact = replace(impact, ahead_days=None)
     return Finding(
         subject=subject_of(measurement, main_contributor.key if main_contributor else ""),
-        impact=_impact(case, measurement, buckets, rows),
-        message=(
-            f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer; they "
-            f"are from {_about(buckets)}{many(round(sources), 'source')}{again}."
-        ),
+        impact=impact,
+        message=f"{_few(buckets, rows)}; they are from {_sources(buckets, sources)}{again}.",
         fix=f"Keep in {meta} only what names the source and never changes; {key} belongs beside it, as a measurement. "
         "The metaField of a collection cannot be changed: create another collection, and write there."
         if main_contributor
@@ -139,13 +150,19 @@ def _changing(case: Case, measurement: Measurement, buckets: Buckets, sources: f
     if buckets.closed and buckets.closed_by_change is not None:
         return found if buckets.closed_by_change >= _MOSTLY * buckets.closed else []
     # Without counters, changing types are assumed if a source has enough rows in the time span.
+    spans = _spans(case, measurement)
+    if not measurement.rows or not spans:
+        return []
+    in_span = measurement.rows.value / sources / max(spans, 1)
+    return found if in_span >= case.limit("min_rows", measurement).value else []
+
+
+def _spans(case: Case, measurement: Measurement) -> float:
+    """The time of all rows in time spans of a bucket; 0 if not known."""
     options, days = measurement.options or {}, costs.age_days(case, measurement)
     span_s = _SPAN_S.get(options.get("timeseries.granularity", ""), 0)
     span_s = int(options.get("timeseries.bucketMaxSpanSeconds", span_s) or span_s)
-    if not measurement.rows or not days or not span_s:
-        return []
-    in_span = measurement.rows.value / sources / max(days * _DAY_S / span_s, 1)
-    return found if in_span >= case.limit("min_rows", measurement).value else []
+    return days * _DAY_S / span_s if days and span_s else 0.0
 
 
 def _types(case: Case, field: Field) -> list[str]:
@@ -164,8 +181,7 @@ def _of_change(
     return Finding(
         subject=subject_of(measurement, changing[0].key),
         impact=_impact(case, measurement, buckets, rows),
-        message=f"Half of its {many(buckets.count, 'bucket')} contain {many(rows, 'measurement')} or fewer: each "
-        f"change of a field's type begins another one, and {listed(each, 3)}.",
+        message=f"{_few(buckets, rows)}: each change of a field's type begins another one, and {listed(each, 3)}.",
         fix="Write each field in one type, and leave it out of documents that have no value for it instead of writing "
         "null. Stored buckets stay as they are until they expire.",
         observed=rows,
@@ -205,8 +221,19 @@ def bucket_bytes(measurement: Measurement) -> float:
     return _BUCKET_BYTES + sum(_FIELD_BYTES + 3 * len(name.encode()) for name in names)
 
 
-def _about(buckets: Buckets) -> str:
-    return "" if buckets.read >= buckets.count else "about "
+def _few(buckets: Buckets, rows: float) -> str:
+    few = f"{many(rows, 'measurement')} or fewer" if rows > 1 else "a single measurement"
+    return f"Half of its {many(buckets.count, 'bucket')} contain {few}"
+
+
+def _sources(buckets: Buckets, sources: float) -> str:
+    is_whole = buckets.read >= buckets.count
+    return many(round(sources), "source") if is_whole else f"about {many(_estimated(sources), 'source')}"
+
+
+def _estimated(value: float) -> float:
+    """A number that follows from a sample of the buckets, without the digits that it does not have."""
+    return rounded(value, _ERROR * value)
 
 
 def _instead(measurement: Measurement) -> tuple[str, tuple[LongerSpan, ...]]:
