@@ -119,6 +119,38 @@ def test_skew_when_bytes_are_not_known() -> None:
     assert not _message(a_partition("a"), a_partition("b"))
 
 
+HALVES = ("host < 'm'", "host >= 'm'")
+
+
+@pytest.mark.parametrize(
+    ("engine", "parts", "bounds", "severity", "said"),
+    [
+        # Two regions were to share the writes of a big table, and one takes them all.
+        ("greptimedb", [(10 * GB, 9_000), (0, 0)], HALVES, "warning", "All rows are in partition p0, and the other 1"),
+        ("greptimedb", [(10 * GB, None), (0, None)], HALVES, "warning", "All rows are in partition p0, and the other"),
+        # One machine is enough for so much.
+        ("greptimedb", [(9 * GB, 9_000), (0, 0), (0, 0)], HALVES, "note", "All rows are in partition p0, and the oth"),
+        # What is new may be in memory; and the server makes the partitions of traces.
+        ("greptimedb", [(10 * GB, 9_000), (0, 80)], HALVES, "note", "Partition p0 has 10 GB, 100% of all."),
+        ("greptimedb", [(40 * GB, 9_000), (GB, 80), (0, 0), (0, 0)], HALVES, "note", "Partition p0 has 98% of the d"),
+        # Ranges for later IDs were made ahead of time.
+        ("postgresql", [(80 * GB, 9_000), (8_192, 0)], ("FOR VALUES FROM (0) TO (9)",), "note", "All rows are in part"),
+    ],
+)
+def test_all_rows_in_one_of_several_partitions(
+    engine: str, parts: Sequence[tuple[int, int | None]], bounds: Sequence[str], severity: str, said: str
+) -> None:
+    made = [
+        a_partition(f"p{i}", held, rows, bound)
+        for i, ((held, rows), bound) in enumerate(zip(parts, itertools.cycle(bounds), strict=False))
+    ]
+    (finding,) = run_rule(rule, _profile(*made, engine=engine)).findings
+    assert (finding.severity, finding.message[: len(said)]) == (severity, said)
+    if said.startswith("All"):
+        assert "Set bounds between the values that dc has, or divide by a column with many" in finding.fix
+        assert "times the median" not in finding.message
+
+
 def test_silence_when_partitions_are_tiny_or_alone() -> None:
     assert not _message(a_partition("a", 99_999, 99), a_partition("b", 1))
     assert _message(a_partition("a", 99_999, 100), a_partition("b", 1))

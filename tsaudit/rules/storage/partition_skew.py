@@ -63,6 +63,8 @@ def partition_skew(case: Case) -> Iterator[Finding]:
       ahead is reported only if less than two ranges are left, and an audit at least one range earlier saw the same end.
     - The default partition of a table by time contains rows, and more of them than the previous audit saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
+    - All rows of a table of GreptimeDB are in one of its partitions, and take at least 10 GB: a table can take as many
+      writes as all its regions together, and here one takes them all.
 
     The others are notes. A partition is uneven if it has more than `max_skew` times the median of the others, in bytes,
     or in rows if bytes are not known, and at least 100 rows. Partitions by time are left out, because
@@ -295,15 +297,52 @@ def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_
         usual = median(weight for weight, _ in others)
         ratio = most / max(usual, 1)
         is_chance = largest.rows is not None and largest.rows < ENOUGH
-        if not is_chance and ratio > case.limit("max_skew", measurement).value:
+        if is_chance or ratio <= case.limit("max_skew", measurement).value:
+            return
+        if (empty := [part for _, part in others if _is_empty(part)]) and 2 * len(empty) >= len(others):
+            yield _beside_empty(case, measurement, cut, sizes, empty)
+        else:
             step = f"Divide by a column with many values of about the same weight instead of {listed(cut.key)}."
-            yield _Trouble(
-                f"partition {largest.name} has {words(most)}, {number(rounded(ratio))} times the median of the others",
-                step,
-                ratio,
-                "times the median of the others",
-            )
+            unit = "times the median of the others"
+            part = f"{number(rounded(ratio))} {unit}" if usual else f"{percent(most / sum(w for w, _ in sizes))} of all"
+            yield _Trouble(f"partition {largest.name} has {words(most)}, {part}", step, ratio if usual else None, unit)
         return
+
+
+def _is_empty(part: Partition) -> bool:
+    """Rows count if they are known: new ones may be in memory, and an index without rows takes bytes."""
+    return part.bytes == 0 if part.rows is None else part.rows == 0
+
+
+def _beside_empty(
+    case: Case,
+    measurement: Measurement,
+    cut: Partitioning,
+    sizes: Sequence[tuple[float, Partition]],
+    empty: Sequence[Partition],
+) -> _Trouble:
+    """`sizes`: weight and partition of all. What is divided to be on several machines, and is too large for one, is all
+    written and read by one.
+    """
+    most, largest = max(sizes, key=lambda pair: pair[0])
+    others = len(sizes) - 1
+    words = f"partition {largest.name} has {percent(most / sum(weight for weight, _ in sizes))} of the data, and "
+    words += f"{number(len(empty))} of the other {number(others)} are empty"
+    if len(empty) == others:
+        words = f"all rows are in partition {largest.name}, and the other {many(others, 'partition')} "
+        words += "is empty" if others == 1 else "are empty"
+    is_hot = len(empty) == others and (largest.bytes or 0) >= _ONE_MACHINE
+    is_divided = case.engine.divides_by_time and not case.engine.has_given_columns(measurement)
+    column = "a column with many values of about the same weight"
+    return _Trouble(
+        words,
+        f"Divide by {column} instead of {listed(cut.key)}."
+        if any(part.bounds.startswith("FOR VALUES WITH") for part in cut.partitions)
+        else f"Set bounds between the values that {listed(cut.key)} has, or divide by {column}.",
+        len(empty),
+        "empty partitions",
+        fails=_FAILS if is_hot and is_divided else None,
+    )
 
 
 def _rows(count: float) -> str:
