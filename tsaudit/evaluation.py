@@ -24,7 +24,7 @@ from tsaudit.policy import LimitPolicy, RulePolicy
 from tsaudit.rule import Case, Family, Rule
 from tsaudit.rules import rules_for
 from tsaudit.rules import unusable as rules_unusable
-from tsaudit.text import listed, many
+from tsaudit.text import listed, many, number, printable
 from tsaudit.text.table_roles import is_guess
 
 if TYPE_CHECKING:
@@ -154,10 +154,20 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
     except (Exception, SystemExit) as error:
         # Code of another package may even call sys.exit.
         return result(Outcome.ERROR, gaps=gaps, reason=plugins.why(error))
-    reason = f"{many(len(gaps), 'gap')}, the first: {gaps[0].detail}" if gaps else ""
+    reason = f"{many(len(gaps), 'gap')}, the first: {_first_of(gaps)}" if gaps else ""
     if findings:
         return result(Outcome.FAIL, findings, gaps, reason)
     return result(Outcome.OPEN if gaps else Outcome.PASS, (), gaps, reason)
+
+
+def _first_of(gaps: Sequence[Gap]) -> str:
+    """Why the first gap is there, after the place, and how many more places have one for the same reason."""
+    detail = gaps[0].detail
+    places = list(dict.fromkeys(gap.place for gap in gaps if gap.detail == detail and gap.place))
+    if not places:
+        return detail
+    others = f" and {number(len(places) - 1)} more" if places[1:] else ""
+    return f"{printable(places[0], _LONGEST_PLACE)}{others}: {detail}"
 
 
 class Unmeasured:
@@ -178,6 +188,7 @@ class Unmeasured:
 
 
 _MOST_NAMED: Final = 3
+_LONGEST_PLACE: Final = 60
 
 
 def of_other_kinds(case: Case) -> str:

@@ -377,8 +377,7 @@ def _why_unknown(rule: RuleResult) -> str:
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
     gap = rule.gaps[0]
-    where = "/".join(part for part in (gap.database, gap.measurement) if part)
-    return f"{gap.fact}{f' of {where}' if where else ''} {gap.reason}: {gap.detail}"
+    return f"{gap.fact}{f' of {gap.place}' if gap.place else ''} {gap.reason}: {gap.detail}"
 
 
 def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:

@@ -87,6 +87,22 @@ def test_gaps_when_a_fact_it_looks_at_is_missing() -> None:
     assert (result.outcome, len(result.gaps)) == (Outcome.FAIL, 1)
 
 
+@pytest.mark.parametrize(
+    ("places", "where"),
+    [
+        ([("shop", "orders")], "shop/orders: "),
+        ([("shop", "orders"), ("shop", "orders"), ("shop", "items")], "shop/orders and 1 more: "),
+        ([("shop", None)], "shop: "),
+        ([(None, None)], ""),
+        ([("shop", "a\nb")], "shop/a\\nb: "),
+    ],
+)
+def test_reason_of_a_gap_says_where_it_is(places: list[tuple[str | None, str | None]], where: str) -> None:
+    gaps = tuple(Gap("row_count", Reason.DENIED, "no right to read", *place) for place in places)
+    (result,) = evaluate(a_profile(gaps=gaps), rules=[too_many_things]).results
+    assert result.reason.partition(", the first: ")[2] == f"{where}no right to read"
+
+
 def test_facts_when_only_some_engines_are_meant() -> None:
     assert required_facts("duckdb", [too_many_things]) == {"series_listing", "row_count"}
     assert required_facts("influxdb3", [too_many_things]) == frozenset()

@@ -375,8 +375,7 @@ def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator
     """
     lacking: dict[tuple[str, Reason, str], list[str]] = {}
     for gap in gaps:
-        place = "/".join(part for part in (gap.database, gap.measurement) if part)
-        lacking.setdefault((place, gap.reason, gap.detail), []).append(gap.fact)
+        lacking.setdefault((gap.place, gap.reason, gap.detail), []).append(gap.fact)
     alike: dict[tuple[tuple[str, ...], Reason], dict[str, str]] = {}
     for (place, reason, detail), found in lacking.items():
         alike.setdefault((tuple(found), reason), {}).setdefault(place, detail)

@@ -209,7 +209,7 @@ class Measuring:
         """Leave a gap for each measurement whose size the engine does not report, such as a locked table."""
         for draft in filter(self.is_measured, drafts):
             if draft.measurement.storage is None or draft.measurement.storage.data_bytes is None:
-                detail = "the engine does not report its size"
+                detail = "the engine does not report its size, as while another session locks the table"
                 self.runner.gap("storage", Reason.FAILED, detail, draft.database, draft.name)
 
     def _with_statistics(self, drafts: list[Draft]) -> list[Draft]:

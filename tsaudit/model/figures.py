@@ -152,6 +152,11 @@ class Gap:
         # A driver's error may contain anything, and gaps go into the history, the report, and messages.
         object.__setattr__(self, "detail", mask(self.detail))
 
+    @property
+    def place(self) -> str:
+        """Database and measurement; empty for the whole target."""
+        return "/".join(part for part in (self.database, self.measurement) if part)
+
     def covers(self, database: str, measurement: str | None = None) -> bool:
         """Whether the gap leaves something unmeasured there. If the server became unreachable, that includes everything
         queried later.

@@ -126,4 +126,4 @@ def _sentence(text: str) -> str:
 
 
 def _place(gap: Gap) -> str:
-    return "/".join(part for part in (gap.database, gap.measurement) if part) or "(whole target)"
+    return gap.place or "(whole target)"
