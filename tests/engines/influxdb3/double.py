@@ -4,8 +4,9 @@ As InfluxDB 3 Core 3.6.0 was seen to answer are the tables of the catalogue (`sy
 `system.parquet_files`, and in `_internal` `system.databases` and `system.tables`), the types of columns (tags are
 Dictionary(Int32, Utf8)), the ticket of a Flight call, the batches without rows while a statement runs, the headers of
 `/ping`, words and codes of errors, that rows of one tag set and time are merged field by field, that a deleted table
-stays under another name, that JSON leaves nulls out, and the refusal of a query that would read too many files. A
-file's size is what its rows take in memory. Nothing else is canned.
+stays under another name, that JSON leaves nulls out, and the refusal of a query that would read too many files. Large
+batches are sent in several messages, as its Flight library documents. A file's size is what its rows take in memory.
+Nothing else is canned.
 """
 
 from __future__ import annotations
@@ -450,7 +451,18 @@ class _Flight(flight.FlightServerBase):
             schema, batches = self._server.run(asked["database"], asked["sql_query"], token)
         except RefusedError as error:
             raise error.over_flight from error
-        return flight.GeneratorStream(schema, batches)
+        return flight.GeneratorStream(schema, (message for batch in batches for message in in_messages(batch)))
+
+
+_MESSAGE: Final = 2_097_152
+"""Bytes that a message is to have at most: https://docs.rs/arrow-flight/latest/arrow_flight/encode/"""
+
+
+def in_messages(batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """The batch in as many equal parts as servers send: a single row may be larger, and is never divided."""
+    parts = max(-(-batch.nbytes // _MESSAGE), 1)
+    rows = max(batch.num_rows // parts, 1)
+    yield from (batch.slice(first, rows) for first in range(0, max(batch.num_rows, 1), rows))
 
 
 # --- HTTP --------------------------------------------------------------------------------------------------------

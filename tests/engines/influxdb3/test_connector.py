@@ -18,7 +18,7 @@ import urllib3
 from tests.builders import NOW
 from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write
-from tests.engines.influxdb3.double import ADMIN, READER, InfluxDB3, metrics
+from tests.engines.influxdb3.double import ADMIN, READER, InfluxDB3, in_messages, metrics
 from tests.engines.influxdb3.server import RealInfluxDB3, influxdb3_server, need_stand_in
 from tests.query_parameters import filled
 from tsaudit.collect.probing import probe
@@ -505,3 +505,18 @@ def test_product_by_the_name_of_its_host(monkeypatch: pytest.MonkeyPatch, host: 
     answer = urllib3.HTTPResponse(io.BytesIO(), status=204, headers={"X-Influxdb-Build": build} if build else {})
     monkeypatch.setattr(client.BoundedPool, "request", lambda *_, **__: answer)
     assert client.server_version(f"https://{host}", host, "token", 5) == edition
+
+
+@pytest.mark.parametrize(("rows", "columns", "messages"), [(0, 3, 1), (8_192, 3, 1), (8_192, 500, 16)])
+def test_wide_rows_come_in_several_messages(rows: int, columns: int, messages: int) -> None:
+    """A server never sends the 8,192 rows of a table of 500 columns at once: what is not read is a larger message."""
+    column = pa.nulls(rows, pa.float64())
+    sent = list(in_messages(pa.RecordBatch.from_arrays([column] * columns, [f"c{i}" for i in range(columns)])))
+    assert sum(one.num_rows for one in sent) == rows
+    assert len(sent) == pytest.approx(messages, abs=1)
+    assert all(one.nbytes < 2_200_000 for one in sent)
+
+
+def test_a_row_is_never_divided() -> None:
+    batch = pa.RecordBatch.from_arrays([pa.array(["x" * 3_000_000] * 2)], ["line"])
+    assert [one.num_rows for one in in_messages(batch)] == [1, 1]
