@@ -14,6 +14,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd, influxql, run_influxd
 from tsaudit.config.settings import Target
+from tsaudit.engines.influxdb1.answers import status_rows
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Profile
@@ -163,6 +164,25 @@ def test_troubles_that_the_server_counts(own_influxd: Influxd) -> None:
     assert [(f.severity, f.message) for f in found] == [
         (Severity.NOTE, "Since the audit of 2026-03-31, the server was restarted.")
     ]
+
+
+def test_failed_writes_to_subscribers_are_counted_once() -> None:
+    """The server lists them in all, and again for each destination."""
+    every = {
+        "name": "subscriber",
+        "columns": ["createFailures", "pointsWritten", "writeFailures"],
+        "values": [[0, 7, 12]],
+    }
+    each = [
+        {
+            "name": "subscriber",
+            "tags": {"database": "tick", "destination": f"http://kapacitor{n}:9092", "mode": "ANY", "name": f"k{n}"},
+            "columns": ["pointsWritten", "writeFailures"],
+            "values": [[0, 4]],
+        }
+        for n in range(3)
+    ]
+    assert ("counter", "subscriptions_failed", "", 12.0) in list(status_rows(iter([every, *each])))
 
 
 def test_shards_that_outlive_their_retention(own_influxd: Influxd) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from tsaudit.engines.engine import Failure
@@ -150,7 +150,7 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
         subject=Subject(),
         message=f"Since the audit of {written(day.day)}, {listed(words)}.",
         impact=impact,
-        fix="Find the reason in the server's log." if risen else "Find out whether somebody meant to.",
+        fix=_what_to_do(risen),
         observed=float(sum(risen.values())),
         unit="failures",
         evidence=(
@@ -159,6 +159,13 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
         ),
         facts=("server_counters",),
     )
+
+
+def _what_to_do(risen: Collection[str]) -> str:
+    if not risen:
+        return "Find out whether somebody meant to."
+    dead = "SHOW SUBSCRIPTIONS lists the destinations: drop those of programs that are gone with DROP SUBSCRIPTION."
+    return "Find the reason in the server's log." + (f" {dead}" if "subscriptions_failed" in risen else "")
 
 
 def _rose_before(case: Case, name: str) -> bool:
