@@ -575,7 +575,7 @@ def test_index_that_was_never_finished() -> None:
     assert finding.impact is not None
     assert (finding.impact.currency, finding.severity) == (Currency.MECHANISM, Severity.WARNING)
     assert finding.message.startswith(
-        "Index i on (region, host) is not needed: it is not valid, because building it failed, and no query uses it"
+        "Index i on (region, host) is not valid: building it failed, and no query uses it; it takes 5 kB."
     )
     assert _message(an_index("j", "region"), unfinished).startswith("Index i on"), "it serves nothing in j's place"
 
@@ -586,8 +586,12 @@ def test_index_that_was_not_finished_on_a_server(postgresql: Postgresql) -> None
     with pytest.raises(psycopg.errors.UniqueViolation):
         postgresql.execute(f'CREATE UNIQUE INDEX CONCURRENTLY halfway ON "{database}"."cpu" (host)')
     (finding,) = run_rule(rule, collected(target)).findings
-    assert finding.message.startswith("Index halfway on (host) is not needed: it is not valid")
+    assert finding.message.startswith("Index halfway on (host) is not valid: building it failed")
     assert finding.severity is Severity.WARNING
+    assert finding.fix.endswith(
+        "halfway is to keep (host) unique, and does not: remove the rows that are equal there, and create it again "
+        "after it is dropped."
+    )
 
 
 def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:

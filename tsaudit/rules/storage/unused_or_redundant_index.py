@@ -19,7 +19,7 @@ _ORDERED: Final = frozenset({"btree"})
 _USUAL: Final = frozenset({"btree", "art"})
 _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 """Kinds that find single rows, each with a separate search."""
-_UNFINISHED: Final = "it is not valid, because building it failed, and no query uses it"
+_UNFINISHED: Final = "building it failed, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
 
@@ -359,6 +359,7 @@ def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]
         changes=tuple(_drop(measurement, n.index, n.instead) for n in reported if n.share == 1),
         fix=" ".join(
             [*(_made_partial(case, measurement, n.index) for n in reported if n.share < 1)]
+            + [_made_unique(n.index) for n in reported if n.index.unique and not n.index.valid]
             + ["Drop them one at a time."] * (len(reported) > 1)
         ),
         observed=len(reported),
@@ -407,10 +408,18 @@ def _made_partial(case: Case, measurement: Measurement, index: Index) -> str:
     )
 
 
+def _made_unique(index: Index) -> str:
+    return (
+        f"{index.name} is to keep ({_columns(index)}) unique, and does not: remove the rows that are equal there, and "
+        "create it again after it is dropped."
+    )
+
+
 def _summary(unneeded: Sequence[_Unneeded]) -> str:
     if len(unneeded) == 1:
         index = unneeded[0].index
-        return f"Index {index.name} on ({_columns(index)}) is not needed: {unneeded[0].why}{_bytes(index)}"
+        what = "not needed" if index.valid else "not valid"
+        return f"Index {index.name} on ({_columns(index)}) is {what}: {unneeded[0].why}{_bytes(index)}"
     sizes = [n.index.size_bytes for n in unneeded if n.index.size_bytes is not None]
     together = f", {size(sum(sizes))} together" if sizes else ""
     return f"{many(len(unneeded), 'index')} are not needed{together}: {listed([n.index.name for n in unneeded])}"
@@ -423,7 +432,7 @@ def _columns(index: Index) -> str:
 
 
 def _bytes(index: Index) -> str:
-    return f"; it takes {size(index.size_bytes)}" if index.size_bytes is not None else ""
+    return f"; it takes {size(index.size_bytes)}" if index.size_bytes else ""
 
 
 def _drop(measurement: Measurement, index: Index, instead: str) -> DropIndex:
