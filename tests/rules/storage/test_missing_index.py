@@ -74,10 +74,11 @@ PARTIAL = "Only i, a partial index, starts with time: a time range outside of it
         (an_index("i", "host", "time"), BEHIND),
         (an_index("i", "host", "time", kind="brin"), ""),
         (an_index("i", "time", partial=True), PARTIAL),
+        (an_index("i", "host", "time", partial=True), BEHIND),
         (an_index("i", None, "host"), NONE),
         (an_index("i", "time", valid=False), NONE),
     ],
-    ids=["leads", "behind", "brin", "partial", "expression", "unfinished"],
+    ids=["leads", "behind", "brin", "partial", "partial behind", "expression", "unfinished"],
 )
 def test_message_when_there_is_one_index(index: Index, message: str) -> None:
     assert _message(_table(index)) == message

@@ -215,7 +215,7 @@ def _without_index(case: Case, measurement: Measurement, time: str, useless: Seq
         message += "condition needs a full scan."
     elif on_time:
         message = f"{_does_not_help(measurement, on_time[0])}, so every time range needs a full scan."
-    elif any(time in i.columns for i in measurement.indexes or () if i.valid and not i.partial):
+    elif any(time in i.columns for i in measurement.indexes or () if i.valid):
         message = f"No index starts with {time}, so a time range over all sources needs a full scan."
     else:
         message = f"{time} is in no index, so every time range needs a full scan."
