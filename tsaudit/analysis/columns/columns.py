@@ -120,8 +120,12 @@ def distinct_types(engine: str, types: Sequence[str]) -> tuple[str, ...]:
 
 @functools.lru_cache(maxsize=_TYPES)
 def is_integer(data_type: str) -> bool:
-    """Whether columns of the type contain integers."""
-    is_one = re.match(r"U?(TINY|SMALL|BIG|HUGE|MEDIUM)?INT(EGER)?([248]|16|32|64)?\b|UNSIGNED", data_type.upper())
+    """Whether columns of the type contain integers. SQLite takes any type with INT in its name for one, and programs
+    call theirs `dt_integer(8)`.
+    """
+    is_one = re.match(
+        r"(?:\w+_)?U?(TINY|SMALL|BIG|HUGE|MEDIUM)?INT(EGER)?([248]|16|32|64)?\b|UNSIGNED", data_type.upper()
+    )
     return bool(is_one) and not is_list(data_type)
 
 
