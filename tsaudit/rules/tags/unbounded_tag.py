@@ -253,7 +253,7 @@ def _reason(
     elif together.sum >= _SPREAD * values:
         up_to = "" if together.sum == together.measurements * values else "up to "
         said = f"{up_to}{number(together.most)} {of_all.format('each of ')}"
-    limit, known, rows = case.limit("max_values", measurement), tag.over_time, measurement.rows
+    limit, known, rows = case.limit("max_values", measurement), tag.over_time, _rows_with(tag, measurement)
     ends = known.kind if known else "unknown"
     if known and ends == "unbounded" and values > limit.value:
         new = number(known.new_per_day or 0)
@@ -304,6 +304,17 @@ _SURE: Final = 2
 _TOMORROW: Final = "; whether they occur again will show with the next audit"
 
 
+def _rows_with(tag: Tag, measurement: Measurement) -> Count | None:
+    """The rows that have the tag; None if the number of rows is not known."""
+    rows, absent = measurement.rows, tag.absent
+    if rows is None or absent is None or not absent.value:
+        return rows
+    share = 1 - absent.value
+    error = None if rows.standard_error is None else rows.standard_error * share
+    how = rows.source.how if absent.source.how is How.EXACT else How.ESTIMATE
+    return replace(rows, value=round(rows.value * share), standard_error=error, source=replace(rows.source, how=how))
+
+
 def _rows_of_each(rows: Count, tag: Tag) -> float | None:
     """The mean number of rows per value, if it is low; None if it is not, or not known."""
     assert tag.values is not None
@@ -324,11 +335,11 @@ def _used_again(rows: Count, tag: Tag, each: float) -> str:
 
 
 def _are_of_tag(rows: Count, tag: Tag) -> bool:
-    """Whether all rows have the tag, and are enough for its values: otherwise only the rows read show how often a value
+    """Whether the rows that have the tag are enough for its values: otherwise only the rows read show how often a value
     is written. An index lists the values of all time.
     """
     assert tag.values is not None
-    return rows.value >= tag.values.value and not (tag.absent and tag.absent.value)
+    return rows.value >= tag.values.value
 
 
 def _coming(seen: Turnover) -> str:
