@@ -61,6 +61,14 @@ def test_at_the_limit_and_just_over_it() -> None:
     assert (finding.impact, finding.observed) == (None, 0.81)
 
 
+def test_of_many_columns_that_are_filled_together_one_is_named() -> None:
+    pumps = [tuple(f"pump{n}_{what}" for what in ("amps", "bar", "rpm", "state")) for n in (1, 2)]
+    found = RowPatterns(tuple(RowPattern((*pump, "host"), 60) for pump in pumps), 120, 100, 90, a_source())
+    fields = tuple(a_field(key) for pump in pumps for key in pump)
+    (finding,) = run_rule(rule, _profile(100, 90, row_patterns=found, fields=fields)).findings
+    assert finding.message.startswith("pump1_amps with 3 more and pump2_amps with 3 more alternate: 90% of")
+
+
 def test_silence_when_pairs_are_few_or_rows_were_not_read() -> None:
     assert run_rule(rule, _profile(19, 19)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(20, 20)).outcome is Outcome.FAIL

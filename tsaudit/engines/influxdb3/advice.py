@@ -34,7 +34,9 @@ class Influxdb3Advice(InfluxAdvice):
         change = next((change for change in self.changes if isinstance(change, SetRetention)), None)
         if change is None or self.limits_stored:
             return super().writer()
-        return Step(StepKind.WRITER, f"Write to database {self._new_database(change)} from then on.")
+        return Step(
+            StepKind.WRITER, f"Write to another database, {self._new_database(change)}, which has that retention."
+        )
 
     def stored(self) -> Step | None:
         if self.limits_stored or not any(isinstance(change, SetRetention) for change in self.changes):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.significance import ALIKE
@@ -10,6 +11,9 @@ from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import SERIES_KINDS, Measurement, MeasureName, RowPatterns
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed, many, number, percent, under
+
+_NAMED: Final = 3
+"""Columns that are filled together and are all named; of more, the first is."""
 
 
 @rule(
@@ -65,7 +69,7 @@ def _finding(case: Case, measurement: Measurement, part: Measurement | MeasureNa
         subject=subject_of(measurement),
         impact=_impact(case, measurement, found, len(parts)),
         basis=Basis.INFERRED if case.engine.infers_roles and not _is_keyed(measurement) else Basis.MEASURED,
-        message=f"{listed([' and '.join(part) for part in parts], 4)} alternate{under(part)}: {percent(ratio)} "
+        message=f"{listed([_in_short(part) for part in parts], 4)} alternate{under(part)}: {percent(ratio)} "
         "of consecutive rows in a series have no field in common.",
         fix=f"Have the writer collect {listed(sorted({c for part in parts for c in part}))} of one source and write "
         "them with one timestamp, such as that of the start of the cycle. Rows of one key and time are then one row.",
@@ -98,3 +102,8 @@ def _is_keyed(measurement: Measurement) -> bool:
     """Whether a key of the table shows what identifies a series at one instant."""
     columns = {measurement.time_column, *(tag.key for tag in measurement.tags)}
     return any(i.unique and {*i.columns} == columns for i in measurement.indexes or ())
+
+
+def _in_short(part: Sequence[str]) -> str:
+    """Columns that are filled together, in a list of others."""
+    return " and ".join(part) if len(part) <= _NAMED else f"{part[0]} with {number(len(part) - 1)} more"

@@ -61,8 +61,12 @@ def _dated(*ages: timedelta) -> Field:
 @pytest.mark.parametrize(
     ("field", "expected", "said"),
     [
-        (a_field("at", types=("long",)), Severity.WARNING, "at contains long and no date in 100 documents read"),
-        (a_field("at", types=("string",), sample=("2026-03-01",)), Severity.WARNING, "contains string"),
+        (a_field("at", types=("long",)), Severity.WARNING, "at is long and never a date in 100 documents read"),
+        (
+            a_field("at", types=("string",), sample=("2026-03-01",)),
+            Severity.WARNING,
+            "at is string and never a date in 1",
+        ),
         (a_field("meta.AT", types=("date",)), Severity.WARNING, "no document has at, but meta.AT"),
         (a_field("url", types=("string",)), Severity.NOTE, "none of 100 documents read has at"),
         (_dated(timedelta(days=9), timedelta(days=3)), Severity.WARNING, "still there 2 days after they were due"),
@@ -73,6 +77,7 @@ def test_severity_follows_from_what_is_known(field: Field, expected: Severity, s
     finding = _found(field)
     assert finding is not None
     assert (finding.severity, said in finding.message) == (expected, True), finding.message
+    assert finding.fix.count("Write at as a date.") == ("never a date" in said), "once, whoever says it"
 
 
 @pytest.mark.parametrize(

@@ -118,7 +118,7 @@ def test_the_missing_validator_is_part_of_what_is_said_of_a_field_with_several_t
     assert kept["DOC004"] == ()
     (finding,) = kept["FLD003"]
     assert [e.value for e in finding.evidence if e.label == "also DOC004"] == [
-        "No validator, and 1 of 2 fields vary: price is number and string."
+        "No validator, and 1 of 2 fields varies: price is number and string."
     ]
     (plan,) = result.plans
     text = "\n".join(step.text for step in plan.steps)

@@ -122,9 +122,10 @@ def _of_another_type(measurement: Measurement, index: Index, field: Field) -> Fi
     return _finding(
         measurement,
         index,
-        f"{field.key} contains {listed(field.types)} and no date in "
+        f"{field.key} is {listed(field.types)} and never a date in "
         f"{many(measurement.documents.read if measurement.documents else 0, 'document')} read, so nothing is removed",
-        fix=f"Write {field.key} as a date. What is stored is removed only once it is converted.",
+        # Where it is a change, the plan says to write it so.
+        fix=("" if is_text else f"Write {field.key} as a date. ") + "What is stored is removed once it is converted.",
         changes=(ChangeType(subject_of(measurement), field.key, "time"),) if is_text else (),
         samples=field.sample[:3],
     )

@@ -81,7 +81,8 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
     return Finding(
         subject=subject_of(measurement),
         message=(
-            f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} vary: "
+            f"No validator, and {number(len(varying))} of {many(len(measurement.fields), 'field')} "
+            f"{'varies' if len(varying) == 1 else 'vary'}: "
             f"{listed(parts, 4)}."
         ),
         fix=f"Decide what the documents of {measurement.name} have to look like, and let the server check it: collMod "
