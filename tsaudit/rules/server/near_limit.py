@@ -195,8 +195,8 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
     family, named = families[0] if families else None, sum(len(one.members) for one in families)
     declared = declared_limit(case.profile, first.limit.name, measurement)
     own = declared.fix if declared else ""
-    in_ways = f" or in {many(len(families) - 1, 'other way')} with data in them" if families[1:] else ""
-    after = f"; {number(named)} are named {family.template}{in_ways}" if family else ""
+    besides = f" or in {many(len(families) - 1, 'other way')} with data in them" if families[1:] else ""
+    after = f"; {number(named)} are named {family.template}{besides}" if family else ""
     yield Finding(
         subject=at,
         impact=first.impact if advice.is_avoidable else None,
