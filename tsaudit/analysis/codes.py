@@ -31,20 +31,22 @@ def combined(columns: Sequence[npt.NDArray[np.integer[Any]]], rows: int) -> Code
     """A number for each combination of values that occurs: from 0, without gaps, in the order of the first column, then
     of the second, and so on; 0 for each row without columns. Null may be any number, such as -1.
     """
-    found, count = np.zeros(rows, np.int64), 1
+    found, width = np.zeros(rows, np.int64), 1
     for column in columns if rows else ():
         least = column.min()
         low, high = int(least), int(column.max())
         if low == high:
             continue  # It tells no rows apart.
-        # Renumbered after each column, so that the product of two small numbers never overflows.
         if high - low < _WIDEST:
             # Beyond 63 bits, both wrap around, and their difference is right.
-            codes, width = column.astype(np.int64) - least.astype(np.int64), high - low + 1
+            codes, count = column.astype(np.int64) - least.astype(np.int64), high - low + 1
         else:
-            codes, width = _renumbered(column)
-        found, count = _renumbered(found * width + codes, count * width)
-    return found
+            codes, count = _renumbered(column)
+        # Only where the product could not be marked: then it never overflows either.
+        if width > 1 and width * count > _PER_ROW * rows:
+            found, width = _renumbered(found, width)
+        found, width = (found * count + codes, width * count) if width > 1 else (codes, count)
+    return _renumbered(found, width)[0] if width > 1 else found
 
 
 _WIDEST: Final = 2**31
