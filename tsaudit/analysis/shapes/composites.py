@@ -60,11 +60,11 @@ class Composite:
 
 def split_composite(values: Sequence[str]) -> Composite | None:
     """The attributes that at least 80% of the distinct values contain in the same order; None if there are none."""
-    return remembered(_attributes_of, values)
+    # As they are compared: a column has the same ones, whoever asks.
+    return remembered(_attributes_of, compared(sorted({v for v in values if v.strip() and len(v) <= _LONGEST})))
 
 
-def _attributes_of(values: Sequence[str]) -> Composite | None:
-    distinct = compared(sorted({v for v in values if v.strip() and len(v) <= _LONGEST}))
+def _attributes_of(distinct: Sequence[str]) -> Composite | None:
     kinds = {v: kind_of(v) for v in distinct}
     candidates = [v for v in distinct if kinds[v] not in _ONE_ATTRIBUTE]
     if not distinct or len(candidates) < _MAJORITY * len(distinct):
@@ -80,15 +80,16 @@ def _attributes_of(values: Sequence[str]) -> Composite | None:
 
 
 _Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
 
 
-def _forms(values: Iterable[tuple[_Key | None, str]], total: int, fewest: int) -> list[tuple[_Key, list[str]]]:
+def _forms(values: Iterable[tuple[_Key | None, _Value]], total: int, fewest: int) -> list[tuple[_Key, list[_Value]]]:
     """The values of each form that is frequent enough to be judged, the most frequent form first; empty if these are
     less than 80% of `total` values. None is no form. It does not read on once that is clear.
     """
     least = max(fewest, min(FEWEST, _MAJORITY * total))
     rare = (1 - _MAJORITY) * total
-    forms: dict[_Key, list[str]] = {}
+    forms: dict[_Key, list[_Value]] = {}
     without = 0
     for form, value in values:
         if form is None:
@@ -187,7 +188,7 @@ _PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?! )|[|;~#@^<>\\\t→!$&*\
 
 def _between(separators: str) -> re.Pattern[str]:
     """One or more of the separators, with spaces and quotes around them."""
-    return re.compile(rf"[ \"']*+(?:(?:{separators})[ \"']*+)++")
+    return re.compile(rf"([ \"']*+(?:(?:{separators})[ \"']*+)++)")
 
 
 _QUOTES: Final = re.compile("[\"']")
@@ -197,9 +198,11 @@ _SPLITS: Final = (
     (_PLAIN_MARKS + ",+", _between(rf"{_PLAIN}|[:/,=+]")),
     (_PLAIN_MARKS, _PLAIN_ONLY),
     *((mark, _between(re.escape(mark))) for mark in ":/,_.-"),
-    (" ", re.compile(" +")),
+    (" ", re.compile("( +)")),
 )
-"""The ways to split values, tried in this order; each after the characters of which it needs at least one."""
+"""The ways to split values, tried in this order; each after the characters of which it needs at least one. The
+separators are groups, so that one split returns them between the pieces.
+"""
 _ARROW: Final = re.compile("->|=>|→")
 _PATH: Final = re.compile(r"[A-Za-z]:\\|\\\\|/")
 _FILE: Final = re.compile(
@@ -265,30 +268,29 @@ def _positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composi
     for needed, between in _SPLITS:
         if marks.isdisjoint(needed):
             continue
-        forms = _forms(((tuple(between.findall(v)) or None, v) for v in values), total, 3)
-        found = [
-            (one, len(alike)) for form, alike in forms if (one := _of_form(between, form, alike, is_prose=is_prose))
-        ]
+        split = map(between.split, values)
+        forms = _forms(((tuple(parts[1::2]) or None, parts) for parts in split), total, 3)
+        found = [(one, len(alike)) for form, alike in forms if (one := _of_form(form, alike, is_prose=is_prose))]
         if found and sum(count for _, count in found) >= _MAJORITY * total:
             return found[0][0]
     return None
 
 
-def _of_form(
-    between: re.Pattern[str], form: tuple[str, ...], alike: Sequence[str], *, is_prose: bool
-) -> Composite | None:
-    """The attributes of values that have the same separators."""
-    places = [_Place(texts) for texts in zip(*map(between.split, alike), strict=True)]
+def _of_form(form: tuple[str, ...], alike: Sequence[Sequence[str]], *, is_prose: bool) -> Composite | None:
+    """The attributes of values that have the same separators. `alike`: their pieces, with a separator between two."""
+    places = [_Place(texts) for texts in itertools.islice(zip(*alike, strict=True), 0, None, 2)]
     varying = [i for i, place in enumerate(places) if place.values > 1]
-    if len(varying) < 2 or any("" in places[i].texts or places[i].share(_PROSE) > 1 - _MAJORITY for i in varying):
-        return None
     if is_prose and not all(places[i].is_few or places[i].label for i in varying):
         return None
-    inner = [_QUOTES.sub("", separator) for separator in form[varying[0] : varying[-1]]]
-    if _are_alike(places, inner) or not _are_attributes(inner, places, alike[0]):
+    if len(varying) < 2 or any("" in places[i].texts or places[i].share(_PROSE) > 1 - _MAJORITY for i in varying):
         return None
-    begins = [0, *(match.end() for match in between.finditer(alike[0]))]
-    return Composite(tuple(_parts(places)), alike[0], tuple(begins[i] for i in varying))
+    inner = [_QUOTES.sub("", separator) for separator in form[varying[0] : varying[-1]]]
+    example = "".join(alike[0])
+    if _are_alike(places, inner) or not _are_attributes(inner, places, example):
+        return None
+    ends = [*itertools.accumulate(map(len, alike[0]))]
+    begins = [0, *ends[1::2]]
+    return Composite(tuple(_parts(places)), example, tuple(begins[i] for i in varying))
 
 
 def _are_alike(places: Sequence[_Place], separators: Sequence[str]) -> bool:

@@ -6,6 +6,7 @@ addresses, numbers, and others.
 from __future__ import annotations
 
 import functools
+import hashlib
 import ipaddress
 import itertools
 import re
@@ -398,9 +399,11 @@ _Found = TypeVar("_Found")
 
 _LISTS: Final = 4_096
 _LONGEST: Final = 4_096
-"""Most characters of all values of a list together to cache its result: longer lists hardly recur, and would take
-hundreds of megabytes.
+"""Most characters of all values of a list together to keep them with its result: of longer lists, only a digest is
+kept, because they would take hundreds of megabytes.
 """
+_results: Final[Callable[..., list[Any]]] = functools.lru_cache(_LISTS)(lambda *_: [])
+"""Where the result of a function for some values is kept."""
 
 
 def remembered(find: Callable[[Sequence[str]], _Found], values: Sequence[str]) -> _Found:
@@ -408,12 +411,13 @@ def remembered(find: Callable[[Sequence[str]], _Found], values: Sequence[str]) -
 
     Several rules ask about the same column, and tables of one family have the same values, such as hosts and states.
     """
-    if sum(map(len, values)) > _LONGEST:
-        return find(values)
-    found: _Found = _remembered(find, tuple(values))
+    lengths = [*map(len, values)]
+    key: tuple[str, ...] | bytes = tuple(values)
+    if sum(lengths) > _LONGEST:
+        text = f"{lengths}{''.join(values)}"
+        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+    results = _results(find, key)
+    if not results:
+        results.append(find(values))
+    found: _Found = results[0]
     return found
-
-
-@functools.lru_cache(maxsize=_LISTS)
-def _remembered(find: Callable[[Sequence[str]], Any], values: tuple[str, ...]) -> Any:
-    return find(values)
