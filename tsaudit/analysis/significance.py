@@ -24,6 +24,8 @@ A_LIST: Final = 5
 """This many names of one kind are a list that will continue: four may be separate things, such as environments or
 quarters.
 """
+WORTH_MOVING: Final = 32
+"""Minimum bytes of a row for moving columns to a table of their own: fewer are not worth a join in each query."""
 
 
 def kinds_in_all(drawn: int, kinds: int, total: int) -> float:

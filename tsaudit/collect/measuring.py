@@ -230,7 +230,13 @@ class Measuring:
         # Not above: a database without tables does not need them.
         from tsaudit.collect.outside_window import find_misdated, look_outside_window
         from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
-        from tsaudit.collect.rows import count_nulls, describe_fields, prefetch_nulls
+        from tsaudit.collect.rows import (
+            count_nulls,
+            describe_fields,
+            find_repeated,
+            prefetch_nulls,
+            prefetch_repeated,
+        )
         from tsaudit.collect.series import prefetch_listings
 
         runner, queried = self.runner, context.queried
@@ -253,6 +259,9 @@ class Measuring:
             yield MeasuringStep("null_counts", count, several(prefetch_nulls), keeps_rows=True)
         if "row_sample" in queried:
             yield MeasuringStep("row_sample", functools.partial(describe_fields, runner), keeps_rows=True)
+            if runner.engine.repeats_texts:
+                repeated = functools.partial(find_repeated, runner)
+                yield MeasuringStep("row_sample", repeated, several(prefetch_repeated), keeps_rows=True)
             yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner), keeps_rows=True)
             outside = functools.partial(look_outside_window, runner, queried=queried)
             yield MeasuringStep("row_sample", outside, keeps_rows=True)

@@ -22,7 +22,7 @@ from tsaudit.analysis.rows import coincidence, column_groups, rhythm
 from tsaudit.analysis.rows.column_groups import repeated_together, split_by
 from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
-from tsaudit.analysis.significance import ENOUGH, REPEATS
+from tsaudit.analysis.significance import ENOUGH, REPEATS, WORTH_MOVING
 from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
 from tsaudit.analysis.values.hash_samples import sample
 from tsaudit.analysis.values.label_sets import FORM_SHARE
@@ -223,7 +223,7 @@ def equal_columns(
     columns: Mapping[str, ReadColumn], texts: Iterable[str], widths: Mapping[str, float], longest: int
 ) -> tuple[EqualColumns, ...]:
     """The pairs of texts that are the same in nearly all rows and do not just repeat. Parameters as for `row_bytes`."""
-    wide = [n for n in texts if n in columns and widths[n] >= _EQUAL_BYTES and pa.types.is_string(columns[n].type)]
+    wide = [n for n in texts if n in columns and widths[n] >= WORTH_MOVING and pa.types.is_string(columns[n].type)]
     varied = [name for name in wide if len(columns[name].distinct) * REPEATS > len(columns[name])]
     found = []
     for (name, column), (other, copy) in itertools.combinations([(name, columns[name]) for name in varied], 2):
@@ -235,8 +235,6 @@ def equal_columns(
     return tuple(found)
 
 
-_EQUAL_BYTES: Final = 32
-"""Mean bytes in a row from which on a column is compared with others."""
 _REFERENCE_BYTES: Final = 4
 """What takes no more is as short as what could stand for it."""
 _HEADER_BYTES: Final = 1

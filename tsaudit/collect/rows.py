@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +19,7 @@ from tsaudit.analysis.columns.columns import is_integer, is_number
 from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.analysis.significance import ENOUGH
+from tsaudit.analysis.significance import ENOUGH, WORTH_MOVING
 from tsaudit.collect import partial_reads
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
@@ -72,7 +72,7 @@ from tsaudit.model.profile import (
     Source,
     Window,
 )
-from tsaudit.model.query_parameters import OfNullCounts, OfRowCount
+from tsaudit.model.query_parameters import OfNullCounts, OfRowCount, OfRowSample
 from tsaudit.text import instant, many, span, values_of
 
 _NEVER: Final = 2**63 - 1
@@ -484,42 +484,88 @@ def _copies_of_loads(runner: QueryRunner, draft: Draft, found: Copies | None) ->
     return of_older if of_older and of_older.in_bulk else found
 
 
-def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
-    assert draft.sample is not None
-    columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
+def _texts_of(draft: Draft) -> dict[str, str]:
+    """The columns of texts and documents, but the time, to the type of each."""
     own_time = draft.time.name if draft.time else None
-    texts = {
+    return {
         c.name: c.data_type
         for c in draft.columns
         if (may_be_long(c.data_type) or not c.data_type) and c.name != own_time
     }
+
+
+def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
+    """What the columns take, and what repeats in the rows read."""
+    assert draft.sample is not None
+    columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
+    texts = _texts_of(draft)
     stored = draft.measurement.status.widths if draft.measurement.status else {}
     if runner.engine.packs_integers:
         stored = packed_widths(columns) | dict(stored)
     stored = dict(stored) | _sizes(runner, draft, columns, texts, stored)
-    read = row_bytes(columns, texts, stored, LONGEST, source)
-    further = [name for name in texts if may_repeat_further(columns[name], LONGEST)]
+    return row_bytes(columns, texts, stored, LONGEST, source)
+
+
+def prefetch_repeated(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
+    """Read the rows that `find_repeated` needs, of several tables at once."""
+    queries = {id(draft): found[1] for draft in drafts if (found := _unconfirmed(runner, draft))}
+    prefetch_tables(
+        runner,
+        "row_sample",
+        [draft for draft in drafts if queries.get(id(draft))],
+        lambda draft: cast("OfRowSample", queries[id(draft)]),
+        lambda draft: tuple(_texts_of(draft)[name] for name in cast("OfRowSample", queries[id(draft)]).columns),
+    )
+
+
+def find_repeated(runner: QueryRunner, draft: Draft) -> Draft:
+    """Replace what repeats in the rows read by what repeats in all parts of the table."""
+    found, read = _unconfirmed(runner, draft), draft.measurement.row_bytes
+    if found is None or read is None:
+        return draft
+    further, query = found
+    spread = _spread_rows(runner, draft, query) if query else None
+    confirmed = replace(read, repeated=(), equal=()) if spread is None else _confirmed(runner, draft, further, spread)
+    return replace(draft, measurement=replace(draft.measurement, row_bytes=confirmed))
+
+
+def _unconfirmed(runner: QueryRunner, draft: Draft) -> tuple[dict[str, str], OfRowSample | None] | None:
+    """The columns of which more has to be read to know what repeats, to the type of each; and the query for rows from
+    all parts of the table that show what repeats there, None if there are none. None if the rows read show it.
+    """
+    read = draft.measurement.row_bytes
+    if read is None or draft.sample is None:
+        return None
+    texts = _texts_of(draft)
+    further = [name for name in texts if may_repeat_further(draft.sample.column(name), LONGEST)]
     most = int(_DOCUMENT_BYTES / max(sum(read.columns[name] for name in further), 1.0))
     if most < ENOUGH or draft.measurement.is_compressed:
         further = []
-    shows = read.repeated or read.equal
-    if not further and (not shows or (draft.is_read_whole and draft.time is None)):
-        return read
+    names = {name for group in read.repeated for name in group.columns}
+    is_little = sum(read.columns[name] for name in names) < WORTH_MOVING and not read.equal
+    if not further and (is_little or (draft.is_read_whole and draft.time is None)):
+        return None
     # The newest rows, and those at the beginning of a table, may be those of one source.
     if not draft.reads_all_parts or draft.measurement.is_compressed:
-        return replace(read, repeated=(), equal=())
-    names = {name for group in read.repeated for name in group.columns}.union(further)
+        return {}, None
+    names.update(further)
     names.update(name for pair in read.equal for name in (pair.column, pair.other))
     if further:
         # Any of the others may say which of the documents, or of their parts, a row has.
-        names.update(name for name in texts if columns[name].longest < LONGEST)
+        names.update(name for name in texts if draft.sample.column(name).longest < LONGEST)
     longest, limit = (_LONGEST_DOCUMENT, min(most, draft.sample_limit)) if further else (LONGEST, draft.sample_limit)
-    spread = _spread_rows(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
-    if spread is None:
-        return replace(read, repeated=(), equal=())
+    query = _spread(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
+    return {name: texts[name] for name in further}, query
+
+
+def _confirmed(runner: QueryRunner, draft: Draft, further: Mapping[str, str], spread: ReadRows) -> RowBytes:
+    """What repeats in rows from all parts of the table. Parameters as from `_unconfirmed`."""
+    read, texts = draft.measurement.row_bytes, _texts_of(draft)
+    assert read is not None
     found = {name: spread.column(name) for name in spread.names}
-    parts, types, sizes = document_parts(found, {name: texts[name] for name in further}, read.columns)
+    parts, types, sizes = document_parts(found, further, read.columns)
     widths = dict(sorted({**sizes, **read.columns}.items(), key=lambda pair: (-pair[1], pair[0])))
+    longest = _LONGEST_DOCUMENT if further else LONGEST
     repeated = repeated_columns(parts | found, types | texts, widths, longest, by_page=True)
     scope = f"{many(spread.num_rows, 'row')} from all parts of the table"
     counted = runner.source("row_sample", How.SAMPLED, scope)
@@ -553,7 +599,8 @@ def _sizes(
     ]
     if not names or not draft.reads_all_parts or draft.measurement.is_compressed:
         return {}
-    sized = _spread_rows(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit), sizes=True)
+    query = _spread(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit), sizes=True)
+    sized = _spread_rows(runner, draft, query) if query else None
     return (
         {}
         if sized is None
@@ -561,24 +608,28 @@ def _sizes(
     )
 
 
-def _spread_rows(
+def _spread(
     runner: QueryRunner, draft: Draft, names: list[str], wanted: int, *, longest: int = LONGEST, sizes: bool = False
-) -> ReadRows | None:
-    """These columns of about as many rows as wanted from all parts of the table, whatever their time. None if there are
-    too few to show anything, or if a gap was left. `longest`: most characters of each text. `sizes`: the bytes that the
+) -> OfRowSample | None:
+    """The query for these columns of about as many rows as wanted from all parts of the table, whatever their time.
+    None if there are too few to show anything. `longest`: most characters of each text. `sizes`: the bytes that the
     values take as stored, instead of the values.
     """
-    batches: list[pa.RecordBatch] = []
     rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
     if rows < ENOUGH:
         return None
     part = PartialScan(False, None, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
     # If there are more rows than estimated, the limit would leave only the first ones.
-    most = 2 * wanted
-    given = replace(sampled(draft, runner.window, names, most, part), time=None, longest=longest, sizes=sizes)
-    failed = runner.why_unanswered("row_sample", batches.append, given)
+    query = sampled(draft, runner.window, names, 2 * wanted, part)
+    return replace(query, time=None, longest=longest, sizes=sizes)
+
+
+def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadRows | None:
+    """These rows. None if there are too few to show anything, or if a gap was left."""
+    batches: list[pa.RecordBatch] = []
+    failed = runner.why_unanswered("row_sample", batches.append, query)
     found = sum(batch.num_rows for batch in batches)
-    if not failed and ENOUGH <= found < most:
+    if not failed and ENOUGH <= found < query.limit:
         return ReadRows.of(batches)
     if failed:
         detail = f"rows from all parts of the table were not read: {failed.detail}"

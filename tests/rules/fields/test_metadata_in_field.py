@@ -640,7 +640,7 @@ def _shipments(path: Path, rows: int) -> Target:
     with sqlite3.connect(path) as file:
         file.execute("CREATE TABLE shipment (at TEXT, carrier TEXT, kilos REAL)")
         times = (f"{NOW - timedelta(minutes=i + 1):%F %T}" for i in range(rows))
-        made = ((at, f"{i % 4}. carrier of the coast", i / 9) for i, at in enumerate(times))
+        made = ((at, f"{i % 4}. carrier of the northern coast", i / 9) for i, at in enumerate(times))
         file.executemany("INSERT INTO shipment VALUES (?, ?, ?)", made)
         file.execute("CREATE TABLE tide AS SELECT at, kilos AS height FROM shipment")
     file.close()

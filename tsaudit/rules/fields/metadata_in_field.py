@@ -12,7 +12,7 @@ from tsaudit.analysis.columns.columns import is_integer, is_text
 from tsaudit.analysis.columns.name_words import VALUE, words_of
 from tsaudit.analysis.columns.roles import names_source
 from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS, WORTH_MOVING
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import EqualColumns, Field, How, Measurement, RepeatedColumns, RowBytes, TableKind
@@ -39,8 +39,6 @@ _MOSTLY_CONSTANT: Final = 0.5
 """If the field never changes in at least this share of the series, it is an attribute of the source, which was changed
 in the others.
 """
-_FEWEST_BYTES: Final = 32
-"""Minimum size in a row for moving columns to a table of their own: fewer bytes are not worth a join in each query."""
 
 
 @rule(
@@ -248,10 +246,10 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
         # A short column with a different value for each combination of the others can identify it, and stays in the
         # table.
         key = next(
-            (name for name in reversed(group.keys) if name in read.columns and read.columns[name] < _FEWEST_BYTES), ""
+            (name for name in reversed(group.keys) if name in read.columns and read.columns[name] < WORTH_MOVING), ""
         )
         width = sum(read.of(name) for name in group.columns if name != key)
-        if width < _FEWEST_BYTES:
+        if width < WORTH_MOVING:
             continue
         rows, reference = count_.value, 0 if key else _REFERENCE_BYTES
         impact = costs.of_bytes(
