@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.codes import combined, count_distinct, distinct, order_by
+from tsaudit.analysis.codes import combined, count_distinct, distinct, lexsorted, order_by
 
 _SMALL = st.integers(-1, 3)
 _ANY = st.integers(-(2**40), 2**40)
@@ -50,3 +51,11 @@ def test_rows_are_ordered_by_group_and_then_within_it(rows: list[tuple[int, int]
     assert order_by(groups, within).tolist() == sorted(range(len(rows)), key=rows.__getitem__)
     assert distinct(groups).tolist() == sorted({group for group, _ in rows})
     assert count_distinct(groups) == len({group for group, _ in rows})
+
+
+@pytest.mark.parametrize("highest", [3, 2**16 - 1, 2**40])
+@pytest.mark.parametrize("rows", [0, 1, 255, 2_000])
+def test_rows_are_ordered_by_several_numbers(rows: int, highest: int) -> None:
+    random = np.random.default_rng(rows)
+    keys = [*random.integers(0, highest + 1, (2, rows)), np.arange(rows)[::-1] // 3]
+    assert lexsorted(keys).tolist() == np.lexsort(keys).tolist()

@@ -75,9 +75,25 @@ def order_by(groups: npt.NDArray[np.integer[Any]], within: npt.NDArray[Any]) -> 
     """
     order = np.argsort(within, kind="stable")
     owners = groups[order]
-    if len(owners) and int(owners.min()) >= 0 and int(owners.max()) <= np.iinfo(np.uint16).max:
+    if len(owners) and int(owners.min()) >= 0 and int(owners.max()) <= _COUNTED:
         owners = owners.astype(np.uint16)
     return order[np.argsort(owners, kind="stable")]
+
+
+_FEW: Final = 256
+_COUNTED: Final = np.iinfo(np.uint16).max
+
+
+def lexsorted(keys: Sequence[Codes]) -> npt.NDArray[np.intp]:
+    """The same as `np.lexsort(keys)`, of numbers from 0 on: row numbers, ordered by the last key, and by those before
+    it where that is equal. Of many rows, numbers of 16 bits are counted instead of compared.
+    """
+    if len(keys[0]) < _FEW or any(int(key.max()) > _COUNTED for key in keys):
+        return np.lexsort(keys)
+    order = np.argsort(keys[0].astype(np.uint16), kind="stable")
+    for key in keys[1:]:
+        order = order[np.argsort(key.astype(np.uint16)[order], kind="stable")]
+    return order
 
 
 def changes(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -15,7 +15,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, distinct, order_by
+from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, distinct, lexsorted, order_by
 from tsaudit.model.profile import Source, TagChanges, Turnover
 
 Numbers = npt.NDArray[np.float64]
@@ -38,7 +38,7 @@ def changes_of(
     """
     if not len(tag):
         return TagChanges(by, 0, shared, 0, 0, 0, 0, 0.0, 0, 0, None, measured)
-    order = np.lexsort((tag, time, source))
+    order = lexsorted((tag, time, source))
     tag, source, time = tag[order], source[order], time[order]
     starts = np.flatnonzero(changes(source) | changes(time))
     ends = np.append(starts[1:], len(tag)) - 1
