@@ -533,9 +533,14 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
     groups = [[name] for name in named]
     few = [name for name, numbers in named.items() if count_distinct(numbers) * _FEW_VALUES <= rows]
     groups += [group for group in (few, [name for name in key if name in named]) if len(group) > 1]
-    shares = [share for group in groups if (share := _regular([named[n] for n in group], at)) is not None]
+    most: float | None = None
+    for group in groups:
+        if most == 1.0:
+            break  # More there cannot be.
+        if (share := _regular([named[n] for n in group], at)) is not None:
+            most = max(most or 0.0, share)
     return Sources(
-        max(shares, default=None),
+        most,
         _coverage(combined(list(named.values()), rows)) if named else None,
     )
 

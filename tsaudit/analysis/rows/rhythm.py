@@ -116,22 +116,23 @@ def rhythms(series: Integers, times: Integers, filled: Mapping[str, Mask]) -> di
     """
     if not filled:
         return {}
+    # Most fields are in the same rows.
+    rows_of = {field: mask.tobytes() for field, mask in filled.items()}
+    masks = {rows_of[field]: mask for field, mask in filled.items()}
     spacings: dict[bytes, Spacing] = {}
     clocked = np.zeros(len(series), np.bool_)
-    for mask in filled.values():
-        if mask.tobytes() not in spacings:
-            found = spacings[mask.tobytes()] = spacing(series[mask], times[mask])
-            clocked[mask] |= np.isin(series[mask], found.series[found.regular])
+    for rows, mask in masks.items():
+        found = spacings[rows] = spacing(series[mask], times[mask])
+        clocked[mask] |= np.isin(series[mask], found.series[found.regular])
     # Detects rows that are regular together although no single field is: fields that alternate at random.
-    whole = spacing(series, times)
+    whole = spacings.get(np.ones(len(series), np.bool_).tobytes()) or spacing(series, times)
     clocked |= np.isin(series, np.setdiff1d(whole.series[whole.regular], series[clocked]))
     beat = _beat(times, (*spacings.values(), whole))
-    return {
-        field: _rhythm(
-            spacings[mask.tobytes()], series[mask], clocked[mask] | _on_beat(series[mask], times[mask], beat)
-        )
-        for field, mask in filled.items()
+    found_in = {
+        rows: _rhythm(spacings[rows], series[mask], clocked[mask] | _on_beat(series[mask], times[mask], beat))
+        for rows, mask in masks.items()
     }
+    return {field: found_in[rows] for field, rows in rows_of.items()}
 
 
 def _beat(times: Integers, spacings: Iterable[Spacing]) -> float:
