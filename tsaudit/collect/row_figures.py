@@ -561,6 +561,9 @@ def copies(
     """
     known = times_us.known if times_us is not None else np.ones(len(columns[0]), np.bool_)
     rows = int(known.sum())
+    if any(len(column.distinct) == len(column) for column in columns):
+        # No two rows are equal.
+        return Copies(rows, 0, 0, None, None, tuple(left_out), source)
     values, times = (None, None) if times_us is None else np.unique(_numbers_of(times_us), return_inverse=True)
     found = copied_rows([column.codes[known] for column in columns], times, rows)
     first = last = None
@@ -578,16 +581,18 @@ def rows_apart(
     also: ReadColumn | None = None,
     whole: bool = True,
     within: str = "",
+    only: npt.NDArray[np.bool_] | None = None,
 ) -> RowsApart:
     """Which tags distinguish rows with the same time. Rows without a time are left out.
 
     `wanted`: sets of tags that are counted even if they are not among the smallest. `also`: another column that
-    identifies a row, and cannot be dropped. `whole`, `within`: see `RowsApart`.
+    identifies a row, and cannot be dropped. `whole`, `within`: see `RowsApart`. `only`: rows to include; None for all.
     """
-    moments = times.where(times.known).codes
+    included = times.known if only is None else times.known & only
+    moments = times.codes[included]
     if also is not None:
-        moments = combined([moments, also.where(times.known).codes], len(moments))
-    columns = {key: column.where(times.known).codes for key, column in tags.items()}
+        moments = combined([moments, also.codes[included]], len(moments))
+    columns = {key: column.codes[included] for key, column in tags.items()}
     found, complete = distinguishing_tags(columns, moments)
     each = () if complete else (frozenset({tag}) for tag in tags)
     sets = sorted({*found, *wanted, *each}, key=lambda names: (len(names), sorted(names)))
@@ -657,6 +662,8 @@ def field_end(column: ReadColumn, times: ReadColumn) -> FieldEnd | None:
         return None
     last = int(at[filled].max())
     after = int((at > last).sum())
+    if after < ENOUGH:
+        return None
     before = np.flatnonzero(at <= last)
     before = before[np.argsort(-at[before], kind="stable")][:ROWS_BEFORE]
     return ended(last, after, filled[before])

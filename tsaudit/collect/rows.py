@@ -651,15 +651,14 @@ def _apart(draft: Draft, times: ReadColumn, times_us: ReadColumn, source: Source
     also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
     whole = not draft.sampled_series and (draft.partial_scan is None or draft.partial_scan.newest)
+    later = None
     if whole and not draft.is_read_whole:
         # The oldest instant may have more rows than were read.
         numbers = times_us.values.fill_null(_NEVER).to_numpy()
         later = times_us.known & (numbers > numbers.min(initial=_NEVER))
         whole = bool(later.any())
-        if whole:
-            columns = {key: column.where(later) for key, column in columns.items()}
-            times, also = times.where(later), None if also is None else also.where(later)
-    return rows_apart(columns, times, source, likely_drops(draft.measurement.tag_sets), also=also, whole=whole)
+    likely = likely_drops(draft.measurement.tag_sets)
+    return rows_apart(columns, times, source, likely, also=also, whole=whole, only=later if whole else None)
 
 
 def patterns_and_rhythms(
