@@ -152,10 +152,16 @@ def describe_storage(
         if rows is not None:
             described_by, of_measurement = _DESCRIBED_BY[fact], _by_measurement(rows)
             described = [
-                replace(draft, measurement=described_by(draft.measurement, of_measurement.get(draft.name, [])))
+                _described(draft, described_by(draft.measurement, of_measurement.get(draft.name, [])))
                 for draft in described
             ]
-    return [replace(draft, measurement=_uses_observed(draft, now)) for draft in described]
+    if answers.keys() & {"indexes", "index_use"}:
+        described = [_described(draft, _uses_observed(draft, now)) for draft in described]
+    return described
+
+
+def _described(draft: Draft, measurement: Measurement) -> Draft:
+    return draft if measurement is draft.measurement else replace(draft, measurement=measurement)
 
 
 def _uses_observed(draft: Draft, now: datetime) -> Measurement:

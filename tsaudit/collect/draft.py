@@ -192,8 +192,11 @@ class ReadColumn:
     @cached_property
     def initials(self) -> frozenset[str]:
         """The first characters of the strings, without blanks before them; an empty string for a blank one."""
-        begin = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(self.texts), 0, 1)
-        return frozenset(begin.unique().to_pylist())
+        found = frozenset(pc.utf8_slice_codeunits(self.texts, 0, 1).unique().to_pylist())
+        if any(map(str.isspace, found)):
+            begin = pc.utf8_slice_codeunits(pc.utf8_trim_whitespace(self.texts), 0, 1)
+            found = frozenset(begin.unique().to_pylist())
+        return found
 
     def _share(self, pattern: str) -> float:
         if self.initials.isdisjoint(_NUMBERS_BEGIN):
