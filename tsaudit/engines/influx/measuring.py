@@ -6,7 +6,7 @@ import functools
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
@@ -21,7 +21,7 @@ from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.roles import EARLIEST, LATEST, sampled
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
-from tsaudit.engines.influx.row_slice import read_slice, slice_of
+from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, slice_of
 from tsaudit.model.profile import (
     AT_LEAST,
     POLICY_SEPARATOR,
@@ -40,7 +40,7 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.query_parameters import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.timeline import SAME_DAY
-from tsaudit.text import span
+from tsaudit.text import many, span
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,6 +156,8 @@ class InfluxMeasuring(Measuring):
             self.runner.gap("row_sample", reason, impossible, draft.database, draft.name)
             return draft
         read, draft = self._read_newest(draft, series or ())
+        if read and draft.sample is None and series:
+            draft = self._read_last_day(draft)
         if read and draft.sample is None:
             draft = self._read_ahead(draft, series or ())
         return draft
@@ -171,7 +173,11 @@ class InfluxMeasuring(Measuring):
         series = _series_to_read(draft, database_series)
         found = self._read_before(draft, series or ()) if self._is_at_rest and not _was_written(draft) else draft
         if found.sample is None and series:
-            detail = f"none of {len(series)} series chosen from the listing has rows within the window"
+            days = many(round(self.runner.target.window / timedelta(days=1)), "day")
+            detail = (
+                f"none of {len(series)} series chosen from the listing has rows within the window of {days}: most have "
+                "stopped; drop the series of what is no longer written, or, if nothing is, list it in `exclude`"
+            )
             self.runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
         return found
 
@@ -185,8 +191,8 @@ class InfluxMeasuring(Measuring):
             return draft
         if draft.is_read_whole:
             return _with_rows(draft, self._scaled(draft, _per_series(draft), "row_sample"))
-        if draft.unread:
-            # The server would count the values of each field.
+        if draft.unread or draft.sampled_since:
+            # The server would count the values of each field, or of each series, most of which have stopped.
             return _with_rows(draft, self._scaled(replace(draft, sampled_series=0), [], "row_sample"))
         batches: list[pa.RecordBatch] = []
         given = self._count_of(draft, _series_to_read(draft, database_series) or ())
@@ -237,13 +243,15 @@ class InfluxMeasuring(Measuring):
         uncounted = [draft for draft in read if not draft.is_read_whole]
         prefetch_rows(self.runner, "row_count", uncounted, lambda draft: self._count_of(draft, ()), ALL_SERIES_UP_TO)
 
-    def _read_newest(self, draft: Draft, series: Series) -> tuple[bool, Draft]:
-        """Whether there was a response, and the draft with its rows."""
+    def _read_newest(self, draft: Draft, series: Series, since: datetime | None = None) -> tuple[bool, Draft]:
+        """Whether there was a response, and the draft with its rows. `since`: None for the whole window."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
         batches: list[pa.RecordBatch] = []
-        answer = self.runner.first_answered("row_sample", fewer(self._newest_of(draft, series)), keeping(batches))
+        newest = self._newest_of(draft, series)
+        queries = fewer(replace(newest, start=since) if since else newest)
+        answer = self.runner.first_answered("row_sample", queries, keeping(batches))
         if answer is None:
             return False, replace(draft, sampled_series=len(series))
         draft = replace(draft, sampled_series=len(series), sample_limit=answer.given.limit)
@@ -260,6 +268,16 @@ class InfluxMeasuring(Measuring):
             statements={**draft.measurement.statements, "row_sample": answer.statement},
         )
         return True, replace(draft, measurement=known, sample=ReadRows(sample))
+
+    def _read_last_day(self, draft: Draft) -> Draft:
+        """The draft with the newest rows of all series, from the window's last day: if most series have stopped, those
+        chosen from the listing have. Unchanged if there are none, or if there are too many series.
+        """
+        series, since = draft.measurement.series, self.runner.window.end - timedelta(days=1)
+        if series is None or series.value > MOST_SERIES or since <= self.runner.window.start:
+            return draft
+        _, found = self._read_newest(draft, (), since)
+        return draft if found.sample is None else replace(found, sampled_since=since)
 
     def _read_ahead(self, draft: Draft, series: Series) -> Draft:
         """The draft with rows that are in the future, such as those of a forecast, from a window of their own;
