@@ -233,6 +233,10 @@ def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, says: str) 
     assert (finding.impact is None) is (says == _ENDED)
     assert says in finding.message
     assert ("has stopped" in finding.message) is (says == _ENDED)
+    # No figure says "more a day" beside "none since": a date is that of the case that more come.
+    is_quiet = "none since" in finding.message
+    assert ("a time left holds if more come" in finding.message) is (is_quiet and says != _ENDED)
+    assert finding.per_day is None or not is_quiet
 
 
 def test_listing_that_was_reused_shows_no_end_of_the_values() -> None:

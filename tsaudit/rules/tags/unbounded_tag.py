@@ -263,7 +263,7 @@ def _reason(
             coming = "take the place of others" if 2 * net < (known.new_per_day or 0) else "are added"
             pace = f": {new} a day {coming}, and each reports for a while"
         if (newest := _quiet_since(case, tag)) is not None:
-            pace = f", gained {new} a day until {written(newest)} and none since"
+            pace = f", gained {new} a day until {written(newest)} and none since; a time left holds if more come"
         return f"{said}{'' if ended_on(case, tag) else pace}", values, limit
     fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind.shape == "mac" and ends != "unbounded")
     if kind.fewest is not None:
@@ -400,6 +400,16 @@ def _net_per_day(case: Case, measurement: Measurement, tag: Tag) -> float | None
     return gained * min(max(tag.values.value - recent[0].value, 0) / came, 1.0) if came else gained
 
 
+def _said_per_day(case: Case, measurement: Measurement, found: _Found) -> float | None:
+    """By how much the observed figure grows a day; None if it is another figure, or no value has come since the rate
+    was measured: whether they come again is then not known.
+    """
+    values = found.tag.values
+    if values is None or found.observed != values.value or _quiet_since(case, found.tag) is not None:
+        return None
+    return _net_per_day(case, measurement, found.tag) or None
+
+
 def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
     """Whether a correct writer would not write these values: values that name sources are necessary, and a list,
     however wordy, only costs as much as it contains.
@@ -455,7 +465,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         fix=" ".join(filter(None, (fix, quick))),
         changes=changes,
         observed=found.observed,
-        per_day=(_net_per_day(case, measurement, tag) or None) if found.observed == tag.values.value else None,
+        per_day=_said_per_day(case, measurement, found),
         # Only one limit is shown: the one that the share and the date are about.
         limit=limit,
         unit="values",
