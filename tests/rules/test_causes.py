@@ -111,7 +111,7 @@ def test_what_has_the_same_contributor_is_one_finding(
         assert (one.severity_reason, one.impact, one.forecast) == ("no room is left", near, _REACHED)
 
 
-@pytest.mark.parametrize(("code", "cause"), [("CAR001", "CAR004"), ("CAR004", "TAG002")])
+@pytest.mark.parametrize(("code", "cause"), [("CAR001", "CAR004"), ("CAR004", "TAG002"), ("DRF001", "CAR004")])
 def test_what_one_tag_does_is_one_finding(code: str, cause: str) -> None:
     """A limit that a growth reaches is part of the growth, which is part of the tag that grows."""
     rule = rule_named(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import uuid
 from typing import Any
 
 import pytest
@@ -131,6 +132,19 @@ def test_series_that_come_with_a_new_tag(before: int, now: int, severity: str) -
     assert _judged(new, new).findings == ()
     (finding,) = _judged(*(dataclasses.replace(one, engine="duckdb") for one in (old, new))).findings
     assert finding.impact is None
+
+
+def test_a_new_tag_that_is_unbounded_is_one_story() -> None:
+    """On its first day, a leak is a new tag and an unbounded one: two findings would say its figures differently."""
+    ids = tuple(str(uuid.UUID(int=n * 7919**9 % 2**128, version=4)) for n in range(64))
+    old = a_profile(a_measurement(series=20), engine="influxdb1")
+    leak = a_measurement(series=12_020, tags=(a_tag(), a_tag("request_id", 12_000, ids)))
+    result = evaluate(a_profile(leak, engine="influxdb1"), timeline=Timeline(previous=old))
+    told = {rule.code: finding for rule, finding in result.findings() if finding.subject.column == "request_id"}
+    assert set(told) == {"TAG002"}
+    assert told["TAG002"].severity == "warning"
+    also = {one.label: one.value for one in told["TAG002"].evidence}
+    assert also["also DRF001"].startswith("Tag request_id is new")
 
 
 @pytest.mark.parametrize(

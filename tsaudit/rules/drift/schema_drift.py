@@ -13,7 +13,7 @@ from tsaudit.model.change import Change, Diagnose, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, Profile, Role
-from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed
 
 
@@ -22,6 +22,7 @@ from tsaudit.text import listed
     title="The schema changed since the last audit",
     costs={Currency.SERIES},
     guidelines=("F3", "H4"),
+    follows_from={"TAG002": Reach.SUBJECT, "CAR004": Reach.CONTRIBUTOR},
     requires={"databases", "measurements", "tag_keys", "field_types"},
     uses={"indexes"},
 )
