@@ -254,7 +254,10 @@ def test_day_is_that_of_the_audit() -> None:
     )
 
 
-@pytest.mark.parametrize(("days_left", "text"), [(31.2, "31 days"), (0.4, "less than a day"), (-3.0, "none")])
+@pytest.mark.parametrize(
+    ("days_left", "text"),
+    [(31.2, "31 days"), (1.4, "34 hours"), (0.55, "13 hours"), (0.01, "less than an hour"), (-3.0, "none")],
+)
 def test_time_left_until_a_limit_where_there_is_no_forecast(days_left: float, text: str) -> None:
     impact = Impact(Currency.LIMIT, days_left=days_left)
     told = summary.of_finding(a_finding(TABLE, impact=impact), "X", (), "t", date(2026, 1, 1))

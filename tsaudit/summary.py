@@ -32,6 +32,7 @@ from tsaudit.planning import describe
 from tsaudit.text import amount, findings, listed, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
 from tsaudit.text.findings import headline, is_growing, origin, tally
+from tsaudit.text.impacts import hours_or_days
 from tsaudit.text.table_roles import guessed_tags
 
 
@@ -292,10 +293,7 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
     if impact is not None and impact.currency is Currency.MECHANISM and impact.days_left is not None:
         return None  # The reason of the severity says when it ends.
     if impact is not None and impact.days_left is not None and finding.days_left is not None:
-        whole = round(finding.days_left)
-        return SummaryFigure(
-            "Time left", many(whole, "day") if whole else "less than a day" if finding.days_left else "none"
-        )
+        return SummaryFigure("Time left", hours_or_days(finding.days_left) if finding.days_left else "none")
     since = finding.since
     if since is None:
         return None

@@ -298,3 +298,11 @@ def test_broken_entry_does_not_stop_the_next_audit(tmp_path: Path) -> None:
     Folder(str(tmp_path)).write(f"_targets/{sample.TARGET}.json", b"not JSON")
     sample.write_rich(config.Report(folder=str(tmp_path)))
     assert f"{sample.TARGET}/latest.html" in shown(tmp_path)
+
+
+def test_time_left_is_the_same_on_the_index_and_in_the_report() -> None:
+    """Not `1 day` here and `13 hours left` there."""
+    entries = [an_entry("soon", days_left=13 / 24), an_entry("later", days_left=9.2)]
+    page = index.page(*index.listed({e.target + ".json": to_json(e) for e in entries}))
+    assert ">13 hours<" in page
+    assert ">9 days<" in page

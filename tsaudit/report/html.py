@@ -53,6 +53,7 @@ from tsaudit.text import (
     size,
 )
 from tsaudit.text.findings import baseline_offer, limit_reached, of_severity, origin, pace, reason
+from tsaudit.text.impacts import hours_or_days
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -317,6 +318,7 @@ def _environment() -> Environment:
         day=lambda moment: untrusted.unbroken(day(moment)),
         instant=instant,
         duration=duration,
+        hours_or_days=hours_or_days,
         size=lambda count: NOT_KNOWN if count is None else size(count),
         many=many,
         plural=plural,

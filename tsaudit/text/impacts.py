@@ -14,7 +14,7 @@ def reason(impact: Impact, days: float) -> str:
         case Currency.MECHANISM:
             if impact.days_left is None:
                 return "it does not work"
-            time = _hours_or_days(abs(impact.days_left))
+            time = hours_or_days(abs(impact.days_left))
             return f"{time} left" if impact.days_left >= 0 else f"ended {time} ago"
         case Currency.ANSWERS:
             return "queries return wrong or incomplete answers"
@@ -93,8 +93,8 @@ def _in_days(days: float | None) -> str:
     return many(whole, "day") if (whole := round(days or 0)) else "less than a day"
 
 
-def _hours_or_days(days: float) -> str:
-    """A time known to the minute: in hours below two days."""
+def hours_or_days(days: float) -> str:
+    """A time left, the same in every output: in hours below two days."""
     if days >= 2:
         return _in_days(days)
     return many(whole, "hour") if (whole := round(days * 24)) else "less than an hour"
