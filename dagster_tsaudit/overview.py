@@ -1,5 +1,6 @@
 """The asset where people start: it lists the targets of a component, most urgent first."""
 
+import re
 from collections.abc import Iterable, Sequence
 from datetime import date
 from typing import TYPE_CHECKING, Final
@@ -23,6 +24,12 @@ behind a click.
 """
 _HEADLINE: Final = 240
 """Maximum characters of a headline."""
+_NO_WIDTH: Final = "\u200b"
+"""A zero-width space."""
+_LONG_WORD: Final = re.compile(r"\S{16,}")
+"""As many characters fit beside the longest of Dagster's own keys on a page of 1,200 pixels."""
+_PARTS: Final = re.compile(r"[^\W_]{1,16}[\W_]*|[\W_]+")
+"""Letters and digits with what follows them, so that an escaping backslash stays with its character."""
 _MISSING: Final = "never_audited"
 _ORDER: Final = (*(verdict.value for verdict in reversed(Verdict) if verdict is not Verdict.OK), _MISSING, "ok")
 
@@ -77,12 +84,19 @@ def _key(plan: AssetPlan) -> dg.AssetKey:
 
 
 def _link(target: str, page: str) -> str:
-    return f"[{escape(target)}]({page})"
+    return f"[{_wrapping(escape(target))}]({page})"
+
+
+def _wrapping(markdown: str) -> str:
+    """The escaped text with places to wrap in long words, such as addresses and paths: what does not wrap widens the
+    table on the asset's page, which cuts off its right side.
+    """
+    return _LONG_WORD.sub(lambda word: _NO_WIDTH.join(_PARTS.findall(word[0])), markdown)
 
 
 def _said(entry: "IndexEntry", newest: date | None, base_url: str | None) -> str:
     """The text after the target's name."""
-    headline = "" if entry.verdict is Verdict.OK else f": {escape(printable(entry.headline, _HEADLINE))}"
+    headline = "" if entry.verdict is Verdict.OK else f": {_wrapping(escape(printable(entry.headline, _HEADLINE)))}"
     behind = f", last audited {entry.day}" if entry.day != newest else ""
     report = f" ([report]({address(f'{base_url}/{entry.href}')}))" if base_url else ""
     return f"{headline}{behind}{report}"

@@ -25,6 +25,7 @@ def test_the_most_urgent_are_on_the_page_and_all_are_counted(count: int) -> None
     entries = [an_entry(f"t-{n}", verdict=verdicts[n % 10], headline=LONG) for n in range(count) if n % 10 < 9]
     plan = many(count)
     shown = {name: entry.value for name, entry in overview(plan, entries, None).metadata.items()}
+    shown = {name: text.replace("\u200b", "") if isinstance(text, str) else text for name, text in shown.items()}
     named = ["critical", "warning", "unknown", "never_audited", "ok"]
     plotted = [f"targets_{verdict}" for verdict in ("critical", "warning", "unknown", "ok")]
     assert list(shown) == ["summary", *named, *plotted]
@@ -51,9 +52,20 @@ def test_links_lead_to_reports_and_names_from_elsewhere_are_harmless(tmp_path: P
     late = an_entry("late", verdict=Verdict.OK, day=hostile.day - timedelta(days=3))
     entries = [an_entry("of another component"), hostile, late]
     shown = overview(plan, entries, "https://audits.example.com/x y").metadata
-    text = str(shown["warning"].value)
+    text = str(shown["warning"].value).replace("\u200b", "")
     assert text.startswith("- [a](https://dagster.example.com/assets/tsaudit/a?view=checks): \\[x\\]\\(http:")
     assert text.endswith(" ([report](<https://audits.example.com/x%20y/a/latest.html>))")
     assert "[Index of reports](<https://audits.example.com/x%20y/index.html>)" in str(shown["summary"].value)
     assert "view=checks), last audited 2026-03-28 (" in str(shown["ok"].value)
     assert "another" not in str(shown)
+
+
+def test_every_word_wraps_on_a_narrow_page(tmp_path: Path) -> None:
+    """An address in the reason of an unknown target widened the table, so that the page cut off its right side."""
+    address = "cannot connect to 127.0.0.1:55491/billing_of_the_eastern_region: permission denied"
+    entries = [an_entry("a", verdict=Verdict.UNKNOWN, headline=address), an_entry("x" * 60, headline="x" * 60)]
+    shown = overview(a_plan(write_config(tmp_path, "a", "x" * 60)), entries, None).metadata
+    for name in ("warning", "unknown"):
+        text = re.sub(r"\]\(\S+\)", "] ", str(shown[name].value))
+        assert max(map(len, re.split("[\u200b ]", text))) <= 20
+    assert address in str(shown["unknown"].value).replace("\u200b", "").replace("\\", "")
