@@ -256,7 +256,7 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
 
     with_findings(store, using(200), day=TODAY - timedelta(days=1))
     (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "on holiday", LATER)
-    assert decisions.ends_early(muted) == "above 300 connections, or if critical"
+    assert decisions.ends_early(muted).startswith("above 300 connections, or if critical")
     with_findings(store, using(90))
     assert kind_of(store) == "mute", "fewer are no worse"
     with_findings(store, using(301))
@@ -265,12 +265,39 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
     assert decisions.outgrown(found) == "covers up to 300 connections, now 301 connections"
 
 
-@pytest.mark.parametrize(("left", "said"), [(6.2, "; about 7 days left, fewer than it lasts"), (40, "")])
+@pytest.mark.parametrize(("left", "said"), [(6.2, ", or when none is left; about 7 days left, fewer than it lasts"), (40, ", or with 14 days left")])
 def test_a_mute_that_lasts_longer_than_what_is_left_says_so(store: Store, left: float, said: str) -> None:
     impact = Impact(Currency.LIMIT, now=900, whole=1000, unit="connections", days_left=left)
     with_findings(store, replace(of_size(900, limit=CONNECTIONS, unit="connections"), impact=impact))
     (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "on holiday", LATER)
     assert decisions.ends_early(muted) == f"above 1,350 connections, or if critical{said}"
+
+
+def test_a_mute_ends_when_a_step_of_urgency_is_reached(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 20 days left it was no hurry; with less than 14 it is one, though the figure has hardly grown."""
+
+    def with_left(left: float, day: int) -> Incident:
+        for module in (clock, incidents):
+            monkeypatch.setattr(module, "utc_now", lambda: NOW + timedelta(days=day))
+        impact = Impact(Currency.LIMIT, now=800, whole=1000, unit="connections", days_left=left)
+        finding = replace(of_size(800, limit=CONNECTIONS, unit="connections"), impact=impact)
+        with_findings(store, finding, day=TODAY + timedelta(days=day))
+        (found,) = incidents.current(store)
+        return found
+
+    with_left(20.0, 0)
+    (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "on holiday", LATER)
+    assert "or with 14 days left" in decisions.ends_early(muted)
+    assert with_left(19.0, 1).is_muted
+    ended = with_left(13.2, 2)
+    assert ended.exceeded
+    assert decisions.outgrown(ended) == "covers more time than is left, now 14 days"
+    assert with_left(14.8, 3).exceeded, "the estimate wavers"
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "still on holiday", LATER)
+    assert with_left(13.0, 4).exceeded
+    decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "back next week", LATER)
+    assert with_left(12.0, 5).is_muted
+    assert with_left(6.0, 6).exceeded
 
 
 def test_what_ends_a_mute_is_known_when_it_is_made(store: Store) -> None:

@@ -191,7 +191,8 @@ def mute(
     """Mute incidents for a while, although they are not fixed.
 
     Until the mute ends, they are shown as muted, fail nothing, and notify nobody. It ends early for an incident that
-    gets worse: if it becomes more severe, or if its figure exceeds 1.5 times its value at the time of the mute.
+    gets worse: if it becomes more severe, if its figure exceeds 1.5 times its value at the time of the mute, or once no
+    more than 90, 14, or 7 days are left until a limit.
     """
     last = _last_day(period, until)
     _decide("mute", fingerprints, config, owner, reason, last, replace=replace)

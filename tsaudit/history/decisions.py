@@ -15,7 +15,7 @@ from sqlalchemy import Connection
 
 from tsaudit.errors import TsauditError
 from tsaudit.history import clock, incidents
-from tsaudit.history.lifecycle import Decision, DecisionKind, Incident, IncidentState
+from tsaudit.history.lifecycle import URGENT_DAYS, Decision, DecisionKind, Incident, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.model.finding import RULELESS_CODES, Severity
 from tsaudit.text import many, quantity
@@ -204,10 +204,14 @@ def outgrown(incident: Incident) -> str:
     if incident.severity.rank > decision.severity.rank:
         return f"covers {decision.severity}, now {incident.severity}"
     figure = incidents.of_decision(decision, finding)
-    if decision.bound is None or figure.value is None:
-        return ""
-    how = "up to" if figure.value > decision.bound else "down to"
-    return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(figure.value, figure.unit)}"
+    left = finding.impact.days_left if finding.impact else None
+    if decision.bound is not None and figure.value is not None and figure.unit == decision.unit:
+        how, is_beyond = "up to", figure.value > decision.bound
+        if figure.is_low:
+            how, is_beyond = "down to", figure.value < decision.bound
+        if is_beyond:
+            return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(figure.value, figure.unit)}"
+    return "" if left is None else f"covers more time than is left, now {_days(left)}"
 
 
 def ends_early(incident: Incident) -> str:
@@ -224,10 +228,16 @@ def ends_early(incident: Incident) -> str:
     if made.severity is not Severity.CRITICAL:
         ends.append("if critical")
     left = incident.finding.impact.days_left if incident.finding.impact else None
+    if left is not None and (step := next((days for days in URGENT_DAYS if days < left), None)) is not None:
+        ends.append(f"with {many(step, 'day')} left" if step else "when none is left")
     text = ", or ".join(ends)
     if text and left is not None and made.until is not None and 0 <= left < (made.until - clock.today()).days:
-        text += f"; about {many(math.ceil(left), 'day')} left, fewer than it lasts"
+        text += f"; about {_days(left)} left, fewer than it lasts"
     return text
+
+
+def _days(left: float) -> str:
+    return many(max(math.ceil(left), 0), "day")
 
 
 def decided_today(connection: Connection, found: Sequence[Incident]) -> list[Incident]:

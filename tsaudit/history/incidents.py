@@ -121,7 +121,10 @@ def with_decisions(connection: Connection, incidents: Sequence[Incident], day: d
         if row is None or row.kind == REOPEN or not _is_due(row, incident, day or incident.day):
             return replace(incident, decision=None, exceeded=None)
         found = _decision(row)
-        if row.kind != DecisionKind.ACK and _is_worse(row, incident):
+        is_covered = row.kind == DecisionKind.ACK or not (
+            _is_worse(row, incident) or _has_become_urgent(connection, row, incident)
+        )
+        if not is_covered:
             return replace(incident, decision=None, exceeded=found)
         return replace(incident, decision=found, exceeded=None)
 
@@ -243,6 +246,21 @@ def _is_worse(row: Row[Any], incident: Incident) -> bool:
     if row.bound is None or figure.value is None or figure.unit != row.unit:
         return False
     return bool(figure.value > row.bound if row.bound >= row.observed else figure.value < row.bound)
+
+
+def _has_become_urgent(connection: Connection, row: Row[Any], incident: Incident) -> bool:
+    """Whether one of `URGENT_DAYS` has been reached since the decision, on any day: an estimate of the days left rises
+    and falls, and must not mute the incident again.
+    """
+    now, made_on = urgency(incident.finding), row.made_at.date()
+    if not now:
+        return False
+    own = (incident_day.c.target == incident.target, incident_day.c.fingerprint == incident.fingerprint)
+    made = select(func.max(incident_day.c.day)).where(*own, incident_day.c.day <= made_on).scalar_subquery()
+    days = (incident_day.c.day >= made, incident_day.c.day <= incident.day)
+    tracks = _tracks(connection, connection.execute(select(incident_day).where(*own, *days)).all())
+    then, *since = (urgency(track.incident.finding) for track in tracks) if tracks else (now,)
+    return max((now, *since)) > then
 
 
 def update(
