@@ -210,6 +210,40 @@ def test_sqlite_is_set_up_for_many_users(tmp_path: Path) -> None:
     assert settings == ["wal", 1, 60_000]
 
 
+_ON_A_FULL_DISK = """
+import resource, signal, sys
+from tsaudit.history.database import HistoryError
+from tsaudit.history.store import Store
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+try:
+    with Store.open(sys.argv[1]) as store:
+        print(store.targets())
+        with store.writing("x"):
+            pass
+except HistoryError as error:
+    print(error)
+"""
+
+
+def test_what_is_there_is_read_where_nothing_can_be_written(tmp_path: Path) -> None:
+    """On a full disk, SQLite cannot make the file beside it that it needs, even to read."""
+    address = f"sqlite:///{tmp_path}/a b.db"
+    Store.open(address).close()
+
+    def told() -> list[str]:
+        done = subprocess.run([sys.executable, "-c", _ON_A_FULL_DISK, address], capture_output=True, text=True)
+        return done.stdout.splitlines()
+
+    read, error = told()
+    assert read == "[]"
+    assert "disk I/O error; make room on its disk" in error
+    # What has not reached the file yet must not be missed silently.
+    Path(f"{tmp_path}/a b.db-wal").write_bytes(b"rows")
+    (error,) = told()
+    assert "disk I/O error; make room on its disk" in error
+
+
 def test_writing_leaves_nothing_when_it_breaks_off(store: Store) -> None:
     def half_done() -> None:
         with store.writing("x") as connection:

@@ -265,7 +265,10 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
     assert decisions.outgrown(found) == "covers up to 300 connections, now 301 connections"
 
 
-@pytest.mark.parametrize(("left", "said"), [(6.2, ", or when none is left; about 7 days left, fewer than it lasts"), (40, ", or with 14 days left")])
+@pytest.mark.parametrize(
+    ("left", "said"),
+    [(6.2, ", or when none is left; about 7 days left, fewer than it lasts"), (40, ", or with 14 days left")],
+)
 def test_a_mute_that_lasts_longer_than_what_is_left_says_so(store: Store, left: float, said: str) -> None:
     impact = Impact(Currency.LIMIT, now=900, whole=1000, unit="connections", days_left=left)
     with_findings(store, replace(of_size(900, limit=CONNECTIONS, unit="connections"), impact=impact))

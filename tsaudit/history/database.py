@@ -13,6 +13,7 @@ from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from sqlalchemy import (
     Column,
@@ -260,7 +261,31 @@ def _sqlite(url: URL) -> Engine:
         except OSError as error:
             raise HistoryError(f"history {_label(url)}: cannot create the folder {folder}: {error.strerror}") from None
         keep_private(Path(url.database or ""))
-    engine = create_engine(url, connect_args={"timeout": _longest_wait_s()})
+    engine = _sqlite_engine(url)
+    try:
+        _write_ahead(engine)
+    except sqlite3.OperationalError as error:
+        file = Path(url.database or "")
+        if not file.is_file() or not file.stat().st_size or _size(Path(f"{file}-wal")) or "locked" in str(error):
+            raise
+        # On a full disk or in a read-only folder, what was checkpointed can still be read.
+        engine.dispose()
+        return _sqlite_engine(url, unwritable=error)
+    return engine
+
+
+def _size(file: Path) -> int:
+    """In bytes; 0 if there is no such file."""
+    return file.stat().st_size if file.exists() else 0
+
+
+def _sqlite_engine(url: URL, unwritable: sqlite3.Error | None = None) -> Engine:
+    """`unwritable`: why the file can only be read; raised by each transaction that is to write."""
+    connected_to: dict[str, Any] = {"connect_args": {"timeout": _longest_wait_s()}}
+    if unwritable is not None:
+        file = f"file:{quote(url.database or '')}?immutable=1"
+        connected_to = {"creator": lambda: sqlite3.connect(file, uri=True, check_same_thread=False)}
+    engine = create_engine(url, **connected_to)
 
     def connected(connection: Any, _record: object) -> None:
         # Python's driver would begin and commit implicitly; the handler below begins explicitly.
@@ -278,12 +303,13 @@ def _sqlite(url: URL) -> Engine:
         if only_reads:
             connection.exec_driver_sql("BEGIN")
             return
+        if unwritable is not None:
+            raise unwritable
         with _waiting():
             connection.exec_driver_sql("BEGIN IMMEDIATE")
 
     event.listen(engine, "connect", connected)
     event.listen(engine, "begin", begun)
-    _write_ahead(engine)
     return engine
 
 
