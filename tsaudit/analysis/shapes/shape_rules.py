@@ -131,7 +131,7 @@ _MONTHS: Final = re.compile(
     "okt|ott|dez|déc|dic|ene|gen"
 )
 """Abbreviated names of months in several languages."""
-_WEEKDAYS: Final = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
+_WEEKDAY: Final = re.compile("(?:mon|tues?|wed(?:nes)?|thu(?:rs?)?|fri|sat(?:ur)?|sun)(?:day)?")
 _OF_TIMES: Final = frozenset({"am", "pm", "t", "z", "utc", "gmt", "at", "uhr", "de", *"年月日년월일"})
 _WORDS_OF_DATE: Final = 4
 """Most words beside the numbers of a date with a time of day: the month, the day of the week, and two more."""
@@ -169,7 +169,7 @@ def is_time(value: str) -> bool:
             numbers.append(part)
         elif _MONTHS.match(word) and len(word) <= 10:
             months += 1
-        elif word[:3] not in _WEEKDAYS and word not in _OF_TIMES:
+        elif not _WEEKDAY.fullmatch(word) and word not in _OF_TIMES:
             others += 1
     if others:
         # Of the words beside the day, the year, and the time of day, one is the month, in whatever language.
