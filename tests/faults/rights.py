@@ -163,7 +163,7 @@ _POSTGRESQL: Final = (
         "postgresql",
         "`EXECUTE` on `pg_table_size`",
         "permission denied for function pg_table_size",
-        {"": "partitions, storage"},
+        {"": "storage"},
         _postgresql(
             "REVOKE EXECUTE ON FUNCTION pg_catalog.pg_table_size FROM PUBLIC",
             after=["GRANT EXECUTE ON FUNCTION pg_catalog.pg_table_size TO PUBLIC"],
