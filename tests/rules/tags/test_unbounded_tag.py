@@ -235,7 +235,7 @@ def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, says: str) 
     assert ("has stopped" in finding.message) is (says == _ENDED)
     # No figure says "more a day" beside "none since": a date is that of the case that more come.
     is_quiet = "none since" in finding.message
-    assert ("a time left holds if more come" in finding.message) is (is_quiet and says != _ENDED)
+    assert ("the time left assumes that more will come" in finding.message) is (is_quiet and says != _ENDED)
     assert finding.per_day is None or not is_quiet
 
 
