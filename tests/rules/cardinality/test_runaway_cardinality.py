@@ -375,7 +375,13 @@ def test_the_trend_is_its_pace_and_whether_it_changes() -> None:
     assert faster.startswith("speeding up, 2,896 series a day, doubling in 8 days")
     slower = _course_told(*[10_000.0] * 30, *(10_000 + 30_000 * (1 - 0.9**n) for n in range(1, 21)))
     assert slower.startswith("slowing, ")
-    assert _course_told(*[2_000.0] * 30, *[7_000.0] * 5) == "a step to 3.5 times the level before"
+    assert _course_told(*[2_000.0] * 30, *[7_000.0] * 5) == "a step to 3.5 times as many as before"
+
+
+def test_a_step_is_as_large_as_the_counts_beside_it_say() -> None:
+    """Two empty days, 240 series, then 48,000: 200 times as many, although the level before was lower than 240."""
+    counts = [0.0, 0.0, *[240.0] * 2, *[48_000.0] * 6]
+    assert _course_told(*counts) == "a step to 200 times as many as before"
     young = [991.0, 1_007.0, 1_007.0] * 10 + [1_100.0, 1_210.0, 1_330.0, 1_470.0]
     assert not _course_told(*young).startswith(("steady", "speeding up", "slowing")), "four days do not show it"
 

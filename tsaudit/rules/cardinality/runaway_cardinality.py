@@ -344,7 +344,9 @@ def _pace(course: _Course) -> Iterator[Evidence]:
     """How the count grows, or the size of the step."""
     growth, doubling = course.growth, course.growth.doubling_days
     if growth.step_ratio is not None:
-        yield Evidence("trend", f"a step to {number(growth.step_ratio)} times the level before")
+        # By the two counts that are shown beside it: levels are smoothed, and days without series are part of them.
+        times = course.now.value / max(course.before.value, 1.0)
+        yield Evidence("trend", f"a step to {number(round(times, 1))} times as many as before")
     elif doubling is not None and not growth.flat_days:
         added = f"{number(course.added)} series a day"
         doubles = f"doubling in {number(round(doubling, 1))} days at the present rate"
