@@ -62,3 +62,11 @@ def test_parts_of_a_profile_are_its_json(name: str) -> None:
     profile = replace(a_profile(a_measurement(name), a_measurement("other")), target=name)
     assert b"".join(in_parts(profile)) == to_json(profile)
     assert b"".join(in_parts(a_profile())) == to_json(a_profile())
+
+
+def test_series_of_a_database_without_measurements_are_not_known() -> None:
+    """Tables that were dropped, or not created yet: no series were counted, rather than 0."""
+    empty = replace(a_profile(), measurements=())
+    assert empty.databases
+    assert empty.series is None
+    assert ("series", "") not in counts(empty)

@@ -421,9 +421,10 @@ class Profile:
     def series(self) -> int | None:
         """Series of the whole target: each database's own count, or the sum over all its measurements.
 
-        None if any of these is not known: a part must not look like the whole.
+        None if any of these is not known: a part must not look like the whole. So if nothing was found, because an
+        audit cannot tell an empty database from one whose measurements it may not see.
         """
-        if not self.databases and not self.all_listed():
+        if not self.measurements and all(database.series is None for database in self.databases):
             return None
         total = 0
         for database in self.wholes:
