@@ -380,7 +380,10 @@ class SqlAdvice(Advice):
     def _figures(self) -> Iterator[str]:
         """What to look at, and when: sentences."""
         if self.declared():
-            yield ("Declare it in tsaudit.yaml: a SQL table does not declare tags, so the audit inferred them.")
+            yield (
+                "Declare it in tsaudit.yaml, because a SQL table does not declare tags. If the table has a line below "
+                "`columns:` already, change the roles in that line."
+            )
         effect = self.place.effect
         if effect.series_after is not None and effect.series_now is not None:
             left = f"{'' if effect.is_exact else 'at most '}{number(effect.series_after)}"
