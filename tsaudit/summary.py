@@ -243,7 +243,9 @@ def _now(finding: Finding) -> SummaryFigure | None:
         notes.append(f"{amount(finding.baseline, finding.unit)} before")
     if finding.per_day:
         notes.append(f"{amount(finding.per_day, finding.unit)} more a day{_changing(finding)}")
-    sampled = finding.source is not None and finding.source.how != "exact"
+    # What share of the rows read it is was counted, and the message says it with the same digits.
+    of_the_read = finding.unit.endswith("of the rows read")
+    sampled = finding.source is not None and finding.source.how != "exact" and not of_the_read
     value = quantity(rounded(finding.observed) if sampled else finding.observed, finding.unit)
     return SummaryFigure("Now", f"about {value}" if sampled else value, ", ".join(notes))
 

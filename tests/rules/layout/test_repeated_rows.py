@@ -14,7 +14,7 @@ from tests.databases import Dataset, Row
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import How, Subject
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Copies, Profile, TableKind
 from tsaudit.rules.layout.repeated_rows import repeated_rows as rule
@@ -43,6 +43,18 @@ def test_at_the_limit_and_just_below_it(rows: int, copies: int, found: int) -> N
     if found:
         assert findings[0].message.startswith("1% of the rows read are the same as another one in all columns")
         assert "(time, host)" in findings[0].fix
+
+
+def test_copies_in_rows_read_here_and_there_are_at_least_as_many() -> None:
+    """A copy far from its row is missed, so the share is a minimum; all rows, or all that have one, are not."""
+    profile = _profile(2_000, 900)
+    (measurement,) = profile.measurements
+    assert measurement.copies is not None
+    sample = dataclasses.replace(measurement.copies, source=a_source(How.SAMPLED))
+    (finding,) = run_rule(
+        rule, dataclasses.replace(profile, measurements=(dataclasses.replace(measurement, copies=sample),))
+    ).findings
+    assert finding.message.startswith("at least 45% of the rows read")
 
 
 @pytest.mark.parametrize("kind", [None, TableKind.QUEUE, TableKind.REFERENCE, TableKind.OTHER])

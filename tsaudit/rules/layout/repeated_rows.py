@@ -74,7 +74,10 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
         again = "If loads bring again what earlier ones brought, delete the copies, and let loads merge by a unique key"
         instead = "instead of appending."
     columns = "all columns" + (f" but {listed(found.left_out, 3)}" if found.left_out else "")
-    message = f"{percent(share)} of the rows read are the same as another one in {columns}"
+    # A copy far from its row is missed where rows are read here and there.
+    is_part = found.source is not None and found.source.how != "exact" and share < 1
+    least = "at least " if is_part else ""
+    message = f"{least}{percent(share)} of the rows read are the same as another one in {columns}"
     impact = None
     if found.in_bulk >= _least(case, found) and found.first is not None and found.last is not None:
         impact = Impact(Currency.ANSWERS, how="rows that were read, compared with each other")
