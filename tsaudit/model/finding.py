@@ -112,6 +112,11 @@ class Impact:
             return days
         return min(days, max(self.kept_days - self.now / self.per_day, 0.0))
 
+    def levels_off(self, days: float) -> bool:
+        """Whether as much is removed as is added before this many days are over, so that the amount stays the same."""
+        within = days if self.ahead_days is None else min(days, self.ahead_days)
+        return self.kept_days is not None and self.stops_after(days) < within
+
     @property
     def share(self) -> float | None:
         """Share of the whole today, 0 to 1; None if the whole is not known."""

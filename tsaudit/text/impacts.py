@@ -28,7 +28,11 @@ def reason(impact: Impact, days: float) -> str:
             together = f" by {listed(impact.tags, 3)} together" if len(impact.tags) > 1 else ""
             parts = [f"{_amount(impact, impact.now)}{together}{_in_all(impact)}", *_share(impact)]
             if _grows(impact, days):
-                parts.append(f"{_figure(impact, impact.after(days))} in {_in_days(impact.stops_after(days))}")
+                most = _figure(impact, impact.after(days))
+                levels_off = impact.levels_off(days)
+                parts.append(
+                    f"levels off at {most}" if levels_off else f"{most} in {_in_days(impact.stops_after(days))}"
+                )
             return ", ".join(parts)
 
 
@@ -46,7 +50,7 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
         case Currency.LIMIT:
             return impact.consequence or _beyond_the_limit(impact)
         case Currency.MECHANISM:
-            return impact.consequence or _without_it(impact)
+            return impact.consequence or _at_its_end(impact)
         case Currency.ANSWERS:
             return "Queries keep returning wrong or incomplete answers; the cost does not grow."
         case Currency.READS:
@@ -60,6 +64,8 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
             if not _grows(impact, days):
                 return f"Nothing more: it stays at {_amount(impact, impact.now)}{_in_all(impact)}."
             memory = f", about {size(impact.after(days) * impact.unit_bytes)} of memory" if impact.unit_bytes else ""
+            if impact.levels_off(days):
+                return f"It levels off at about {_amount(impact, impact.after(days))}{_in_all(impact)}{memory}."
             when = _in_days(impact.stops_after(days))
             return f"It grows to {_amount(impact, impact.after(days))}{_in_all(impact)} in {when}{memory}."
 
@@ -170,9 +176,10 @@ def _beyond_the_limit(impact: Impact) -> str:
     return f"{when}{'anything' if when else 'Anything'} {what} {rejected}.{unknown}"
 
 
-def _without_it(impact: Impact) -> str:
+def _at_its_end(impact: Impact) -> str:
+    """What becomes of rows when a mechanism ends; empty if it does not work already: what that costs, its rule says."""
     if impact.days_left is None:
-        return "It stays broken until somebody fixes it."
+        return ""
     if impact.days_left < 0:
         since = "have gone to the wrong partition" if impact.is_enforced is False else "have been rejected"
         unless = ", unless a partition for them was created" if impact.is_enforced is None else ""

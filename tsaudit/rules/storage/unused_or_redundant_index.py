@@ -375,7 +375,12 @@ def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]
 def _impact(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]) -> Impact | None:
     """What they cost together; None if that is not known, or there are none."""
     if any(not one.index.valid for one in unneeded):
-        return Impact(Currency.MECHANISM, is_enforced=None, how="the catalog says that it is not valid")
+        return Impact(
+            Currency.MECHANISM,
+            is_enforced=None,
+            consequence="Each write goes on maintaining it, and no query uses it.",
+            how="the catalog says that it is not valid",
+        )
     if not unneeded:
         return None
     sizes = [one.index.size_bytes * one.share for one in unneeded if one.index.size_bytes is not None]

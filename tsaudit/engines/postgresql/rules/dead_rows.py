@@ -198,7 +198,12 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | No
         impact = replace(impact, per_day=None if dying is None else dying * each)
     if dead.rows >= _MANY_DEAD and _is_switched_off(case, measurement):
         why += f"; they take {size(round(impact.now))}" if impact else ""
-        impact = Impact(Currency.MECHANISM, is_enforced=False, how="the settings, and the counters of dead rows")
+        impact = Impact(
+            Currency.MECHANISM,
+            is_enforced=False,
+            consequence="Each update and delete adds dead rows, and the table keeps growing by them.",
+            how="the settings, and the counters of dead rows",
+        )
     return Finding(
         subject=subject_of(measurement),
         message=f"{number(dead.rows)} dead rows, {percent(dead.share)} of all: {why}.",
