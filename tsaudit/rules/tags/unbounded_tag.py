@@ -263,7 +263,8 @@ def _reason(
             coming = "take the place of others" if 2 * net < (known.new_per_day or 0) else "are added"
             pace = f": {new} a day {coming}, and each reports for a while"
         if (newest := _quiet_since(case, tag)) is not None:
-            pace = f", gained {new} a day until {written(newest)} and none since; the time left assumes that more will come"
+            pace = f", gained {new} a day until {written(newest)} and none since"
+            pace += "; the time left assumes that more will come"
         return f"{said}{'' if ended_on(case, tag) else pace}", values, limit
     fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind.shape == "mac" and ends != "unbounded")
     if kind.fewest is not None:
