@@ -170,6 +170,7 @@ def _complete(finding: Finding, rule: Rule) -> None:
     assert finding.message.endswith(".")
     assert not re.search(r"\{\w+(:q)?\}", finding.fix), finding.fix
     assert finding.evidence
+    assert finding.severity is Severity.NOTE or finding.consequence, "what happens if nothing is done"
     assert set(finding.facts) <= rule.requires | rule.uses | rule.shows | {"columns"}
 
 

@@ -82,7 +82,7 @@ class Failure:
     fix: str
     """What to do; `{own}` as above."""
     consequence: str = ""
-    """What happens if nothing is done; empty if it stays as it is."""
+    """What happens if nothing is done; empty if only the server knows."""
     rejects_writes: bool = False
     """Whether the server rejects writes as long as the mechanism fails."""
 

@@ -177,7 +177,7 @@ def _beyond_the_limit(impact: Impact) -> str:
 
 
 def _at_its_end(impact: Impact) -> str:
-    """What becomes of rows when a mechanism ends; empty if it does not work already: what that costs, its rule says."""
+    """What becomes of rows when a mechanism ends; empty if it fails already: what that costs, its rule says."""
     if impact.days_left is None:
         return ""
     if impact.days_left < 0:

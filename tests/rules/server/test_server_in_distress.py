@@ -16,6 +16,7 @@ from tests.collecting import collected
 from tests.rules.cases import run_rule
 from tests.servers import Postgresql, run_postgresql, wait_until
 from tsaudit.config.settings import Target
+from tsaudit.engines.registry import ENGINES
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
 from tsaudit.model.profile import Measurement, Profile, ServerCounter, ServerStatus
@@ -61,6 +62,12 @@ def test_what_fails_is_a_warning() -> None:
     of_slot = next(f for f in findings if f.subject.measurement == "slot cdc")
     assert "pg_drop_replication_slot('cdc')" in of_slot.fix
     assert of_slot.consequence == "The log fills the disk, and then the server stops, with all its databases."
+
+
+def test_every_failure_of_an_engine_says_what_it_costs() -> None:
+    failures = {(name, what): failure for name in ENGINES for what, failure in ENGINES[name].failures.items()}
+    assert failures
+    assert [at for at, one in failures.items() if not (one.consequence or one.rejects_writes)] == []
 
 
 def test_silence_when_the_server_says_nothing() -> None:

@@ -116,36 +116,42 @@ class Postgresql(SqlEngine):
         "lost": Failure(
             "The replication {own} was invalidated, so that its reader cannot go on",
             "Drop it, and let its reader copy everything again, with a new slot.",
+            "Nothing that is written here reaches its reader anymore.",
         ),
         "subscription": Failure(
             "The {name} is enabled, and no worker runs for it, so that nothing arrives from its publisher",
             "Find the reason in the server's log: a row that is there already, a missing table or column, or the "
-            "connection. Until it runs, the publisher keeps its log for it.",
+            "connection.",
+            "Nothing arrives, and the publisher keeps its log for it, until its disk is full.",
         ),
         "transaction": Failure(
             "A {name} has been idle for a day, so that no vacuum frees what was deleted since it began",
             "Let its program end its transactions, and end this one: `SELECT pg_terminate_backend(...)`. "
             "idle_in_transaction_session_timeout ends such sessions by itself.",
+            "What is deleted and updated stays, and the tables keep growing by it.",
         ),
         "prepared": Failure(
             "The {name} has been open for a day, so that no vacuum frees what was deleted since, and its locks stay",
             "Ask its transaction manager, and end it in its database: COMMIT PREPARED or ROLLBACK PREPARED.",
+            "What is deleted and updated stays, and who needs one of its locks waits.",
         ),
         "checksums": Failure(
             "What is stored in the database is damaged: pages failed the {name}",
             "Find the tables in the server's log, look after the disk, and restore them from a backup. The counter "
             "begins again with the statistics: pg_stat_reset(), which clears those of tables and indexes, too.",
+            "Queries that read these pages fail, and so do dumps of their tables.",
         ),
         "collation": Failure(
             "The {name} has another version in the operating system than the one its indexes were built with, so that "
             "indexes on texts may miss rows and admit duplicates",
             "In that database, REINDEX DATABASE, at least the indexes on texts; then ALTER DATABASE ... REFRESH "
             "COLLATION VERSION.",
+            "Searches by these indexes keep missing rows.",
         ),
         "job": Failure(
             "The last run of {name} failed",
-            "Find the reason in timescaledb_information.job_errors. Until it runs, chunks are not compressed, "
-            "refreshed, or dropped as declared.",
+            "Find the reason in timescaledb_information.job_errors.",
+            "What it is to compress, refresh, or drop stays as it is.",
         ),
     }
 

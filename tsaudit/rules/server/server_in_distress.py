@@ -137,7 +137,11 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
         return
     again = {name for name in risen if _rose_before(case, name)}
     is_broken = _LOSE_DATA & risen.keys() or _REPEATED & again
-    impact = Impact(Currency.MECHANISM, is_enforced=None, how="the server's counters") if is_broken else None
+    impact = None
+    if is_broken:
+        left = "What they were to write is missing, and is not written later."
+        left = left if _LOSE_DATA & risen.keys() else "Files pile up, and each query has to read more of them."
+        impact = Impact(Currency.MECHANISM, is_enforced=None, consequence=left, how="the server's counters")
     if rejected := risen.get("writes_rejected"):
         impact = Impact(
             Currency.REJECTED,

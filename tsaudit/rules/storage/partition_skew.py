@@ -256,7 +256,8 @@ def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Tro
         f"partitions are by {listed(outside)}, outside the primary key: two rows with the same key and time "
         "may both stay"
     )
-    yield _Trouble(words, step, cut.count, "partitions", fails=_FAILS)
+    fails = replace(_FAILS, consequence="Rows that should replace others stay beside them, and both are counted.")
+    yield _Trouble(words, step, cut.count, "partitions", fails=fails)
 
 
 def _by_time(measurement: Measurement, cut: Partitioning) -> bool:
@@ -284,7 +285,8 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
         then = _rest_of(before.partitioning) if before and before.partitioning else None
         # Rows that have been there for long, and do not increase, are not a failure of today.
         grows = then is None or then.rows is None or default.rows > then.rows
-        yield _Trouble(words, step, default.rows, "rows", fails=_FAILS if by_time and grows else None)
+        fails = replace(_FAILS, consequence="Later rows go there, too, and are dropped with no period.")
+        yield _Trouble(words, step, default.rows, "rows", fails=fails if by_time and grows else None)
 
 
 def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -341,7 +343,7 @@ def _beside_empty(
         else f"Set bounds between the values that {listed(cut.key)} has, or divide by {column}.",
         len(empty),
         "empty partitions",
-        fails=_FAILS if is_hot and is_divided else None,
+        fails=replace(_FAILS, consequence="One machine takes all writes.") if is_hot and is_divided else None,
     )
 
 

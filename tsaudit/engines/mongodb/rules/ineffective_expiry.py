@@ -176,7 +176,11 @@ def _finding(
     held = measurement.rows.value if measurement.rows else None
     return Finding(
         subject=subject_of(measurement, index.columns[0] or ""),
-        impact=Impact(Currency.MECHANISM, how="the index, and the documents read"),
+        impact=Impact(
+            Currency.MECHANISM,
+            consequence="Documents stay past their time, and the collection keeps growing.",
+            how="the index, and the documents read",
+        ),
         basis=basis,
         message=f"TTL index {index.name} is to remove documents {after}, but {what}.",
         fix=fix,

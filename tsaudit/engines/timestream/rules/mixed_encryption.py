@@ -12,7 +12,11 @@ from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import listed
 
 _OWN_KEY = f"{REJECTED}.KmsKeyId"
-_NOT_APPLIED: Final = Impact(Currency.MECHANISM, how="keys by DescribeDatabase and DescribeTable")
+_NOT_APPLIED: Final = Impact(
+    Currency.MECHANISM,
+    consequence="Whoever may use the key of the database reads what another key was to protect.",
+    how="keys by DescribeDatabase and DescribeTable",
+)
 
 
 @rule(

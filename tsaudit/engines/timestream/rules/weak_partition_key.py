@@ -163,7 +163,11 @@ def _finding(measurement: Measurement, found: _Weakness) -> Finding:
     tags = sorted(measurement.tags, key=lambda t: (-values(t), t.key))[:5]
     return Finding(
         subject=subject_of(measurement),
-        impact=Impact(Currency.MECHANISM, how="schema by DescribeTable, and series without it")
+        impact=Impact(
+            Currency.MECHANISM,
+            consequence="No query can be limited to a part of the table by it.",
+            how="schema by DescribeTable, and series without it",
+        )
         if found.lacks
         else None,
         basis=Basis.DECLARED,
