@@ -137,8 +137,8 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
             case "config-retention":
                 (is_enabled,) = influxql.column(series, "enabled")
                 yield "setting", "retention_enabled", "", float(is_enabled)
-            case "subscriber" if series.get("tags"):
-                pass  # A destination: the row without tags counts all of them.
+            case "subscriber" if series.get("tags", {}).get("destination"):
+                pass  # The row without a destination counts all of them.
             case str(name) if name in _OF_SERVER:
                 for counter, columns in _OF_SERVER[name].items():
                     known = [column for column in columns if column in series["columns"]]
