@@ -218,7 +218,8 @@ def _heed_interrupts() -> None:
 def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
     program = (
         "import time, tsaudit.cli.options as o\n"
-        "def wait(*_, **__):\n    print('ready', flush=True)\n    time.sleep(30)\n"
+        # A signal right before a sleep is noticed after it.
+        "def wait(*_, **__):\n    print('ready', flush=True)\n    while True:\n        time.sleep(0.05)\n"
         "o.load_settings = wait\n"
         "from tsaudit.cli import main\nmain(['audit'])\n"
     )
