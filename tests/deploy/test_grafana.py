@@ -128,5 +128,5 @@ def test_alerts_of_the_page_are_about_what_is_written(written: dict[str, dict[st
     (block,) = re.findall(r"```yaml\n(groups:.*?)```", PAGE.read_text(), re.DOTALL)
     (group,) = yaml.safe_load(block)["groups"]
     queried = [s.name for rule in group["rules"] for s in selectors(promql_parser.parse(rule["expr"]))]
-    assert len(group["rules"]) == 3
+    assert len(group["rules"]) == 4
     assert set(queried) <= written.keys()
