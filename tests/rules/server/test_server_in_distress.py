@@ -70,6 +70,16 @@ def test_every_failure_of_an_engine_says_what_it_costs() -> None:
     assert [at for at, one in failures.items() if not (one.consequence or one.rejects_writes)] == []
 
 
+def test_engine_adds_what_to_do_about_a_counter_that_rose() -> None:
+    before = a_profile(engine="influxdb1", server=ServerStatus({}, (ServerCounter("subscriptions_failed", "", 1),)))
+    after = ServerStatus({}, (ServerCounter("subscriptions_failed", "", 4),))
+    profile = a_profile(engine="influxdb1", server=after)
+    found = _found(profile, Timeline(previous=before))
+    assert found is not None
+    assert found.fix.startswith("Find the reason in the server's log. SHOW SUBSCRIPTIONS lists the destinations:")
+    assert found.consequence == "What failed is lost: it is not written later."
+
+
 def test_silence_when_the_server_says_nothing() -> None:
     assert run_rule(rule, _profile(settings={})).outcome is Outcome.PASS
     without = dataclasses.replace(_profile(), server=None)

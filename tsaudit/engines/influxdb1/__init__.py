@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import Downsampling, LocalServer, ServerLimit, Words
+from tsaudit.engines.engine import Downsampling, Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
@@ -58,6 +58,13 @@ class Influxdb1(InfluxEngine):
         "documentation includes the field key: the index and `SHOW SERIES` do not.",
     )
     local = LocalServer(8086, "/ping", re.compile(r"^v*1\."), "http://127.0.0.1:8086", header="X-Influxdb-Version")
+    failures = {
+        "subscriptions_failed": Failure(
+            "Writes to subscribers fail",
+            "SHOW SUBSCRIPTIONS lists the destinations: drop those of programs that are gone with DROP SUBSCRIPTION.",
+            "Subscribers miss what was written meanwhile.",
+        )
+    }
     limits = (*_LIMITS, *(replace(limit, plan="influxdb1-default") for limit in _LIMITS))
     parameters = {
         "several": "the names of measurements to query together; empty: only `measurement`",

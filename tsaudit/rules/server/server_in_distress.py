@@ -139,7 +139,7 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     is_broken = _LOSE_DATA & risen.keys() or _REPEATED & again
     impact = None
     if is_broken:
-        left = "What they were to write is missing, and is not written later."
+        left = "What failed is lost: it is not written later."
         left = left if _LOSE_DATA & risen.keys() else "Files pile up, and each query has to read more of them."
         impact = Impact(Currency.MECHANISM, is_enforced=None, consequence=left, how="the server's counters")
     if rejected := risen.get("writes_rejected"):
@@ -154,7 +154,7 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
         subject=Subject(),
         message=f"Since the audit of {written(day.day)}, {listed(words)}.",
         impact=impact,
-        fix=_what_to_do(risen),
+        fix=_what_to_do(case, risen),
         observed=float(sum(risen.values())),
         unit="failures",
         evidence=(
@@ -165,11 +165,11 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     )
 
 
-def _what_to_do(risen: Collection[str]) -> str:
+def _what_to_do(case: Case, risen: Collection[str]) -> str:
     if not risen:
         return "Find out whether somebody meant to."
-    dead = "SHOW SUBSCRIPTIONS lists the destinations: drop those of programs that are gone with DROP SUBSCRIPTION."
-    return "Find the reason in the server's log." + (f" {dead}" if "subscriptions_failed" in risen else "")
+    own = [failure.fix for name, failure in case.engine.failures.items() if name in risen]
+    return " ".join(["Find the reason in the server's log.", *own])
 
 
 def _rose_before(case: Case, name: str) -> bool:
