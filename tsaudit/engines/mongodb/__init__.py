@@ -47,12 +47,12 @@ class Mongodb(Engine):
             "The cache is full, or a fifth of it is not written yet, so that reads and writes have to make room first",
             "Look for what writes so much, or reads whole collections. Give the cache more memory, or the data a "
             "faster disk.",
-            "Programs keep waiting for room.",
+            "Programs keep waiting for room in the cache.",
         ),
         "expiry": Failure(
             "The server has not looked for expired documents since its start, so TTL indexes remove nothing",
             "Set the parameter ttlMonitorEnabled to true, unless somebody stopped it for a while.",
-            "Documents stay past their time, and the collections keep growing.",
+            "Documents stay past their time.",
         ),
     }
     limits = (

@@ -116,24 +116,24 @@ class Postgresql(SqlEngine):
         "lost": Failure(
             "The replication {own} was invalidated, so that its reader cannot go on",
             "Drop it, and let its reader copy everything again, with a new slot.",
-            "Nothing that is written here reaches its reader anymore.",
+            "Its reader receives nothing more.",
         ),
         "subscription": Failure(
             "The {name} is enabled, and no worker runs for it, so that nothing arrives from its publisher",
             "Find the reason in the server's log: a row that is there already, a missing table or column, or the "
             "connection.",
-            "Nothing arrives, and the publisher keeps its log for it, until its disk is full.",
+            "Nothing arrives, and the publisher keeps its log for it, which can fill its disk.",
         ),
         "transaction": Failure(
             "A {name} has been idle for a day, so that no vacuum frees what was deleted since it began",
             "Let its program end its transactions, and end this one: `SELECT pg_terminate_backend(...)`. "
             "idle_in_transaction_session_timeout ends such sessions by itself.",
-            "What is deleted and updated stays, and the tables keep growing by it.",
+            "Deleted and outdated rows stay, and the tables keep growing by them.",
         ),
         "prepared": Failure(
             "The {name} has been open for a day, so that no vacuum frees what was deleted since, and its locks stay",
             "Ask its transaction manager, and end it in its database: COMMIT PREPARED or ROLLBACK PREPARED.",
-            "What is deleted and updated stays, and who needs one of its locks waits.",
+            "Deleted and outdated rows stay, and whoever needs one of its locks waits.",
         ),
         "checksums": Failure(
             "What is stored in the database is damaged: pages failed the {name}",
@@ -146,12 +146,12 @@ class Postgresql(SqlEngine):
             "indexes on texts may miss rows and admit duplicates",
             "In that database, REINDEX DATABASE, at least the indexes on texts; then ALTER DATABASE ... REFRESH "
             "COLLATION VERSION.",
-            "Searches by these indexes keep missing rows.",
+            "Searches by these indexes may go on missing rows.",
         ),
         "job": Failure(
             "The last run of {name} failed",
             "Find the reason in timescaledb_information.job_errors.",
-            "What it is to compress, refresh, or drop stays as it is.",
+            "What the job should compress, refresh, or drop stays as it is.",
         ),
     }
 

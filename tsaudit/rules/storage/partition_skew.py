@@ -285,7 +285,7 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
         then = _rest_of(before.partitioning) if before and before.partitioning else None
         # Rows that have been there for long, and do not increase, are not a failure of today.
         grows = then is None or then.rows is None or default.rows > then.rows
-        fails = replace(_FAILS, consequence="Later rows go there, too, and are dropped with no period.")
+        fails = replace(_FAILS, consequence="Later rows go there, too, and dropping a period does not remove them.")
         yield _Trouble(words, step, default.rows, "rows", fails=fails if by_time and grows else None)
 
 

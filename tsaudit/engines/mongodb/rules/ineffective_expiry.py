@@ -178,7 +178,7 @@ def _finding(
         subject=subject_of(measurement, index.columns[0] or ""),
         impact=Impact(
             Currency.MECHANISM,
-            consequence="Documents stay past their time, and the collection keeps growing.",
+            consequence="Documents stay past their time.",
             how="the index, and the documents read",
         ),
         basis=basis,

@@ -14,7 +14,7 @@ from tsaudit.text import listed
 _OWN_KEY = f"{REJECTED}.KmsKeyId"
 _NOT_APPLIED: Final = Impact(
     Currency.MECHANISM,
-    consequence="Whoever may use the key of the database reads what another key was to protect.",
+    consequence="Whoever may use the database's key can read what another key should protect.",
     how="keys by DescribeDatabase and DescribeTable",
 )
 

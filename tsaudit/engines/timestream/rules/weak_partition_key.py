@@ -165,7 +165,7 @@ def _finding(measurement: Measurement, found: _Weakness) -> Finding:
         subject=subject_of(measurement),
         impact=Impact(
             Currency.MECHANISM,
-            consequence="No query can be limited to a part of the table by it.",
+            consequence="No query can be limited to a part of the table by this key.",
             how="schema by DescribeTable, and series without it",
         )
         if found.lacks
