@@ -69,4 +69,4 @@ def test_what_stopped_a_while_ago_with_many_series_says_what_to_do(influxd: Infl
     target = write(Dataset([replace(table("firing", 0), rows=stopped), table("glazing", 0)]), "influxdb1", influxd.url)
     profile, _ = Place(target, now=NOW + HOUR).audited()
     (gap,) = [one for one in profile.gaps if one.fact == "row_sample"]
-    assert "most have stopped; drop the series" in gap.detail
+    assert "most have stopped; drop series whose points nobody needs" in gap.detail

@@ -176,7 +176,7 @@ class InfluxMeasuring(Measuring):
             days = many(round(self.runner.target.window / timedelta(days=1)), "day")
             detail = (
                 f"none of {len(series)} series chosen from the listing has rows within the window of {days}: most have "
-                "stopped; drop the series of what is no longer written, or, if nothing is, list it in `exclude`"
+                "stopped; drop series whose points nobody needs anymore, or list the measurement in `exclude`"
             )
             self.runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
         return found
