@@ -312,8 +312,10 @@ def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | N
     not say so.
     """
     why = next((row["unreadable"] for row in rows or () if row.get("unreadable")), None)
-    leave_out = f'or leave it out: `exclude: ["{printable(measurement, 60)}"]`'
-    return Gap("columns", Reason.DENIED, f"{why}, {leave_out}", database, measurement) if why else None
+    if why is None:
+        return None
+    detail = f'{why}, or leave it out: `exclude: ["{printable(measurement, 60)}"]`'
+    return Gap("columns", Reason.DENIED, detail, database, measurement)
 
 
 def _column(row: Row) -> Column:
