@@ -219,7 +219,7 @@ def test_interrupt_when_the_process_gets_the_signal(tmp_path: Path) -> None:
     program = (
         "import time, tsaudit.cli.options as o\n"
         # A signal right before a sleep is noticed after it.
-        "def wait(*_, **__):\n    print('ready', flush=True)\n    while True:\n        time.sleep(0.05)\n"
+        "def wait(*_, **__):\n    print('ready', flush=True)\n    for _ in range(600):\n        time.sleep(0.05)\n"
         "o.load_settings = wait\n"
         "from tsaudit.cli import main\nmain(['audit'])\n"
     )
