@@ -178,7 +178,7 @@ ADVICE: Final = (
     ("D7", "LAY007", "blood_oxygen", "", _vitals(True), _vitals(False)),
     ("D8", "LAY006", "devops", "", devops("one_name", instants=60), devops("multi", instants=60)),
     ("F1", "RET001", "", "", dataclasses.replace(devops(), retention=None), devops()),
-    ("F3", "DRF001", "devops", "request_id", devops(request_id="dimension"), devops()),
+    ("F3", "DRF001", "devops", "request_id", devops(request_id="measure"), devops()),
     ("F4", "STO016", "devops", "", _rejecting("payments"), _rejecting(OWN_KEY)),
     ("G1", "SRV003", "devops", "", devops("hashed"), devops("multi")),
     ("G2", "LAY004", "devops", "", devops("one_name"), devops("multi")),
