@@ -7,6 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
@@ -760,31 +761,32 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
     numbers = [_numbers(tags[key]) for key in keys]
     rank = [(numbers[k] is None, int(codes[k].max(initial=-1)), -k) for k in range(len(keys))]
     first, second = [*sorted(range(len(keys)), key=lambda k: rank[k], reverse=True), -1, -1][:2]
-    varies = [len(of) > 0 and bool((of != of[0]).any()) for of in codes]
-    together = shared(codes)
+    varying = {k for k, of in enumerate(codes) if len(of) > 0 and (of != of[0]).any()}
     # How many of the tags each row has: one without any of those that identify its source may be of several.
     present = np.array([of > 0 for of in codes], np.bool_).reshape(len(codes), len(instants))
     count = present.sum(axis=0)
     found: dict[str, tuple[TagChanges, ...]] = {}
     for i, others in enumerate(other_sources(codes)):
-        rest = [k for k in range(len(keys)) if k != i]
+        rest = [*range(i), *range(i + 1, len(keys))]
         named_by_others = count > present[i] if rest else np.ones(len(others), np.bool_)
         sources = [(rest, others, named_by_others)]
         if len(rest) > 1:
             id_ = first if first != i else second
             sources.append(([id_], codes[id_], present[id_]))
-        found[keys[i]] = tuple(
-            changes_of(
+        seen = []
+        for by, of, named in sources:
+            one = changes_of(
                 codes[i][named],
                 of[named],
                 instants[named],
                 numbers[i],
-                by=tuple(keys[k] for k in by),
-                shared=min((together[i, k] for k in by if varies[k]), default=0),
+                by=tuple(map(keys.__getitem__, by)),
                 measured=source,
             )
-            for by, of, named in sources
-        )
+            if one.changing:
+                one = replace(one, shared=shared(codes[i], [codes[k] for k in by if k in varying]))
+            seen.append(one)
+        found[keys[i]] = tuple(seen)
     return found
 
 

@@ -7,7 +7,6 @@ and then switches to another; a measured value changes from row to row, with one
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Final
@@ -28,16 +27,15 @@ def changes_of(
     numbers: Numbers | None = None,
     *,
     by: tuple[str, ...] = (),
-    shared: int = 0,
     measured: Source,
 ) -> TagChanges:
     """Examines rows given by their codes: equal codes are equal values, and codes of `time` are in time order.
 
-    `numbers`: for each code of the tag, its value; NaN if it is not a number. `by`, `shared`, and `measured` are passed
-    on as they are.
+    `numbers`: for each code of the tag, its value; NaN if it is not a number. `by` and `measured` are passed on as they
+    are; `shared` is left at 0.
     """
     if not len(tag):
-        return TagChanges(by, 0, shared, 0, 0, 0, 0, 0.0, 0, 0, None, measured)
+        return TagChanges(by, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, None, measured)
     order = lexsorted((tag, time, source))
     tag, source, time = tag[order], source[order], time[order]
     starts = np.flatnonzero(changes(source) | changes(time))
@@ -50,9 +48,7 @@ def changes_of(
     differs = same & (tag[1:] != tag[:-1])
     size = int(source.max()) + 1
     pairs = np.bincount(source[1:][same], minlength=size)
-    of_sources = TagChanges(
-        by, values, shared, int((pairs > 0).sum()), 0, 0, 0, 0.0, len(starts), clashes, None, measured
-    )
+    of_sources = TagChanges(by, values, 0, int((pairs > 0).sum()), 0, 0, 0, 0.0, len(starts), clashes, None, measured)
     if not differs.any():
         return of_sources
     switches = np.bincount(source[1:][differs], minlength=size)
@@ -67,15 +63,10 @@ def changes_of(
     )
 
 
-def shared(tags: Sequence[Codes]) -> dict[tuple[int, int], int]:
-    """For each two tags, by their places: the number of values of the first that occur with several of the second."""
-    widths = [int(of.max(initial=0)) + 1 for of in tags]
-    found = {}
-    for i, k in itertools.combinations(range(len(tags)), 2):
-        pairs = distinct(tags[i] * widths[k] + tags[k])
-        for place, of in (((i, k), pairs // widths[k]), ((k, i), pairs % widths[k])):
-            found[place] = int(np.count_nonzero(np.bincount(of) > 1))
-    return found
+def shared(tag: Codes, others: Sequence[Codes]) -> int:
+    """The number of its values that occur with several values of another tag: the fewest for any of these."""
+    width = int(tag.max(initial=0)) + 1
+    return min((int((np.bincount(distinct(of * width + tag) % width) > 1).sum()) for of in others), default=0)
 
 
 def other_sources(tags: Sequence[Codes]) -> list[Codes]:

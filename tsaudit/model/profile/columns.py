@@ -109,7 +109,7 @@ class TagChanges:
     """Number of distinct values, counting absence as one."""
     shared: int
     """Number of these values that occur with several values of each tag in `by` that has several: the minimum over
-    those tags. If there are none, the tag names a part of what another tag names.
+    those tags. If there are none, the tag names a part of what another tag names. 0 if it changes for no source.
     """
     sources: int
     """Number of sources with rows at several instants."""
