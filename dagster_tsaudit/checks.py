@@ -92,7 +92,7 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
         if verdict is not None:
             metadata = _family_metadata(family, rules, unmuted, verdict, found)
             described = description_of(family, found)
-            yield result(key, prefix + family, run.day, verdict, metadata, described, passed=_passes(run, family))
+            yield result(key, prefix + family, run.day, verdict, metadata, described, passed=run.passes(family))
     yield _coverage(key, prefix + COVERAGE, run)
 
 
@@ -115,9 +115,9 @@ def description_of(family: str, found: AuditedTarget) -> str:
 
 def _elsewhere(family: str, run: "AuditRun") -> str:
     """Where too many values of a tag are found, if the check about series finds nothing wrong; otherwise empty."""
-    if family != Family.CARDINALITY or _verdict_in(run, family) is not Verdict.OK:
+    if family != Family.CARDINALITY or run.verdict_of(family) is not Verdict.OK:
         return ""
-    is_about = _verdict_in(run, Family.TAGS) in (Verdict.WARNING, Verdict.CRITICAL)
+    is_about = run.verdict_of(Family.TAGS) in (Verdict.WARNING, Verdict.CRITICAL)
     return f"For findings about single tags, see the check `{Family.TAGS}`." if is_about else ""
 
 
@@ -326,26 +326,14 @@ def _worst_finding(found: AuditedTarget, name: str) -> tuple[object, ...]:
 
 
 def _passes(run: "AuditRun", name: str) -> bool:
-    """Whether the check passes for one target: the verdict is `ok`, or unknown only because single measurements could
-    not be read, and others were evaluated. `coverage` is then the one check that fails, not one of each family.
-    """
-    verdict = _verdict_in(run, name)
-    if verdict is not Verdict.UNKNOWN or name == COVERAGE or run.result is None or run.profile is None:
-        return verdict is Verdict.OK
-    lacking = [r for r in run.result.results if r.family == name and r.verdict is Verdict.UNKNOWN]
-    unread = {(gap.database, gap.measurement) for r in lacking for gap in r.gaps}
-    is_partial = all(r.outcome is not Outcome.ERROR for r in lacking) and all(where for _, where in unread)
-    return is_partial and any((m.database, m.name) not in unread for m in run.profile.measurements)
+    return run.is_complete if name == COVERAGE else run.passes(name)
 
 
 def _verdict_in(run: "AuditRun", name: str) -> Verdict | None:
     """The verdict of one check for one target; None if no rule of the family applies."""
-    unmuted = run.unmuted
-    if unmuted is None or run.profile is None:
-        return Verdict.UNKNOWN
     if name == COVERAGE:
         return Verdict.OK if run.is_complete else Verdict.UNKNOWN
-    return unmuted.verdict_of(name)
+    return run.verdict_of(name)
 
 
 def owner_checks(plan: AssetPlan) -> list[dg.AssetChecksDefinition]:

@@ -27,7 +27,7 @@ from tsaudit.history.lifecycle import ChangeKind, Incident, IncidentChange
 from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store
 from tsaudit.history.value_sets import RememberedValues
-from tsaudit.model.finding import AuditResult, Verdict
+from tsaudit.model.finding import AuditResult, Outcome, Verdict
 from tsaudit.model.profile import Profile, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
@@ -104,6 +104,25 @@ class AuditRun:
     def is_complete(self) -> bool:
         """Whether everything needed was measured, and nothing else went wrong."""
         return self.error is None and self.result is not None and self.result.is_complete(self.profile)
+
+    def verdict_of(self, family: str) -> Verdict | None:
+        """The verdict of the rules of one family, without muted findings; None if none of them applies, `unknown` if
+        nothing was measured.
+        """
+        unmuted = self.unmuted
+        return Verdict.UNKNOWN if unmuted is None or self.profile is None else unmuted.verdict_of(family)
+
+    def passes(self, family: str) -> bool:
+        """Whether the verdict of the family is `ok`, or unknown only because single measurements could not be read, and
+        others were evaluated: `is_complete` covers that, once for all families.
+        """
+        verdict = self.verdict_of(family)
+        if verdict is not Verdict.UNKNOWN or self.result is None or self.profile is None:
+            return verdict is Verdict.OK
+        lacking = [r for r in self.result.results if r.family == family and r.verdict is Verdict.UNKNOWN]
+        unread = {(gap.database, gap.measurement) for r in lacking for gap in r.gaps}
+        is_partial = all(r.outcome is not Outcome.ERROR for r in lacking) and all(where for _, where in unread)
+        return is_partial and any((m.database, m.name) not in unread for m in self.profile.measurements)
 
 
 def audit_target(
