@@ -76,7 +76,7 @@ def test_engine_adds_what_to_do_about_a_counter_that_rose() -> None:
     profile = a_profile(engine="influxdb1", server=after)
     found = _found(profile, Timeline(previous=before))
     assert found is not None
-    assert found.fix.startswith("Find the reason in the server's log. SHOW SUBSCRIPTIONS lists the destinations:")
+    assert found.fix.startswith("Find the reason in the server's log. `SHOW STATS FOR 'subscriber'` counts them by")
     assert found.consequence == "What failed is lost: it is not written later."
 
 
@@ -243,7 +243,6 @@ def _since(before: Profile, today: Profile) -> Finding | None:
 
 def test_what_failed_since_the_audit_before_is_one_finding() -> None:
     before = _influxdb(continuous_queries_failed=3, subscriptions_failed=1, server_errors=5)
-    assert _found(before) is None, "nobody knows when it was"
     assert _since(before, before) is None
     finding = _since(before, _influxdb(continuous_queries_failed=5, subscriptions_failed=2, server_errors=9))
     assert finding is not None
@@ -252,6 +251,30 @@ def test_what_failed_since_the_audit_before_is_one_finding() -> None:
         "Since the audit of 2026-03-30, 2 continuous queries failed, 1 write to a subscriber failed, and 4 requests "
         "failed."
     )
+
+
+def test_first_audit_counts_from_the_start_of_the_server() -> None:
+    """All that failed is new if the server started today. Else nobody knows when it was, and only what is lost is worth
+    a line.
+    """
+    finding = _found(_influxdb(NOW - timedelta(hours=5), subscriptions_failed=12, server_errors=1))
+    assert finding is not None
+    assert finding.severity is Severity.WARNING
+    assert finding.message == (
+        "Since the server started on 2026-03-31, 12 writes to subscribers failed and 1 request failed."
+    )
+    finding = _found(_influxdb(subscriptions_failed=12, server_errors=1))
+    assert finding is not None
+    assert (finding.severity, finding.impact) == (Severity.NOTE, None)
+    assert finding.message == "Since the server started on 2026-03-01, 12 writes to subscribers failed."
+    assert _found(_influxdb(server_errors=5)) is None
+
+
+def test_counters_that_could_not_be_read_before_did_not_rise_since() -> None:
+    finding = _since(_influxdb(), _influxdb(subscriptions_failed=12))
+    assert finding is not None
+    assert finding.severity is Severity.NOTE
+    assert finding.message.startswith("Since the server started on 2026-03-01, 12 writes")
 
 
 def test_what_loses_nothing_is_a_note() -> None:

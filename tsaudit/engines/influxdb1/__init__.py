@@ -61,7 +61,8 @@ class Influxdb1(InfluxEngine):
     failures = {
         "subscriptions_failed": Failure(
             "Writes to subscribers fail",
-            "SHOW SUBSCRIPTIONS lists the destinations: drop those of programs that are gone with DROP SUBSCRIPTION.",
+            "`SHOW STATS FOR 'subscriber'` counts them by destination: drop those of programs that are gone with DROP "
+            "SUBSCRIPTION.",
             "Subscribers miss what was written meanwhile.",
         )
     }

@@ -14,6 +14,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
 from tsaudit.rule import Case, rule, subject_of
+from tsaudit.rules.counter_period import counter_period
 from tsaudit.rules.series_estimate import main_tag, series_limit, stopgap, values_limit
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, percent
@@ -200,29 +201,17 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
         return None
     past = case.timeline.of(_DROPPED, Subject(database))
     goes_on = len(past) > 1 and past[-1].value not in (0, past[-2].value)
-    day = case.timeline.previous
-    before = day.server if day else None
-    goes_back = before is not None and status.is_same_start(before) is not False
-
-    def grown(name: str, of: str = database) -> int:
-        then = before.counted(name, of) if before and goes_back else None
-        return max((status.counted(name, of) or 0) - (then or 0), 0)
+    period = counter_period(case, status)
+    goes_on = goes_on and period.is_recent
 
     def of_others(name: str) -> int:
-        return sum(grown(name, one.database) for one in status.counters if one.name == name and one.database)
+        return sum(period.risen(name, one.database) for one in status.counters if one.name == name and one.database)
 
-    if before and day and goes_back:
-        since, is_recent = f"since the audit of {written(day.day)}", True
-    elif status.started is None:
-        since, is_recent, goes_on = "since the server started", False, False
-    else:
-        since = f"since the server started on {written(status.started.date())}"
-        audited = day.collected_at if day and before else case.profile.collected_at - timedelta(days=1)
-        is_recent = status.started >= audited
-    if database:
-        return _Lost(grown(_DROPPED), grown(_FAILED), grown(_WRITTEN), since, is_recent, goes_on)
-    dropped, written_too = max(grown(_DROPPED) - of_others(_DROPPED), 0), grown(_WRITTEN) + of_others(_WRITTEN)
-    return _Lost(dropped, grown(_FAILED), written_too, since, is_recent, goes_on and dropped > 0)
+    dropped, failed, accepted = (period.risen(name, database) for name in (_DROPPED, _FAILED, _WRITTEN))
+    if not database:
+        dropped, accepted = max(dropped - of_others(_DROPPED), 0), accepted + of_others(_WRITTEN)
+        goes_on = goes_on and dropped > 0
+    return _Lost(dropped, failed, accepted, period.since, period.is_recent, goes_on)
 
 
 def _finding(case: Case, database: Database, lost: _Lost) -> Finding:

@@ -11,6 +11,7 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import ServerCounter, ServerStatus
 from tsaudit.rule import Case, rule
 from tsaudit.rules import downsampling
+from tsaudit.rules.counter_period import counter_period
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, size
 
@@ -30,11 +31,12 @@ _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server
 def server_in_distress(case: Case) -> Iterator[Finding]:
     """What the server itself says is about to stop it, or does not work.
 
-    - What failed since the audit before: continuous queries and subscriptions of InfluxDB, so that what they should
-      have written or sent on is missing, and writes that GreptimeDB rejected because its memory was full. Failed
-      compactions and flushes are a warning if they failed on the day before as well. In the same finding, and a note by
-      themselves: requests that ended in an error of the server, queries that ran out of memory, writes that had to
-      wait, and a restart.
+    - What failed since the audit before, or since the server started if that was within the last day: continuous
+      queries and subscriptions of InfluxDB, so that what they should have written or sent on is missing, and writes
+      that GreptimeDB rejected because its memory was full. Failed compactions and flushes are a warning if they failed
+      on the day before as well. In the same finding, and a note by themselves: requests that ended in an error of the
+      server, queries that ran out of memory, writes that had to wait, and a restart. On the first audit of a server
+      that has run for longer, what is missing is a note, because nobody knows since when.
     - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
       expired documents; archiving of the write-ahead log; a replication slot that nobody reads, for which more log than
       `max_wal_size` is kept; a subscription whose worker does not run; a transaction that somebody left open or
@@ -115,22 +117,18 @@ _COUNTED: Final = {
 
 
 def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
-    """What has failed since the previous audit, in one finding. On the first day, nothing is reported, because it is
-    not known when failures happened. Nor is it if another server of a group answered, whose counters are others.
+    """What has failed since the previous audit, in one finding. If the counters are read for the first time, all that
+    has failed since the server started: it is not known when, unless that was within the last day. Nothing is reported
+    if another server of a group answered, whose counters are others.
     """
-    day = case.timeline.previous
-    before = day.server if day else None
-    if day is None or before is None:
+    period, previous = counter_period(case, status), case.timeline.previous
+    is_restarted = bool(previous and previous.server and status.is_restarted(previous.server, previous.collected_at))
+    is_first = previous is None or previous.server is None or not previous.server.counters
+    if not period.is_recent and not is_first:
         return
-    is_restarted = bool(status.is_restarted(before, day.collected_at))
-    if status.is_same_start(before) is False and not is_restarted:
-        return
-    risen = {}
-    for name in _COUNTED:
-        then = 0 if is_restarted else before.counted(name, "")
-        now = status.counted(name, "")
-        if now is not None and then is not None and now > then:
-            risen[name] = now - then
+    risen = {name: count for name in _COUNTED if (count := period.risen(name))}
+    if not period.is_recent:
+        risen = {name: count for name, count in risen.items() if name in _LOSE_DATA}
     words = [many(count, *_COUNTED[name]) for name, count in risen.items()]
     words += ["the server was restarted"] if is_restarted else []
     if not words:
@@ -138,11 +136,11 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     again = {name for name in risen if _rose_before(case, name)}
     is_broken = _LOSE_DATA & risen.keys() or _REPEATED & again
     impact = None
-    if is_broken:
+    if is_broken and period.is_recent:
         left = "What failed is lost: it is not written later."
         left = left if _LOSE_DATA & risen.keys() else "Files pile up, and each query has to read more of them."
         impact = Impact(Currency.MECHANISM, is_enforced=None, consequence=left, how="the server's counters")
-    if rejected := risen.get("writes_rejected"):
+    if period.is_recent and (rejected := risen.get("writes_rejected")):
         impact = Impact(
             Currency.REJECTED,
             now=rejected,
@@ -150,9 +148,10 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
             unit="write",
             how="the server's counter",
         )
+    since = f"since the audit of {written(previous.day)}" if previous and is_restarted else period.since
     yield Finding(
         subject=Subject(),
-        message=f"Since the audit of {written(day.day)}, {listed(words)}.",
+        message=f"{since[0].upper()}{since[1:]}, {listed(words)}.",
         impact=impact,
         fix=_what_to_do(case, risen),
         observed=float(sum(risen.values())),
