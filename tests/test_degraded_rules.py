@@ -17,6 +17,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import DEGRADED_CODE, AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Gap, Reason
 from tsaudit.not_audited import Missed, degraded_rules, outcomes_of, result_of, whole
+from tsaudit.summary import of_finding
 
 GAP: Final = Gap("series_listing", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
 OTHER: Final = a_rule_result(code="NAM001")
@@ -65,11 +66,31 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     (finding,) = said.findings
     assert (said.code, finding.subject, finding.severity) == (DEGRADED_CODE, Subject(), Severity.WARNING)
     assert finding.message == (
-        "1 rule has been unknown for 3 audits: CAR001. "
-        "First cause: series_listing of main/cpu timed out: took longer than 60 s"
+        "main/cpu: took longer than 60 s, so 1 rule has been unknown for 3 audits: CAR001"
     )
     assert last(*days, after=4) is None
     assert last(*days[:2], after=1) is not None
+
+
+@pytest.mark.parametrize(
+    ("reason", "advice"),
+    [
+        (Reason.DENIED, "GRANT SELECT ON public.cpu TO tsaudit"),
+        (Reason.OVER_BUDGET, "of about 2,500,000 rows at most 1,000,000 may be read; set `budget: {x: 10}`"),
+    ],
+)
+def test_the_headline_names_the_place_and_the_cause_and_the_first_step_is_what_helps(
+    reason: Reason, advice: str
+) -> None:
+    gap = Gap("series_listing", reason, f"only a part of cpu is read: {advice}", "public", "cpu")
+    said = last(*[a_day(*(lacking(f"CAR0{i:02}", gap=gap) for i in range(1, 19)), lacking("TAG001"))] * 3)
+    assert said is not None
+    summary = of_finding(said.findings[0], said.code, (), "t", DAY)
+    assert summary.headline.startswith(
+        "public/cpu: only a part of cpu is read, so 19 rules have been unknown"
+    )
+    assert "(1 for other reasons)" in said.findings[0].message
+    assert summary.first_step == f"{advice}."
 
 
 def test_what_a_past_day_cannot_know_counts_on_no_day() -> None:
@@ -84,7 +105,7 @@ def test_what_a_past_day_cannot_know_counts_on_no_day() -> None:
 def test_a_rule_that_broke_is_unknown_too() -> None:
     said = last(a_day(judged()), a_day(broken()), a_day(lacking()), a_day(broken()))
     assert said is not None
-    assert said.findings[0].message.endswith("First cause: CAR001 broke: KeyError: 'x'")
+    assert said.findings[0].message.startswith("CAR001 broke: KeyError: 'x', so 1 rule")
 
 
 def test_a_rule_that_finds_something_judges_whatever_it_lacks() -> None:
@@ -97,7 +118,7 @@ def test_a_rule_that_never_worked_counts_like_one_that_stopped(before: list[Audi
     assert last(*before, *[a_day(lacking())] * 2) is None
     result = last(*before, *[a_day(lacking())] * 3)
     assert result is not None
-    assert result.findings[0].message.startswith("1 rule has been unknown for 3 audits: CAR001. ")
+    assert result.findings[0].message.endswith(", so 1 rule has been unknown for 3 audits: CAR001")
 
 
 def test_a_rule_that_does_not_apply_any_more_does_not_count() -> None:
@@ -138,8 +159,8 @@ def test_many_rules_are_one_finding_the_longest_silent_first() -> None:
     said = last(*dated)
     assert said is not None
     (finding,) = said.findings
-    assert finding.message.startswith("13 rules have been unknown for at least 3 audits: CAR006, CAR001")
-    assert " and 3 more. First cause: " in finding.message
+    assert "so 13 rules have been unknown for at least 3 audits: CAR006, CAR001" in finding.message
+    assert finding.message.endswith(" and 3 more")
     assert len(finding.evidence) == 13
     assert finding.since == DAY + timedelta(days=1)
 

@@ -9,6 +9,7 @@ continues, the problems that the rule looks for may go unnoticed, so it becomes 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
@@ -359,25 +360,33 @@ def _result(found: Sequence[_DegradedRule]) -> RuleResult:
     fewest = min(one.audits for one in found)
     least = "" if fewest == max(one.audits for one in found) else "at least "
     have = "has" if len(found) == 1 else "have"
+    causes = [_why_unknown(one.rule) for one in found]
+    cause, advice = causes[0]
+    others = len(found) - causes.count(causes[0])
     finding = Finding(
         subject=Subject(),
         severity=Severity.WARNING,
-        message=f"{many(len(found), 'rule')} {have} been unknown for {least}{many(fewest, 'audit')}: {named}. "
-        f"First cause: {_why_unknown(found[0].rule)}",
-        fix=TEXTS[DEGRADED_CODE].fix,
+        message=f"{cause}, so {many(len(found), 'rule')} {have} been unknown for {least}{many(fewest, 'audit')}"
+        f"{f' ({others} for other reasons)' if others else ''}: {named}",
+        fix=f"{advice}. {TEXTS[DEGRADED_CODE].fix}" if advice else TEXTS[DEGRADED_CODE].fix,
         since=found[0].since,
         evidence=tuple(
-            Evidence(one.rule.code, f"unknown since {one.since}: {_why_unknown(one.rule)}") for one in found
+            Evidence(one.rule.code, f"unknown since {one.since}: {cause}")
+            for one, (cause, _) in zip(found, causes, strict=True)
         ),
     )
     return without_rule(DEGRADED_CODE, Outcome.FAIL, [finding])
 
 
-def _why_unknown(rule: RuleResult) -> str:
+def _why_unknown(rule: RuleResult) -> tuple[str, str]:
+    """Why the rule is unknown, the place first, and what would help; empty if nothing is known to."""
     if rule.outcome is Outcome.ERROR or not rule.gaps:
-        return f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason
+        return (f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason), ""
     gap = rule.gaps[0]
-    return f"{gap.fact}{f' of {gap.place}' if gap.place else ''} {gap.reason}: {gap.detail}"
+    # A right or a budget: the setting or statement that would help follows what happened.
+    separators = "[:;] " if gap.reason in (Reason.DENIED, Reason.OVER_BUDGET) else "$"
+    cause, *advice = re.split(separators, gap.detail, maxsplit=1)
+    return f"{gap.place or gap.fact}: {cause}", "".join(advice)
 
 
 def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:
