@@ -101,14 +101,16 @@ def changed(found: dict[str, Any]) -> str:
 
 
 def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
-    """Reason to the codes of the rules that could not be evaluated for it, without codes that are findings already.
+    """Reason, empty if the summary has it, to the codes of the rules that could not be evaluated for it, without codes
+    that are findings already.
 
     Rules with the same first gap are named together, however many gaps each of them has.
     """
     alike: dict[str, list[str]] = {}
     for one in results.unknown_rules(found):
         reason = one["reason"] or one["outcome"]
-        alike.setdefault(reason.partition(_FIRST_GAP)[2] or reason, []).append(one["code"])
+        reason = reason.partition(_FIRST_GAP)[2] or reason
+        alike.setdefault("" if reason in found["summary"]["first_step"] else reason, []).append(one["code"])
     return alike
 
 
@@ -189,7 +191,7 @@ def _unknown(found: dict[str, Any], everything: bool) -> Iterator[str]:
         yield "  incomplete: not everything was measured, but no rule needed it; the report lists the gaps"
     causes = not_evaluated(found)
     for reason, codes in list(causes.items())[: None if everything else _CAUSES]:
-        text = f"{'unknown':8}  {', '.join(codes)}: {reason}"
+        text = f"{'unknown':8}  {', '.join(codes)}{reason and f': {reason}'}"
         yield from screen.wrapped(text, "  ") if everything else [screen.fitted(text, "  ", severity="unknown")]
     if not everything and len(causes) > _CAUSES:
         codes = [code for some in list(causes.values())[_CAUSES:] for code in some]
@@ -228,7 +230,7 @@ def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> 
         items.append(f"{joined_by(found)}{left_out}: {screen.clean(lists_all(found, stored=stored))}")
     if said := changed(found):
         items.append(f"changed: {escape(said)}")
-    items += [f"unknown: {', '.join(codes)}: {escape(why)}" for why, codes in not_evaluated(found).items()]
+    items += [f"unknown: {', '.join(codes)}{why and f': {escape(why)}'}" for why, codes in not_evaluated(found).items()]
     if found["error"] and not found["summary"]["headline"]:
         items.append(f"error: {escape(found['error'])}")
     if worst := summarized(found):
