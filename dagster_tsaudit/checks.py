@@ -215,7 +215,7 @@ def _figures(
 
 def _reasons(rules: Iterable[RuleResult]) -> list[str]:
     """Why rules are unknown, or could not be evaluated completely."""
-    return [f"{r.code}: {r.reason}" for r in rules if r.verdict is Verdict.UNKNOWN or (r.findings and r.gaps)]
+    return [f"{r.code}: {r.reason}" for r in rules if r.is_lacking]
 
 
 def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResult:

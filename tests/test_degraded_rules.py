@@ -65,9 +65,7 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     assert said is not None
     (finding,) = said.findings
     assert (said.code, finding.subject, finding.severity) == (DEGRADED_CODE, Subject(), Severity.WARNING)
-    assert finding.message == (
-        "main/cpu: took longer than 60 s, so 1 rule has been unknown for 3 audits: CAR001"
-    )
+    assert finding.message == ("main/cpu: took longer than 60 s, so 1 rule has been unknown for 3 audits: CAR001")
     assert last(*days, after=4) is None
     assert last(*days[:2], after=1) is not None
 
@@ -86,9 +84,7 @@ def test_the_headline_names_the_place_and_the_cause_and_the_first_step_is_what_h
     said = last(*[a_day(*(lacking(f"CAR0{i:02}", gap=gap) for i in range(1, 19)), lacking("TAG001"))] * 3)
     assert said is not None
     summary = of_finding(said.findings[0], said.code, (), "t", DAY)
-    assert summary.headline.startswith(
-        "public/cpu: only a part of cpu is read, so 19 rules have been unknown"
-    )
+    assert summary.headline.startswith("public/cpu: only a part of cpu is read, so 19 rules have been unknown")
     assert "(1 for other reasons)" in said.findings[0].message
     assert summary.first_step == f"{advice}."
 

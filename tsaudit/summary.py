@@ -23,7 +23,6 @@ from tsaudit.model.finding import (
     Outcome,
     RuleResult,
     Severity,
-    Verdict,
     fingerprint,
 )
 from tsaudit.model.plan import Plan
@@ -143,18 +142,18 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, 
     return Summary(_nothing_wrong(result, profile, known), first_step=_lacking(result) or guessed)
 
 
-def rules_evaluated(result: AuditResult) -> int:
+def rules_evaluated(results: Iterable[RuleResult]) -> int:
     """Number of rules that applied and had everything they needed."""
-    return sum(r.outcome in (Outcome.PASS, Outcome.FAIL) and not r.gaps for r in _rules(result))
+    return sum(r.outcome is not Outcome.NOT_APPLICABLE and not r.is_lacking for r in _rules(results))
 
 
-def rules_unknown(result: AuditResult) -> int:
+def rules_lacking(results: Iterable[RuleResult]) -> int:
     """Number of rules that applied but lacked something, or failed."""
-    return sum(r.outcome is not Outcome.NOT_APPLICABLE for r in _rules(result)) - rules_evaluated(result)
+    return sum(r.is_lacking for r in _rules(results))
 
 
-def _rules(result: AuditResult) -> list[RuleResult]:
-    return [r for r in result.results if r.code not in RULELESS_CODES]
+def _rules(results: Iterable[RuleResult]) -> list[RuleResult]:
+    return [r for r in results if r.code not in RULELESS_CODES]
 
 
 def _lacking(result: AuditResult) -> str:
@@ -162,7 +161,7 @@ def _lacking(result: AuditResult) -> str:
 
     An unknown verdict says nothing about the target, so this is the first thing to do.
     """
-    rules = [r for r in _rules(result) if r.verdict is Verdict.UNKNOWN]
+    rules = [r for r in _rules(result.results) if r.is_lacking]
     causes = Counter(cause for r in rules for cause in {(g.database, g.measurement, g.detail) for g in r.gaps})
     if causes:
         # Of causes that are equally frequent, always the same one.
@@ -186,7 +185,7 @@ def _muted(silent: Sequence[tuple[str, date]]) -> str:
 
 def _nothing_wrong(result: AuditResult, profile: Profile | None, known: Sequence[str]) -> str:
     """What was evaluated, after what is known: muted findings and notes."""
-    evaluated, unsure = rules_evaluated(result), rules_unknown(result)
+    evaluated, unsure = rules_evaluated(result.results), rules_lacking(result.results)
     rules, found = many(evaluated, "rule"), "Nothing wrong was found"
     if not evaluated and known:
         rest = "no rule could be evaluated completely" if unsure else "nothing could be evaluated"

@@ -70,6 +70,10 @@ def _only(profile: Profile) -> Measurement:
     return measurement
 
 
+def _lacking(profile: Profile) -> set[str]:
+    return {rule.code for rule in evaluate(profile).results if rule.is_lacking}
+
+
 @pytest.mark.full
 def test_no_full_scan_of_two_million_rows(postgresql: Postgresql, big: Target) -> None:
     before = _counters(postgresql, big)
@@ -81,7 +85,7 @@ def test_no_full_scan_of_two_million_rows(postgresql: Postgresql, big: Target) -
     assert (gap.fact, gap.reason) == ("series_listing", Reason.OVER_BUDGET)
     assert gap.detail == (
         "only the newest 100,000 rows were listed; of about 2,000,000 rows at most 1,000,000 may be read; "
-        "raise budget.max_scan_rows"
+        "set `budget: {max_scan_rows: 10000000}`"
     )
 
 
@@ -132,11 +136,20 @@ def test_rules_find_the_ids_and_call_nothing_green_that_was_not_listed(big: Targ
     assert outcomes["CAR001"] is Outcome.OPEN
 
 
-def test_probe_does_not_read_it_either(postgresql: Postgresql, big: Target) -> None:
-    before = _counters(postgresql, big)
+def test_probe_does_not_read_it_either_and_leaves_the_same_gap(postgresql: Postgresql, big: Target) -> None:
+    before, gaps = _counters(postgresql, big), collected(big).gaps
     with open_connection(big) as connection:
-        assert probe(big, connection).profile.gaps == ()
+        assert probe(big, connection, NOW, most_tables=1).profile.gaps == gaps
     assert _counters(postgresql, big)[0] == before[0]
+
+
+def test_probe_leaves_the_gaps_of_an_audit_where_there_is_no_index(postgresql: Postgresql) -> None:
+    more = ", md5((i % 3000)::TEXT)::UUID AS tenant_id"
+    target = _made(postgresql, f"CREATE TABLE t AS {_fill(60_000, more)}", "ANALYZE t", budget=FEW)
+    (gap,) = collected(target).gaps
+    assert gap.detail.endswith("at most 20,000 may be read; set `budget: {max_scan_rows: 100000}`")
+    with open_connection(target) as connection:
+        assert probe(target, connection, NOW, most_tables=1).profile.gaps == (gap,)
 
 
 def test_all_rows_are_read_when_asked_for(postgresql: Postgresql) -> None:
@@ -396,7 +409,10 @@ def test_nothing_is_read_when_the_catalog_denies_it(postgresql: Postgresql) -> N
     assert {t.key for t in m.tags} | {f.key for f in m.fields} == {"host", "sensor_id", "v", "w"}
     (unsure,) = (gap for gap in profile.gaps if gap.fact == "columns")
     assert unsure.detail.startswith("permission denied")
-    assert unsure.detail.endswith("; without any rows, host may be tags or fields")
+    assert len({gap.detail for gap in profile.gaps}) == 1, "what would help is said once"
+    with open_connection(target) as connection:
+        foretold = probe(target, connection, NOW).profile
+    assert _lacking(foretold) == _lacking(profile)
 
 
 def test_nothing_big_is_read_when_the_statistics_make_no_sense(postgresql: Postgresql) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 from uuid import uuid4
 
@@ -45,7 +46,7 @@ def check(targets: tuple[str, ...], only_roles: bool, everything: bool, notify: 
     """Test the setup, and show what is missing.
 
     Checks the configuration, the history, the report folder, Slack, and every target. For each target it lists what the
-    audit's permissions do not let it measure, and which rules will be unknown; if there are any, the target is
+    audit's permissions and budget do not let it measure, and which rules lack it; if there are any, the target is
     `partly` ok. For SQL databases it also shows how the audit reads the tables whose roles it had to guess or whose
     rows it could not classify, with the setting that changes it. Nothing is audited, and nothing is sent without
     --notify.
@@ -246,8 +247,7 @@ def _target(
     """
     from tsaudit import not_audited
     from tsaudit.engines.connection import ConnectorError
-    from tsaudit.model.profile import Reason
-    from tsaudit.summary import confirm
+    from tsaudit.summary import confirm, rules_evaluated, rules_lacking
 
     try:
         probed = discovery.probed(target, before)
@@ -261,24 +261,20 @@ def _target(
         _cannot_read(profile)
         return False
     seen[target.name] = profile
-    missed = not_audited.missed(profile, _foreseen(profile, switches))
+    results = _foreseen(profile, switches)
+    missed = not_audited.missed(profile, results)
     for one in missed:
         _line(target.name, "failed", one.message)
-    gone = {one.subject.database for one in missed}
-    unread = not_audited.unread(profile)
-    gaps = [gap for gap in profile.gaps if gap.database not in gone]
-    # A gap in a single measurement does not make a rule as a whole unknown.
-    lost = [gap for gap in gaps if gap.reason is not Reason.OVER_BUDGET or gap.measurement is None]
-    unknown = {rule for gap in lost for rule in _rules_without(target.engine, gap.fact, switches)}
     if not missed:
         version = f"{target.engine} {profile.server_version}"
-        evaluated = len(_evaluated(target.engine, switches) - unknown)
-        more = f", {number(len(unknown))} will be unknown" if unknown else ""
-        state = "partly" if unknown else "ok"
+        evaluated, lacking = rules_evaluated(results), rules_lacking(results)
+        more = f", {number(lacking)} only in part" if lacking else ""
+        state = "partly" if lacking else "ok"
         _line(target.name, state, f"{version}: {many(evaluated, 'rule')} can be evaluated{more}")
     _cannot_read(profile)
-    shown = [gap for gap in gaps if (gap.database, gap.measurement) not in unread]
-    for line in _missing(target.engine, shown, switches):
+    gone, unread = {one.subject.database for one in missed}, not_audited.unread(profile)
+    shown = [g for g in profile.gaps if g.database not in gone and (g.database, g.measurement) not in unread]
+    for line in _missing(shown, results):
         _line("", "unknown", line)
     if probed.untried:
         _line("", "unknown", f"whether {many(probed.untried, 'more table')} can be read was not tried")
@@ -353,53 +349,27 @@ def _tables(target: str, probed: Probed, *, everything: bool) -> None:
         screen.paragraph(f"and {many(probed.others, 'other table')}: `tsaudit collect` prints all of them", indent)
 
 
-def _foreseen(profile: Profile, switches: RulePolicy) -> list[RuleResult]:
-    """The outcome that an audit would have for each rule because of the gaps: evaluated, or open."""
-    from tsaudit.evaluation import Unmeasured
-    from tsaudit.model.finding import Outcome, RuleResult
-    from tsaudit.rules import all_rules
+def _foreseen(profile: Profile, switches: RulePolicy) -> Sequence[RuleResult]:
+    """The results of rules that find nothing: what they lack is what they will lack in an audit."""
+    from tsaudit.evaluation import evaluate
+    from tsaudit.rules import rules_for
 
-    evaluated = _evaluated(profile.engine, switches)
-    unmeasured, found = Unmeasured(profile), []
-    for rule in all_rules():
-        if rule.code in evaluated:
-            gaps = tuple(gap for gap in profile.gaps if unmeasured.concerns(rule, gap))
-            outcome = Outcome.OPEN if gaps else Outcome.PASS
-            found.append(RuleResult(rule.code, rule.name, rule.title, rule.family, rule.guidelines, outcome, gaps=gaps))
-    return found
+    rules = [replace(rule, check=lambda _: iter(()), leaves_out=None) for rule in rules_for(profile.engine)]
+    return evaluate(profile, rules=rules, switches=switches).results
 
 
-def _missing(engine: str, gaps: Iterable[Gap], switches: RulePolicy) -> Iterator[str]:
+def _missing(gaps: Iterable[Gap], results: Sequence[RuleResult]) -> Iterator[str]:
     """One line for each group of places that lack the same facts for the same reason: the facts, the first places, the
     number of others, what the first place lacks, and the rules that are unknown because of it.
     """
-    lacking: dict[tuple[str, Reason, str], list[str]] = {}
+    lacking: dict[tuple[str, Reason, str], list[Gap]] = {}
     for gap in gaps:
-        lacking.setdefault((gap.place, gap.reason, gap.detail), []).append(gap.fact)
-    alike: dict[tuple[tuple[str, ...], Reason], dict[str, str]] = {}
-    for (place, reason, detail), found in lacking.items():
-        alike.setdefault((tuple(found), reason), {}).setdefault(place, detail)
+        lacking.setdefault((gap.place, gap.reason, gap.detail), []).append(gap)
+    alike: dict[tuple[tuple[str, ...], Reason], dict[str, list[Gap]]] = {}
+    for (place, reason, _), found in lacking.items():
+        alike.setdefault((tuple(gap.fact for gap in found), reason), {}).setdefault(place, found)
     for (facts, reason), places in alike.items():
         where = f" of {listed(list(places), _MOST_PLACES)}" if any(places) else ""
-        codes = sorted({code for fact in facts for code in _rules_without(engine, fact, switches)})
-        detail = next(iter(places.values()))
-        yield f"{', '.join(facts)}{where} {reason}: {detail} ({', '.join(codes) or 'no rule'})"
-
-
-def _evaluated(engine: str, switches: RulePolicy) -> set[str]:
-    """Codes of the rules that apply to the engine with these facts and are not switched off."""
-    from tsaudit.engines.queries import query_files
-    from tsaudit.model.facts import offered
-    from tsaudit.rules import all_rules
-
-    facts = offered(frozenset(query_files(engine)))
-    able = (r for r in all_rules() if r.applies_to(engine) and r.requires <= facts)
-    return {r.code for r in able if not switches.is_off(r.code, r.name)}
-
-
-def _rules_without(engine: str, fact: str, switches: RulePolicy) -> set[str]:
-    """Codes of the rules that are unknown if the fact is missing."""
-    from tsaudit.rules import all_rules
-
-    evaluated = _evaluated(engine, switches)
-    return {r.code for r in all_rules() if r.code in evaluated and fact in r.gaps_matter_in}
+        codes = [r.code for r in results if any(gap in r.gaps for found in places.values() for gap in found)]
+        rules = f"{many(len(codes), 'rule')}: {', '.join(codes)}" if codes else "no rule"
+        yield f"{', '.join(facts)}{where} {reason}: {next(iter(places.values()))[0].detail} ({rules})"

@@ -63,7 +63,7 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, 
         "not_evaluated": [
             {"code": r.code, "name": r.name, "outcome": str(r.outcome), "reason": r.reason}
             for r in result.results
-            if r.verdict == "unknown" or (r.gaps and r.findings)
+            if r.is_lacking
         ],
         "left_out": [
             {"code": r.code, "name": r.name, "left_out": r.not_evaluated} for r in result.results if r.leaves_out

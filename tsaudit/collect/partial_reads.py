@@ -127,8 +127,7 @@ def may_look_up_newest(runner: QueryRunner, draft: Draft, window: Window) -> boo
     runner.gap(
         "row_sample",
         Reason.OVER_BUDGET,
-        "no row is within the window, and the newest one was not looked up: of about "
-        f"{many(extent['rows_all'], 'row')} at most {number(most)} may be read; raise budget.max_scan_rows",
+        f"no row is within the window, and the newest one was not looked up: {too_many(runner, extent['rows_all'])}",
         draft.database,
         draft.name,
     )
@@ -197,11 +196,10 @@ def common_values(draft: Draft, column: str) -> tuple[str, ...]:
     return known.common_values if known else ()
 
 
-def too_many(runner: QueryRunner, draft: Draft) -> str:
-    """Why the table is not read completely, and what would help."""
-    assert draft.partial_scan is not None
-    rows, most = many(draft.partial_scan.rows_all, "row"), number(runner.target.budget.max_scan_rows)
-    return f"of about {rows} at most {most} may be read; raise budget.max_scan_rows"
+def too_many(runner: QueryRunner, rows: int) -> str:
+    """Why a table with so many rows is not read completely, and the setting that would help while it keeps growing."""
+    most, enough = number(runner.target.budget.max_scan_rows), 10 ** len(str(rows))
+    return f"of about {many(rows, 'row')} at most {most} may be read; set `budget: {{max_scan_rows: {enough}}}`"
 
 
 def _source(runner: QueryRunner, known: ColumnStatistics, how_many: str = "") -> Source:

@@ -17,6 +17,8 @@ from tsaudit.collect.measuring import contained, measuring_of
 from tsaudit.collect.partial_reads import measure_extent
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows, sampled
+from tsaudit.collect.rows import count_nulls, describe_fields
+from tsaudit.collect.series import list_tag_sets
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
@@ -67,8 +69,8 @@ def probe(
     """Try each fact of the engine in the cheapest way, on one measurement of each database, or on each measurement if
     only that shows whether the user may read it.
 
-    On engines that infer roles, also determine what the `most_tables` biggest tables contain. `previous`, `now`, and
-    `deadline` are as for `collect`.
+    On engines that infer roles, also determine what the `most_tables` biggest tables contain, and what an audit would
+    not read of them. `previous`, `now`, and `deadline` are as for `collect`.
     """
     end = now or utc_now()
     engine, files = ENGINES[target.engine], frozenset(query_files(target.engine))
@@ -88,20 +90,35 @@ def probe(
             try_facts(runner, draft, queried) if draft.unreadable or (draft.database, draft.name) in tried else draft
             for draft in found.drafts
         ]
-        profile = catalog.profile_of(measuring, found, looked_at, end.date(), connection.server_version)
-        drafts = list(readable)
-        if not most_tables or not engine.infers_roles or not drafts:
-            return Probed(profile, untried=len(each) - len(tried))
-        drafts.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
+        readable.sort(key=lambda draft: (-(draft.estimated_rows or 0), draft.database, draft.name))
+        biggest = readable[:most_tables] if engine.infers_roles else []
         reader = runner.with_window(Window(end - target.window, end))
-        step = contained(reader, "columns", lambda d: assign_roles(reader, find_time(reader, d), sample_wanted=True))
-        read = [draft.finished() for draft in reader.each(step, drafts[:most_tables])]
+        step = contained(reader, "columns", lambda draft: _as_audited(reader, draft))
+        refused = [draft for draft in found.drafts if draft.unreadable and engine.infers_roles]
+        read = {(d.database, d.name): d.measurement for d in reader.each(step, [*refused, *biggest])}
+        runner.gaps += reader.gaps
+        looked_at = [_with_roles(draft, read.get((draft.database, draft.name))) for draft in looked_at]
+        profile = catalog.profile_of(measuring, found, looked_at, end.date(), connection.server_version)
+    names = {(draft.database, draft.name) for draft in biggest}
     return Probed(
         profile,
-        tuple(sorted(read, key=lambda m: (m.database, m.name))),
-        len(drafts) - len(read),
+        tuple(m for m in profile.measurements if (m.database, m.name) in names),
+        len(readable) - len(biggest) if biggest else 0,
         len(each) - len(tried),
     )
+
+
+def _as_audited(runner: QueryRunner, draft: Draft) -> Draft:
+    """The draft with the column roles of an audit and, for a table too big to read, with the gaps of one."""
+    draft = assign_roles(runner, find_time(runner, draft), sample_wanted=True)
+    return describe_fields(runner, count_nulls(runner, list_tag_sets(runner, draft))) if draft.is_too_big else draft
+
+
+def _with_roles(draft: Draft, read: Measurement | None) -> Draft:
+    """The draft as it was read, with all statements that succeeded. `read`: None if it was not."""
+    if read is None:
+        return draft
+    return replace(draft, measurement=replace(read, statements={**draft.measurement.statements, **read.statements}))
 
 
 def database_names(target: Target, connection: Connection, *, deadline: Deadline | None = None) -> tuple[str, ...]:

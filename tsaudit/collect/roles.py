@@ -130,11 +130,10 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
     draft = open_labels(runner, draft)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(NOT_EVALUATED)]
     if guessed and "row_sample" not in draft.measurement.statements:
-        reason = (
-            draft.unreadable.reason if draft.unreadable else runner.why(("row_sample",), draft.database, draft.name)
-        )
-        why = f"{draft.unreadable.detail}; " if draft.unreadable else ""
-        detail = f"{why}without any rows, {', '.join(guessed)} may be tags or fields"
+        reason = runner.why(("row_sample",), draft.database, draft.name)
+        detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
+        if why := draft.unreadable:
+            reason, detail = why.reason, why.detail
         runner.gap("columns", reason, detail, draft.database, draft.name)
     return draft
 

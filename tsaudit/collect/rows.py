@@ -192,7 +192,8 @@ def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
-    assert draft.partial_scan is not None
+    scan = draft.partial_scan
+    assert scan is not None
     rows, last = partial_reads.rows_by_planner(runner, draft), draft.measurement.last_time
     if draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name).values).as_py()
@@ -202,7 +203,9 @@ def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_reads.too_many(runner, draft)}"
+        detail = (
+            f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_reads.too_many(runner, scan.rows_all)}"
+        )
         runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
@@ -211,8 +214,9 @@ def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
 def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
-        if draft.partial_scan and "row_sample" in draft.measurement.statements:
-            detail = f"no row within the window was among those read; {partial_reads.too_many(runner, draft)}"
+        if (scan := draft.partial_scan) and "row_sample" in draft.measurement.statements:
+            too_many = partial_reads.too_many(runner, scan.rows_all)
+            detail = f"no row within the window was among those read; {too_many}"
             runner.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft
 

@@ -227,11 +227,11 @@ def _source(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing]
     """The source of a listing's figures; leaves a gap if the listing has too few tag sets, or may have too many."""
     fact = "series_listing"
     source = runner.source(fact, scope=scope(runner, draft, fact), database=draft.database, measurement=draft.name)
-    if draft.is_too_big and draft.partial_scan:
-        rows = answer.given.partial_scan.rows if answer.given.partial_scan else _rows_listed(runner)
-        words = f"{AT_LEAST}; according to {draft.partial_scan.words(rows)} {interval(runner, draft, fact)}"
+    if draft.is_too_big and (scan := draft.partial_scan):
+        read = scan.words(answer.given.partial_scan.rows if answer.given.partial_scan else _rows_listed(runner))
+        words = f"{AT_LEAST}; according to {read} {interval(runner, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
-        detail = f"only {draft.partial_scan.words(rows)} were listed; {partial_reads.too_many(runner, draft)}"
+        detail = f"only {read} were listed; {partial_reads.too_many(runner, scan.rows_all)}"
         runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     elif answer.failed:
         part = f"rows from {span(answer.given.start, answer.given.end)}"

@@ -388,6 +388,11 @@ class RuleResult:
         return bool(self.not_evaluated) and self.outcome is not Outcome.NOT_APPLICABLE
 
     @property
+    def is_lacking(self) -> bool:
+        """Whether it applied, but failed, or lacked something, even if it found problems in the rest."""
+        return self.outcome in (Outcome.OPEN, Outcome.ERROR) or bool(self.gaps)
+
+    @property
     def verdict(self) -> Verdict | None:
         """The verdict of the rule: None if it does not apply; `unknown` if it failed, whatever it found.
 

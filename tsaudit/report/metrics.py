@@ -103,7 +103,7 @@ def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | N
             )
     yield "tsaudit_audit_duration_seconds", {}, audit.seconds
     if is_audited:
-        yield "tsaudit_rules_unknown", {}, summary.rules_unknown(result)
+        yield "tsaudit_rules_unknown", {}, summary.rules_lacking(result.results)
         left = first_limit(f for f, muted in found if not muted)
         yield "tsaudit_time_left_seconds", {}, None if left is None else left * _DAY_S
         yield from _of_profile(result, audit.profile) if audit.profile else ()
