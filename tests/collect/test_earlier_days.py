@@ -308,18 +308,18 @@ def _a_draft(**changes: Any) -> Draft:
 )
 def test_any_change_of_the_schema_makes_another_fingerprint(changed: dict[str, Any]) -> None:
     """Also where as many rows or series are there as before: figures of another schema are not taken over."""
-    assert _fingerprint(_a_draft(**changed), 7, ["s"]) != _fingerprint(_a_draft(), 7, ["s"])
+    assert _fingerprint(_a_draft(**changed), 7, '["s"]') != _fingerprint(_a_draft(), 7, '["s"]')
 
 
 def test_a_fingerprint_stands_for_the_state_and_the_settings() -> None:
-    before = _fingerprint(_a_draft(), 7, ["30 days"])
-    assert before == _fingerprint(_a_draft(), 7, ["30 days"])
+    before = _fingerprint(_a_draft(), 7, '["30 days"]')
+    assert before == _fingerprint(_a_draft(), 7, '["30 days"]')
     assert len(before) == 16
-    assert _fingerprint(_a_draft(), 8, ["30 days"]) != before
-    assert _fingerprint(_a_draft(), 7, ["7 days"]) != before
-    assert _fingerprint(_a_draft(), None, ["30 days"]) == "", "nothing cheap says whether it has moved"
+    assert _fingerprint(_a_draft(), 8, '["30 days"]') != before
+    assert _fingerprint(_a_draft(), 7, '["7 days"]') != before
+    assert _fingerprint(_a_draft(), None, '["30 days"]') == "", "nothing cheap says whether it has moved"
     in_another_order = _a_draft(tags=(a_tag("b"), a_tag("a")))
-    assert _fingerprint(in_another_order, 7, []) == _fingerprint(_a_draft(tags=(a_tag("a"), a_tag("b"))), 7, [])
+    assert _fingerprint(in_another_order, 7, "[]") == _fingerprint(_a_draft(tags=(a_tag("a"), a_tag("b"))), 7, "[]")
 
 
 def test_the_window_is_configured_anew(target: Target) -> None:

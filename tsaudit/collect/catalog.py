@@ -12,7 +12,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.collect import earlier_days
 from tsaudit.collect.catalog_facts import Row, rows_about, rows_of
@@ -191,6 +191,7 @@ def outline(
     settings = [sorted(queried), sorted(FACTS), str(runner.target.window)]
     if "column_statistics" in queried:
         settings.append(str(runner.target.budget.max_scan_rows))
+    of_all = json.dumps(settings)[:-1]
     policies = tuple(r.policy for r in retention or ())
     drafts = []
     for measurement in chosen:
@@ -203,7 +204,7 @@ def outline(
         if audited.is_divided:
             # Adding a series to another policy does not change anything that is cheap to query.
             state = None
-        further = [*settings, repr(runner.target.columns.get(measurement))]
+        further = f"{of_all}, {json.dumps(repr(runner.target.columns.get(measurement)))}]"
         outlined = replace(
             draft.measurement,
             path=audited.path or runner.path_of("field_types", name),
@@ -243,18 +244,19 @@ def _state(estimate: Row | None) -> int | str | None:
     return None if estimate is None else estimate.get("state", estimate["rows"])
 
 
-def _fingerprint(draft: Draft, state: int | str | None, settings: list[Any]) -> str:
+def _fingerprint(draft: Draft, state: int | str | None, settings: str) -> str:
     """A hash, in 16 hex digits, of what is cheap to query about the measurement; empty if that cannot show whether it
     has changed.
 
-    `state`: from `_state`. `settings`: the settings that affect its expensive facts; when they change, old figures are
-    not reused.
+    `state`: from `_state`. `settings`: the settings that affect its expensive facts, as a list in JSON; when they
+    change, old figures are not reused.
     """
     if state is None:
         return ""
     columns = [[c.name, c.data_type, c.key_position] for c in draft.columns]
     tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in (*draft.fields, *draft.unread))
-    text = json.dumps([state, columns, tags, fields, draft.policies, settings])
+    own = json.dumps([state, columns, tags, fields, draft.policies])
+    text = f"{own[:-1]}, {settings}]"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
