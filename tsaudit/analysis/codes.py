@@ -98,7 +98,8 @@ def lexsorted(keys: Sequence[Codes]) -> npt.NDArray[np.intp]:
 
 def changes(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
     """Whether each differs from the one before; the first one does."""
-    found = np.ones(len(numbers), np.bool_)
+    found = np.empty(len(numbers), np.bool_)
+    found[:1] = True
     np.not_equal(numbers[1:], numbers[:-1], out=found[1:])
     return found
 

@@ -543,11 +543,12 @@ def repeats(
     key = [column.where(times.known) for column in (times, *tags.values())]
     rest = [column.where(times.known) for column in fields.values()]
     rows = len(key[0])
-    of_key = series_of_rows(key, rows)
-    keys = int(of_key.max(initial=-1)) + 1
-    whole = (
-        keys if keys == rows else int(combined([of_key, *(column.codes for column in rest)], rows).max(initial=-1)) + 1
-    )
+    keys = whole = rows
+    if len(key[0].distinct) < rows:
+        of_key = series_of_rows(key, rows)
+        keys = int(of_key.max(initial=-1)) + 1
+        if keys < rows:
+            whole = int(combined([of_key, *(column.codes for column in rest)], rows).max(initial=-1)) + 1
     lost = None
     if times_us is not None and keys == rows:
         lost = lost_ratio(series_of_rows(key[1:], rows), times_us.where(times.known).values.fill_null(1).to_numpy())
@@ -594,10 +595,12 @@ def rows_apart(
     if also is not None:
         moments = combined([moments, also.codes[included]], len(moments))
     columns = {key: column.codes[included] for key, column in tags.items()}
-    found, complete = distinguishing_tags(columns, moments)
+    # Where no two rows have the same time, there is nothing to distinguish.
+    is_apart = count_distinct(moments) == len(moments)
+    found, complete = ([], True) if is_apart else distinguishing_tags(columns, moments)
     each = () if complete else (frozenset({tag}) for tag in tags)
     sets = sorted({*found, *wanted, *each}, key=lambda names: (len(names), sorted(names)))
-    counts = overwritten(columns, moments, sets)
+    counts = dict.fromkeys(sets, 0) if is_apart else overwritten(columns, moments, sets)
     by = tuple(SetApart(tuple(sorted(names)), counts[names]) for names in sets)
     return RowsApart(len(moments), by, complete, source, whole, within)
 
