@@ -58,6 +58,7 @@ from tsaudit.collect.row_figures import (
 )
 from tsaudit.collect.series import interval, scope
 from tsaudit.model.profile import (
+    MOST_COMPARED_FIELDS,
     Copies,
     Count,
     Field,
@@ -332,7 +333,9 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
             column = draft.read(Role.FIELD, field.key)
             of_fields[field.key] = {"idle_hours": idle_hours(column, times_us), "end": field_end(column, times_us)}
         known |= {
-            "point_sample": point_sample(
+            "point_sample": None
+            if len(draft.fields) > MOST_COMPARED_FIELDS
+            else point_sample(
                 tags,
                 times_us,
                 series if draft.measurement.measure_names is None else series_of_read(draft, by_measure_name=False),

@@ -233,7 +233,9 @@ class Measurement:
     rhythms: Rhythms | None = None
     """How regularly points arrive; None if no rows, or no times of rows, were read."""
     point_sample: PointSample | None = None
-    """Points to compare with other measurements; None if no rows, or no times of rows, were read."""
+    """Points to compare with other measurements; None if no rows, or no times of rows, were read, or if it has too many
+    fields to be compared (`MOST_COMPARED_FIELDS`).
+    """
     measure_names: MeasureNames | None = None
     """Measure names (Timestream). None: not measured, or the engine has none."""
     storage: Storage | None = None

@@ -245,6 +245,12 @@ class SampledPoint:
     """Seconds since 1970."""
 
 
+MOST_COMPARED_FIELDS: Final = 2
+"""Most fields of a measurement that is compared with others: a value and its unit or quality. Measurements with more
+fields are topics of their own, like cpu and mem.
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class PointSample:
     """A sample of the points read, which shows which measurements contain the same points."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.significance import A_LIST
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import SERIES_KINDS, Measurement, PointSample
+from tsaudit.model.profile import MOST_COMPARED_FIELDS, SERIES_KINDS, Measurement, PointSample
 from tsaudit.rule import Case, Reach, rule
 from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, percent
@@ -17,10 +17,6 @@ from tsaudit.text import listed, many, number, percent
 if TYPE_CHECKING:
     from tsaudit.analysis.rows.coincidence import ColumnGroup, Signature
 
-_MOST_FIELDS: Final = 2
-"""Most fields of a measurement: a value and its unit or quality. Measurements with more fields are topics of their own,
-like cpu and mem.
-"""
 _SHARED: Final = 0.9
 """Minimum share of common points: it allows for sources that lack some of the quantities, or fail occasionally."""
 
@@ -113,7 +109,7 @@ def _failed(case: Case, measurement: Measurement) -> bool:
 def _of_few_fields(case: Case, database: str, summaries: Set[tuple[str, str]]) -> dict[str, Measurement]:
     inside = {m.name: m for m in case.measurements if m.database == database and (database, m.name) not in summaries}
     in_families = {name for family in case.name_families(inside) for name in family.members}
-    return {name: m for name, m in inside.items() if name not in in_families and len(m.fields) <= _MOST_FIELDS}
+    return {name: m for name, m in inside.items() if name not in in_families and len(m.fields) <= MOST_COMPARED_FIELDS}
 
 
 def _signature(sample: PointSample) -> Signature:
