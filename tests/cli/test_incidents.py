@@ -162,6 +162,14 @@ def test_history_when_listed(tsaudit: Tsaudit) -> None:
     assert (row["verdict"], row["findings"], row["muted"]) == ("ok", 0, 1)
 
 
+def test_history_when_a_target_went_down_later_that_day_has_no_series(tsaudit: Tsaudit, folder: Path) -> None:
+    tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
+    (folder / "shop.db").unlink()
+    tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
+    (row,) = json.loads(tsaudit("history", "list", "--format", "json").stdout)
+    assert (row["verdict"], row["series"]) == ("unknown", None)
+
+
 def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folder: Path) -> None:
     tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
     with closing(sqlite3.connect(folder / ".tsaudit" / "history.db")) as history, history:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from tests.builders import a_measurement, a_profile
+from tsaudit.model.figures import TableKind
 from tsaudit.model.jsonfile import in_parts, to_json
 from tsaudit.model.profile import Database, Gap, Profile, Reason
 from tsaudit.model.timeline import figures
@@ -70,3 +71,8 @@ def test_series_of_a_database_without_measurements_are_not_known() -> None:
     assert empty.databases
     assert empty.series is None
     assert ("series", "") not in counts(empty)
+
+
+def test_series_of_a_target_of_events_only_are_none_to_count() -> None:
+    event = replace(a_measurement(), kind=TableKind.EVENTS, series=None)
+    assert a_profile(event).series is None

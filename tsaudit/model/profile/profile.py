@@ -423,10 +423,10 @@ class Profile:
     def series(self) -> int | None:
         """Series of the whole target: each database's own count, or the sum over all its measurements.
 
-        None if any of these is not known: a part must not look like the whole. So if nothing was found, because an
-        audit cannot tell an empty database from one whose measurements it may not see.
+        None if any of these is not known: a part must not look like the whole. So if nothing was found that may have
+        series: an audit cannot tell an empty database from one whose measurements it may not see.
         """
-        if not self.measurements and all(database.series is None for database in self.databases):
+        if all(d.series is None for d in self.databases) and not any(m.has_series for m in self.measurements):
             return None
         total = 0
         for database in self.wholes:
