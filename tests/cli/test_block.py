@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html as entities
 import re
+import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import date, timedelta
@@ -19,7 +21,7 @@ from pydantic import SecretStr
 
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
-from tsaudit import alerts
+from tsaudit import alerts, evaluation
 from tsaudit.cli import block, results
 from tsaudit.cli.errors import Exit
 from tsaudit.config.file import load
@@ -274,7 +276,7 @@ def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool,
     changes = [change | {"fingerprint": fingerprints[change["kind"]]} for change in changes]
     found |= {"changes": changes, "first": first}
     assert block.changed(found) == expected
-    assert (f"  changed {expected}" in block.lines(found, everything=False)) is bool(expected)
+    assert (f"  changed since the day before: {expected}" in block.lines(found, everything=False)) is bool(expected)
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------
@@ -367,6 +369,31 @@ def test_quiet_prints_only_what_sets_the_exit_code(tsaudit: Tsaudit, folder: Pat
     assert broken.exit_code == Exit.NOT_AUDITED
     assert broken.stdout.startswith("plant  unknown")
     assert "shop" not in broken.stdout
+
+
+def test_quiet_prints_what_the_first_audit_could_not_evaluate(
+    tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def found(case: Any, switches: Any) -> Any:
+        return evaluate(case, switches) if case.rule.code != "CAR004" else 1 / 0
+
+    evaluate = evaluation._found
+    monkeypatch.setattr(evaluation, "_found", found)
+    news = ("--quiet", "--fail-on", "new")
+    first = tsaudit("audit", "plant", *ON, *news)
+    assert (first.exit_code, first.stdout[:14]) == (Exit.OK, "plant  unknown")
+    later = tsaudit("audit", "plant", "--day", (DAY + timedelta(1)).isoformat(), *news)
+    assert (later.exit_code, later.stdout) == (Exit.OK, "")
+
+
+def test_quiet_says_once_in_a_mail_that_a_target_is_down(tsaudit: Tsaudit, folder: Path) -> None:
+    (folder / "plant.db").unlink()
+    asked = [sys.executable, "-m", "tsaudit", "audit", "plant", "--quiet"]
+    mail = subprocess.run(asked, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60, check=False)
+    assert (mail.returncode, mail.stdout.count("there is no file")) == (Exit.NOT_AUDITED, 1)
+    apart = subprocess.run(asked, capture_output=True, text=True, timeout=60, check=False)
+    assert "there is no file" in apart.stdout
+    assert apart.stderr.startswith("error: plant: there is no file")
 
 
 def test_quiet_prints_a_profile_only_if_it_sets_the_exit_code(tsaudit: Tsaudit) -> None:

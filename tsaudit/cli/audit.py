@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from tsaudit.cli import block, options, results, screen
-from tsaudit.cli.errors import Exit, at_once_on_interrupt, say
+from tsaudit.cli.errors import Exit, at_once_on_interrupt, same_stream, say
 from tsaudit.text import many
 from tsaudit.text.findings import of_severity
 
@@ -106,11 +106,15 @@ def audit(
                 watched.end(one.target)
                 own = _exit_code(one.verdict, fail_on, has_new=bool(one.new))
                 code = max(code, own)
-                if own or one.error or not quiet:
+                # What the first audit of a target could not evaluate is news, too.
+                is_unknown = fail_on == "new" and one.is_first and one.verdict == "unknown"
+                if own or one.error or is_unknown or not quiet:
                     printer.add(results.of_run(one))
             session.write_index()
         printer.end([t.name for t in chosen], summary=len(chosen) > 1 and not quiet)
-        code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED))
+        is_shown = quiet and form == "text" and same_stream()
+        shown = {f"{r.target}: {r.error}" for r in session.runs if is_shown and (r.error or "") in r.summary.headline}
+        code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED, shown))
         if no_notify:
             return code
         with session.patience():
@@ -250,10 +254,13 @@ def _exit_code(verdict: Verdict, fail_on: str, *, has_new: bool) -> int:
     return Exit.FINDINGS if verdict in bad[fail_on] else Exit.OK
 
 
-def _said(problems: Sequence[str], code: int) -> int:
-    """Print the problems. Returns `code` if there are any, whatever `--fail-on` says, otherwise OK."""
+def _said(problems: Sequence[str], code: int, shown: Collection[str] = ()) -> int:
+    """Print the problems except for those `shown` already. Returns `code` if there are any, whatever `--fail-on` says,
+    otherwise OK.
+    """
     for problem in problems:
-        say(problem)
+        if problem not in shown:
+            say(problem)
     return code if problems else Exit.OK
 
 

@@ -154,7 +154,7 @@ def _other(one: dict[str, Any]) -> str:
 
 def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
     if said := changed(found):
-        yield screen.fitted(f"changed {said}", "  ")
+        yield screen.fitted(f"changed since the day before: {said}", "  ")
     yield from _unknown(found, everything)
     if everything:
         yield from _left_out(found)
@@ -229,7 +229,7 @@ def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> 
     if left_out:
         items.append(f"{joined_by(found)}{left_out}: {screen.clean(lists_all(found, stored=stored))}")
     if said := changed(found):
-        items.append(f"changed: {escape(said)}")
+        items.append(f"changed since the day before: {escape(said)}")
     items += [f"unknown: {', '.join(codes)}{why and f': {escape(why)}'}" for why, codes in not_evaluated(found).items()]
     if found["error"] and not found["summary"]["headline"]:
         items.append(f"error: {escape(found['error'])}")

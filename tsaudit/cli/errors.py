@@ -125,6 +125,14 @@ def at_once_on_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGINT, before)
 
 
+def same_stream() -> bool:
+    """Whether stdout and stderr are the same terminal, file, or pipe, as in cron, which mails both as one text."""
+    try:
+        return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
+    except (OSError, ValueError):
+        return False
+
+
 def say(text: str, hint: str = "") -> None:
     """Print `error: text` on stderr, with the hint below it."""
     for line in text.splitlines() or [""]:

@@ -171,7 +171,7 @@ def _unusable(path: Path, engine: str) -> str:
         with path.open("rb") as file:
             head = file.read(HEAD_BYTES)
     except (FileNotFoundError, NotADirectoryError):
-        return f"there is no file {path}; tsaudit does not create one"
+        return f"there is no file {path}; correct `url`, or create the file"
     except OSError as error:
         return f"cannot open {path}: {error.strerror or type(error).__name__}"
     wrong = what_else(head, engine)
