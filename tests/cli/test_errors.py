@@ -94,8 +94,11 @@ def raiser_of_any(error: Exception) -> Callable[[object], None]:
         (["mute", "abc", "--reason", "x", "--for", "1w", "--until", "2999-01-01"], "`--for` or `--until`, not both"),
         (["mute", "abc", "--reason", "x"], "pass `--for` or `--until`"),
         (["mute", "--reason", "x", "--for", "1w"], "Missing argument 'FINGERPRINT...'"),
-        (["mute", "abc"], "pass `--reason`, and `--for` or `--until`"),
-        (["ack", "abc"], "pass `--reason`"),
+        (
+            ["mute", "abc"],
+            "pass `--reason`, and `--for` or `--until`, such as `tsaudit mute abc --for 2w --reason 'see ticket 4711'`",
+        ),
+        (["ack", "abc", "def"], "pass `--reason`, such as `tsaudit ack abc def --reason 'see ticket 4711'`"),
         (["audit", "-c", "/nowhere.yaml"], "error: /nowhere.yaml: no such file; `tsaudit init` writes one"),
     ],
 )

@@ -320,7 +320,10 @@ def _decide(
     missing = ["`--reason`"] if reason is None else []
     missing += ["`--for` or `--until`"] if kind == "mute" and until is None else []
     if reason is None or missing:
-        raise click.UsageError(f"pass {', and '.join(missing)}")
+        example = (
+            f"tsaudit {kind} {' '.join(prefixes)}{' --for 2w' if kind == 'mute' else ''} --reason 'see ticket 4711'"
+        )
+        raise click.UsageError(f"pass {', and '.join(missing)}, such as `{example}`")
     settings = options.load_settings(config, "history")
 
     from tsaudit.history import decisions
