@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import date
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,19 @@ def test_page_on_a_narrow_screen_never_scrolls_sideways(browser: Browser, report
         if menu.count():
             assert menu.evaluate("menu => menu.scrollWidth <= menu.clientWidth"), name
     page.close()
+
+
+@pytest.mark.parametrize("width", [390, 1200])
+def test_sentence_beside_figures_has_a_line_of_its_own(browser: Browser, width: int) -> None:
+    page = browser.new_page(viewport={"width": width, "height": 900})
+    said = {"severity_reason": "queries return wrong or incomplete answers", "consequence": "It goes on " * 9}
+    impact = a_finding(since=date(2026, 1, 1), **said)
+    page.set_content(html.page(sample.the_contents(result=a_result(a_rule_result(impact)))))
+    boxes = [one.bounding_box() or {} for one in page.locator(".verdict .pairs > div").all()]
+    page.close()
+    why, consequence, began = boxes
+    assert min(why["width"], consequence["width"]) > 300
+    assert began["y"] < why["y"] < consequence["y"]
 
 
 def test_page_without_javascript_shows_every_finding(browser: Browser, reports: Path) -> None:
