@@ -606,7 +606,13 @@ def of_numbers_as_text(name: str, sample: Sequence[str], distinct: int) -> Impac
     """
     if not are_quantities(name, sample, distinct):
         return None
-    return Impact(Currency.ANSWERS, how="the values read are numbers with fractions, or sort differently as text")
+    how = "the values read are numbers with fractions, or sort differently as text"
+    return Impact(Currency.ANSWERS, how=how, consequence=sorts_as_text(name))
+
+
+def sorts_as_text(name: str) -> str:
+    """Which queries of a text column with numbers are wrong."""
+    return f"Queries that sort by {name}, or ask for a range or an extreme of it, take 10 for less than 9."
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
+from tsaudit import rules
 from tsaudit.model.finding import Currency, Impact
 from tsaudit.text import impacts
 
@@ -161,3 +164,15 @@ def test_what_does_not_work_costs_what_its_rule_says_or_is_left_out() -> None:
     assert impacts.consequence(Impact(Currency.MECHANISM), 30) == ""
     known = Impact(Currency.MECHANISM, consequence="Each write goes on maintaining it.")
     assert impacts.consequence(known, 30) == "Each write goes on maintaining it."
+
+
+def test_rule_that_finds_wrong_answers_says_which_queries() -> None:
+    calls = [
+        node
+        for file in Path(rules.__file__).parents[1].rglob("*.py")
+        for node in ast.walk(ast.parse(file.read_text()))
+        if isinstance(node, ast.Call) and node.args and ast.unparse(node.args[0]) == "Currency.ANSWERS"
+    ]
+    assert len(calls) > 10
+    assert [ast.unparse(call) for call in calls if "consequence" not in {k.arg for k in call.keywords}] == []
+    assert impacts.consequence(Impact(Currency.ANSWERS, consequence="Which ones."), 30) == "Which ones."

@@ -52,7 +52,7 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
         case Currency.MECHANISM:
             return impact.consequence or _at_its_end(impact)
         case Currency.ANSWERS:
-            return "Queries keep returning wrong or incomplete answers; the cost does not grow."
+            return impact.consequence or "Queries keep returning wrong or incomplete answers."
         case Currency.READS:
             or_more = "" if impact.counted_s is None else " or more"
             read = f"about {_amount(impact, impact.now)}{or_more}"

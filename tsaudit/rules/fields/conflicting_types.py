@@ -78,14 +78,17 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
 
 def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None:
     """Wrong answers if more than one type is written today; None if it is not known whether that is the case."""
-    read = "the types of the documents read within the window"
+    how = "the types of the documents read within the window"
+    missed = f"Queries of {field.key} compare and aggregate values of one of the types, and leave out the others."
     if case.engine.keeps_documents:
-        return Impact(Currency.ANSWERS, how=read)
+        return Impact(Currency.ANSWERS, how=how, consequence=missed)
     if field.end is not None and field.end.filled_before >= NEARLY_ALL and field.end.rows_after >= ENOUGH:
-        how = f"none of the newest {number(field.end.rows_after)} rows read has it"
-        return Impact(Currency.ANSWERS, how=f"{how}, and nearly all before {day(field.end.time.date())} do")
+        how, since = f"none of the newest {number(field.end.rows_after)} rows read has it", day(field.end.time.date())
+        missed = f"Queries of {field.key} find nothing since {since}."
+        return Impact(Currency.ANSWERS, how=f"{how}, and nearly all before {since} do", consequence=missed)
     previous, before = case.timeline.previous, case.timeline.earlier(measurement)
     then = next((f.types for f in before.fields if f.key == field.key), ()) if before else ()
     if not then or set(field.types) <= set(then):
         return None
-    return Impact(Currency.ANSWERS, how=f"its types on {previous.day if previous else ''}, and today")
+    how = f"its types on {previous.day if previous else ''}, and today"
+    return Impact(Currency.ANSWERS, how=how, consequence=missed)

@@ -370,10 +370,12 @@ def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Fin
     assert field.distinct is not None
     assert field.constant_ratio is not None
     tags = listed([tag.key for tag in measurement.tags]) or "none"
+    how = "sources whose rows share a series, among the rows read"
+    missed = f"Queries find one row where several {field.key} sent one each: sums and counts are too low."
     return Finding(
         subject=subject_of(measurement, field.key),
         # Overwritten rows are gone, so they cannot be counted; the remaining ones are not all that the sources sent.
-        impact=Impact(Currency.ANSWERS, how="sources whose rows share a series, among the rows read"),
+        impact=Impact(Currency.ANSWERS, how=how, consequence=missed),
         message=f"Field {field.key} names {many(field.distinct.value, 'source')} that share a series: of their rows "
         "with the same time, only the last one is kept.",
         fix="Only tags and time distinguish rows. Rows that were overwritten are lost, and have to be written "

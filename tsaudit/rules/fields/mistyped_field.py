@@ -133,9 +133,11 @@ def _is_mixed(found: OtherTimes) -> bool:
 def _other_times(measurement: Measurement, found: OtherTimes) -> Finding:
     """Values that compare differently from the others: in SQLite, a number is below each text."""
     column, all_values = found.column, found.values + found.others
+    missed = f"Queries for a range of {column} leave out the rows with these {number(found.others)} values."
+    impact = Impact(Currency.ANSWERS, how="values counted by their form", consequence=missed)
     return Finding(
         subject=subject_of(measurement, column),
-        impact=Impact(Currency.ANSWERS, how="values counted by their form") if found.others >= ALIKE else None,
+        impact=impact if found.others >= ALIKE else None,
         message=f"{number(found.others)} of {number(all_values)} values of {column} "
         f"({percent(found.others / all_values)}) have another form than the others: ranges of times leave their rows "
         "out, and they sort before or after all others.",
@@ -180,9 +182,11 @@ def _misdated(case: Case, measurement: Measurement, found: MisdatedRows) -> Find
     is_alone = sum(one.name == measurement.name for one in case.profile.measurements) == 1
     table = case.quoted([measurement.name]) if is_alone else ""
     is_rare = not found.are_all and found.rows is not None and found.rows.value < ALIKE
+    missed = f"Queries for any time but January 1970 leave out {f'this {row}' if is_one else f'these {rows}'}."
+    impact = Impact(Currency.ANSWERS, how="the first and the last time that are stored", consequence=missed)
     return Finding(
         subject=subject_of(measurement),
-        impact=None if is_rare else Impact(Currency.ANSWERS, how="the first and the last time that are stored"),
+        impact=None if is_rare else impact,
         message=f"{where} in January 1970: {taken}. Times stored: {stored}; in the right unit, the newest is {meant}.",
         fix=case.engine.misdated_fix(found, table, f"the {rows}"),
         observed=float(found.rows.value) if found.rows else None,
@@ -307,9 +311,10 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
     # They name attributes, but nothing keeps a secret from being among them.
     numbers, others = (tuple(dict.fromkeys(map(redact_unless_name, values))) for values in (by.numbers, by.others))
     several = len(by.others) > 1
+    how = "numbers and texts of each attribute, as read"
     return Finding(
         subject=subject_of(measurement, field.key),
-        impact=Impact(Currency.ANSWERS, how="numbers and texts of each attribute, as read"),
+        impact=Impact(Currency.ANSWERS, how=how, consequence=costs.sorts_as_text(field.key)),
         message=f"Field {field.key} is stored as {' and '.join(field.types)}: by {by.tag}, its values are numbers "
         f"({listed(numbers, 4)}) or texts ({listed(others, 4)}).",
         fix=f"Write the numbers to a new column, such as {field.key}_number. The texts of "

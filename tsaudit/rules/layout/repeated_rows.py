@@ -80,9 +80,10 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
     message = f"{least}{percent(share)} of the rows read are the same as another one in {columns}"
     impact = None
     if found.in_bulk >= _least(case, found) and found.first is not None and found.last is not None:
-        impact = Impact(Currency.ANSWERS, how="rows that were read, compared with each other")
-        message += f": nearly all those from {span(found.first, found.last)} are there more than once. "
-        message += "Sums and counts are too high."
+        when = span(found.first, found.last)
+        too_high = f"Sums and counts of the rows from {when} are too high."
+        impact = Impact(Currency.ANSWERS, how="rows that were read, compared with each other", consequence=too_high)
+        message += f": nearly all those from {when} are there more than once. Sums and counts are too high."
     else:
         message += ", so sums and counts are too high, unless each is an event of its own."
     return Finding(

@@ -137,9 +137,10 @@ def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding
     before = "all" if end.filled_before == 1 else percent(end.filled_before)
     is_measured = measurement.has_series or any(is_number(t) and not is_integer(t) for t in field.types)
     is_sure = is_measured and end.filled_before >= NEARLY_ALL and (measurement.has_series or is_seen)
+    missed = f"Queries of {field.key} find nothing since then, and of longer periods, only what is older."
     return Finding(
         subject=subject_of(measurement, field.key),
-        impact=Impact(Currency.ANSWERS, how="rows read before and after") if is_sure else None,
+        impact=Impact(Currency.ANSWERS, how="rows read before and after", consequence=missed) if is_sure else None,
         headline=f"{field.key} is not filled anymore since {day}",
         message=f"{field.key} is not filled anymore since {day} UTC: it has a value in {before} of the "
         f"{number(end.rows_before)} rows read up to then, and in none of the {number(end.rows_after)} read after it.",

@@ -167,10 +167,14 @@ def _impact(tag: Tag | None, field: Field, original: Measurement | None) -> Impa
     different values; None otherwise, or if that is not known.
     """
     if field.split is not None or original is not None:
-        return Impact(Currency.ANSWERS, how="the rows read, some of which have it only as a field")
+        how = "the rows read, some of which have it only as a field"
+        missed = f"Queries that filter or group by the tag {field.key} leave out rows that have it only as a field."
+        return Impact(Currency.ANSWERS, how=how, consequence=missed)
     if tag is None or _is_idle(tag) or _is_idle(field) or field.same_tag == field.key:
         return None
-    return Impact(Currency.ANSWERS, how="the newest rows read, some of which have it as a tag and some as a field")
+    how = "the newest rows read, some of which have it as a tag and some as a field"
+    missed = f"Queries that filter by {field.key} read either the tag or the field, and leave out rows with the other."
+    return Impact(Currency.ANSWERS, how=how, consequence=missed)
 
 
 def _new_names(names: Iterable[str], taken: Iterable[str]) -> dict[str, str]:
