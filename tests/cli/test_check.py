@@ -90,14 +90,30 @@ def test_check_shows_only_tables_to_confirm_unless_all_are_asked_for(tsaudit: Ts
     assert "nothing to confirm" not in whole
 
 
+def test_check_shows_tables_alike_once_and_below_what_is_missing(
+    tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for file in ("shop", "plant"):
+        with closing(sqlite3.connect(folder / f"{file}.db")) as connection, connection:
+            for n in range(1, 9):
+                connection.execute(f"CREATE TABLE meter_{n} (time TIMESTAMP, depot TEXT, celsius REAL)")
+                rows = [(f"{utc_now() - timedelta(minutes=i // 5):%F %T}", f"d{i % 5}", i / 7) for i in range(600)]
+                connection.executemany(f"INSERT INTO meter_{n} VALUES (?, ?, ?)", rows)
+    said = tsaudit("check").stdout
+    assert said.count("meter_1, meter_2, meter_3, meter_4, meter_5, meter_6, meter_7, and meter_8: series;") == 2
+    assert said.count("kind: series") == 2, "of each target one, to paste"
+    assert said.index("plant          ok") < said.index("shop           note"), "what is missing does not scroll away"
+    assert tsaudit("check", "--all").stdout.count("meter_8: series;") == 2
+
+
 def test_check_aligns_its_columns_however_long_a_name_is(tsaudit: Tsaudit, folder: Path) -> None:
     (folder / "tsaudit.yaml").write_text(CONFIG.replace("name: plant", "name: plant-of-a-long-name"))
     lines = tsaudit("check", "--all").stdout.splitlines()
-    first = {line.split()[0]: line for line in lines if line[:1].strip()}
+    first = {line.split()[0]: line for line in reversed(lines) if line[:1].strip()}
     assert len({line.index(" ok ") for line in first.values()}) == 1
     assert first["plant-of-a-long-name"].startswith("plant-of-a-long-name ok ")
     (reads, *_) = (line for line in lines if "How the audit reads tables" in line)
-    assert reads.index("How") == first["shop"].index("ok")
+    assert reads.index(" note ") == first["shop"].index(" ok ")
 
 
 def test_check_when_one_target_is_named(tsaudit: Tsaudit) -> None:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from tsaudit.collect.probing import Probed
     from tsaudit.config.settings import Settings, Slack, Target
     from tsaudit.model.finding import RuleResult
-    from tsaudit.model.profile import Gap, Profile, Reason
+    from tsaudit.model.profile import Gap, Measurement, Profile, Reason
     from tsaudit.policy import RulePolicy
 
 _TABLES = (
@@ -81,13 +81,16 @@ def check(targets: tuple[str, ...], only_roles: bool, everything: bool, notify: 
     usable = _plugins()
     surroundings = [_history(settings), _report(settings), _slack(settings.slack), _notifiers(settings)]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
-    seen: dict[str, Profile] = {}
+    seen: dict[str, Probed] = {}
     audited = []
     for target in chosen:
         before = _before(settings, target) if surroundings[0] else None
-        audited.append(_target(target, rule_policy(settings, target), before, seen, everything=everything))
-    for unused in pitfalls.unused_routes(settings, seen):
+        audited.append(_target(target, rule_policy(settings, target), before, seen))
+    for unused in pitfalls.unused_routes(settings, {name: probed.profile for name, probed in seen.items()}):
         _line("routes", "warning", str(unused))
+    # After what is missing on any target, which would scroll away.
+    for name, probed in seen.items():
+        _tables(name, probed, everything=everything)
     if not all(surroundings):
         return Exit.USAGE
     return Exit.OK if in_time and usable and all(audited) else Exit.NOT_AUDITED
@@ -238,16 +241,14 @@ def _before(settings: Settings, target: Target) -> Profile | None:
         return store.timeline(target.name, clock.today() + timedelta(days=1), days=0).previous
 
 
-def _target(
-    target: Target, switches: RulePolicy, before: Profile | None, seen: dict[str, Profile], *, everything: bool
-) -> bool:
+def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: dict[str, Probed]) -> bool:
     """Whether the target can be audited; missing facts are reported, but do not count as failure.
 
-    What exists on the target is added to `seen`. `before`: its newest profile. `everything`: show all tables.
+    What exists on the target is added to `seen`. `before`: its newest profile.
     """
     from tsaudit import not_audited
     from tsaudit.engines.connection import ConnectorError
-    from tsaudit.summary import confirm, rules_evaluated, rules_lacking
+    from tsaudit.summary import rules_evaluated, rules_lacking
 
     try:
         probed = discovery.probed(target, before)
@@ -260,7 +261,7 @@ def _target(
         _line(target.name, "failed", cause)
         _cannot_read(profile)
         return False
-    seen[target.name] = profile
+    seen[target.name] = probed
     results = _foreseen(profile, switches)
     missed = not_audited.missed(profile, results)
     for one in missed:
@@ -280,9 +281,6 @@ def _target(
         _line("", "unknown", f"whether {many(probed.untried, 'more table')} can be read was not tried")
     for unused in profile.unused_settings:
         _line("", "warning", str(unused))
-    _tables(target.name, probed, everything=everything)
-    if (guessed := discovery.guessed(probed)).roles:
-        _line("", "note", confirm(target.name, guessed.roles, guessed.tables))
     return not missed
 
 
@@ -326,6 +324,7 @@ def _cannot_read(profile: Profile) -> None:
 
 def _tables(target: str, probed: Probed, *, everything: bool) -> None:
     """Print how the audit reads tables, with the lines of the configuration that would change it."""
+    from tsaudit.summary import confirm
     from tsaudit.text.table_roles import override, table_roles
 
     if not probed.tables:
@@ -333,20 +332,25 @@ def _tables(target: str, probed: Probed, *, everything: bool) -> None:
     shown = [table for table in probed.tables if everything or discovery.is_in_doubt(table)]
     indent = " " * (_first_column() + 1)
     if shown:
-        screen.paragraph(_TABLES, indent)
-    for measurement in shown:
-        table = table_roles(measurement)
-        screen.paragraph(f"{table.name}: {table}", indent)
+        _line(target, "note", _TABLES)
+    alike: dict[str, list[Measurement]] = {}
+    for one in shown:
+        alike.setdefault(override(one if everything else replace(one, name="")), []).append(one)
+    for tables in alike.values():
+        table = table_roles(tables[0])
+        screen.paragraph(f"{listed([one.name for one in tables], _MOST_PLACES)}: {table}", indent)
         screen.paragraph(f"rows: {table.kind_reason}", indent + "  ")
         if table.time_reason:
             screen.paragraph(f"time: {table.time_reason}", indent + "  ")
-        screen.paragraph(override(measurement), indent + "  ")
+        screen.paragraph(override(tables[0]), indent + "  ")
     if others := len(probed.tables) - len(shown):
         command = f"`tsaudit check {shlex.quote(target)} --all`"
         rest = many(others, "other table" if shown else "table")
         screen.paragraph(f"{rest} with nothing to confirm: {command} shows how the audit reads them", indent)
     if probed.others:
         screen.paragraph(f"and {many(probed.others, 'other table')}: `tsaudit collect` prints all of them", indent)
+    if (guessed := discovery.guessed(probed)).roles:
+        _line("", "note", confirm(target, guessed.roles, guessed.tables))
 
 
 def _foreseen(profile: Profile, switches: RulePolicy) -> Sequence[RuleResult]:
