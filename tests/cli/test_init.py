@@ -46,7 +46,7 @@ def listening(monkeypatch: pytest.MonkeyPatch, ports: Mapping[int, int]) -> None
     monkeypatch.setattr(discovery, "_address", lambda host, port: f"http://127.0.0.1:{ports.get(port, 1)}")
     monkeypatch.setattr(discovery, "_on", lambda host, url, port: url.replace("127.0.0.1", host))
     monkeypatch.setattr(discovery, "databases_of", lambda engine, url: ())
-    monkeypatch.setattr(module, "_tried", lambda one, folder: one)
+    monkeypatch.setattr(module, "_tried", lambda one, *_: one)
 
 
 def init(*arguments: str) -> Result:
@@ -163,7 +163,8 @@ def test_init_says_that_an_influxdb_requires_a_login(user: str, monkeypatch: pyt
         url = f"http://{user}127.0.0.1:{server.server_port}"
         done = init("--engine", "influxdb1", "--name", "lab", url)
     assert done.exit_code == Exit.OK
-    assert done.stdout.endswith("next: `tsaudit check`\n")
+    first = "export what is missing above, then " if user else ""
+    assert done.stdout.endswith(f"next: {first}`tsaudit check`\n")
     assert f"influxdb1 at {url}" in done.stdout
     what = "rejects the user name or the password" if user else "requires a login"
     assert f"connecting to it failed: the server {what} (HTTP 401)" in done.stderr
@@ -608,9 +609,27 @@ def test_init_asks_for_a_password_where_none_is_given_and_one_is_needed(
     done = init("postgresql://auditor@db7/plant")
     assert done.exit_code == Exit.OK
     assert ("export TSAUDIT_PLANT_PASSWORD=..." in done.stdout) == refuses
-    assert ("connecting to it failed: export TSAUDIT_PLANT_PASSWORD first" in done.stderr) == refuses
+    assert ("next: export what is missing above, then `tsaudit check`;" in done.stdout) == refuses
+    assert "connecting" not in done.stderr
     (target,) = written().targets
     assert (target.password and target.password.get_secret_value()) == password
+
+
+@pytest.mark.parametrize("login", ["auditor", "auditor:s3cret"])
+def test_init_asks_for_one_password_of_a_user_of_several_databases(monkeypatch: pytest.MonkeyPatch, login: str) -> None:
+    def probed(target: Target) -> Probed:
+        raise ConnectorError("db7: no password supplied")
+
+    monkeypatch.setattr(discovery, "probed", probed)
+    monkeypatch.setattr(module, "_tried", TRIED)
+    done = init(*(f"postgresql://{login}@db7/{name}" for name in ("plant", "shop")), "postgresql://other@db7/billing")
+    assert done.stdout.count("export TSAUDIT_PLANT_PASSWORD=...   # the password; it is not in the file\n") == 1
+    assert "TSAUDIT_SHOP_PASSWORD" not in done.stdout
+    assert "export TSAUDIT_BILLING_PASSWORD=" in done.stdout
+    passwords = [target.password and target.password.get_secret_value() for target in written().targets]
+    assert passwords == ["${TSAUDIT_PLANT_PASSWORD}", "${TSAUDIT_PLANT_PASSWORD}", "${TSAUDIT_BILLING_PASSWORD}"]
+    last = done.stdout.splitlines()[-1]
+    assert last.startswith("next: export what is missing above, then `tsaudit check`; `tsaudit check --roles` then")
 
 
 def test_init_signs_in_with_a_password_that_is_exported_already(monkeypatch: pytest.MonkeyPatch) -> None:

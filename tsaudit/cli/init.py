@@ -78,16 +78,19 @@ def init(
         found = before.new(found)
         if name and any(one.name != name for one in found):
             raise click.UsageError(f"a target of {printable(str(file))} is named `{name}`; pass another `--name`")
-    found = [_tried(one, file.parent) for one in found]
+    # A user of a server has one password, whatever the number of databases.
+    named: dict[tuple[str, str], str] = {}
+    logins = [named.setdefault((one.engine, urlsplit(one.url).netloc), one.name) for one in found]
+    found = [_tried(one, file.parent, variable_of(login, "PASSWORD")) for one, login in zip(found, logins, strict=True)]
     if found:
         _write(file, before.with_entries(list(map(_target, found))) if before else _text(found))
     _say(file, found, config=config, added=add)
 
 
-def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
+def _tried(one: FoundTarget, folder: Path, variable: str) -> FoundTarget:
     """The target with the column roles that tsaudit would guess, or with the reason why connecting failed.
 
-    If its password is not known yet, nothing is tried.
+    If its password is not known yet, nothing is tried. `variable`: the one for the password of its user.
     """
     from tsaudit.collect.probing import database_names
     from tsaudit.config.file import ConfigError, load_mapping
@@ -96,9 +99,9 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
     from tsaudit.engines.registry import ENGINES
 
     engine = ENGINES[one.engine]
-    unnamed = variable_of(one.name, "PASSWORD")
-    if _may_need_password(one) and unnamed in os.environ:
-        one = dataclasses.replace(one, variable=unnamed)
+    is_apart = one.password and not one.has_token and one.variable not in one.url
+    if is_apart or (_may_need_password(one) and variable in os.environ):
+        one = dataclasses.replace(one, variable=variable)
     variables = {**os.environ, **({one.variable: one.password} if one.password else {})}
     password = {"password": f"${{{one.variable}}}"} if one.variable and one.variable not in one.url else {}
     budget = {"statement_timeout_s": discovery.LOOK_S, "deadline_s": discovery.LOOK_S}
@@ -117,8 +120,8 @@ def _tried(one: FoundTarget, folder: Path) -> FoundTarget:
         if not _may_need_password(one):
             return dataclasses.replace(one, problem=str(error))
         # The line for the password is in the file from now on; only its variable is missing.
-        problem = f"export {unnamed} first" if "no password supplied" in str(error) else str(error)
-        return dataclasses.replace(one, variable=unnamed, problem=problem)
+        problem = "" if "no password supplied" in str(error) else str(error)
+        return dataclasses.replace(one, variable=variable, problem=problem)
     return dataclasses.replace(one, columns=found.entries)
 
 
@@ -159,22 +162,30 @@ def _described(one: FoundTarget) -> str:
 
 
 def _say(file: Path, found: list[FoundTarget], *, config: str | None, added: bool) -> None:
+    from tsaudit.engines.registry import ENGINES
+
     if found:
         screen.line(f"{'added to' if added else 'wrote'} {file}: {many(len(found), 'target')}")
     else:
         screen.line(f"{file} already has every database that was found; nothing was added")
     for one in found:
         screen.line(f"  {one.name}: {_described(one)}")
-        if one.variable:
-            what = "a token that can read the databases" if one.has_token else "the password"
-            screen.line(f"  export {one.variable}=...   # {what}; it is not in the file")
         if one.problem:
             screen.warning(f"{one.name} was added, but connecting to it failed: {one.problem}")
+    variables = {one.variable: one.has_token for one in found if one.variable}
+    for variable, is_token in variables.items():
+        what = "a token that can read the databases" if is_token else "the password"
+        screen.line(f"  export {variable}=...   # {what}; it is not in the file")
     if tables := sum(len(one.columns) for one in found):
         screen.line(
             f"the roles of columns in {many(tables, 'table')} are a guess: confirm them below `columns` in {file}"
         )
-    screen.line(f"next: `tsaudit check{f' -c {shlex.quote(config)}' if config else ''}`")
+    check = f"tsaudit check{f' -c {shlex.quote(config)}' if config else ''}"
+    unread = [ENGINES[one.engine] for one in found if one.variable and one.variable not in os.environ]
+    first = "export what is missing above, then " if unread else ""
+    is_guessed = any(engine.infers_roles for engine in unread)
+    roles = f"; `{check} --roles` then proposes what to write below `columns`" if is_guessed else ""
+    screen.line(f"next: {first}`{check}`{roles}")
 
 
 def _given(engine: str | None, url: str, name: str | None, folder: Path) -> FoundTarget:
