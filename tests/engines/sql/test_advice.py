@@ -20,7 +20,7 @@ from tests.engines.traits import SHARE_SQL
 from tests.planning.places import server_of
 from tests.planning.runner import misshapen
 from tests.rules.cases import dataset, hosts, table
-from tsaudit.config.settings import Target
+from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.statements import shown
@@ -275,6 +275,22 @@ def test_a_tag_becomes_a_plain_column(place: Callable[[Dataset], Where]) -> None
     assert steps[StepKind.WRITER].words.startswith("Keep request as a plain column of requests, in no index except")
     assert steps[StepKind.VERIFY].text == 'columns:\n  "requests":\n    fields: ["request"]'
     assert "should count 1 series of requests; now there are 200" in steps[StepKind.VERIFY].words
+
+
+def test_a_tag_that_tsaudit_yaml_declares_is_moved_in_its_line(place: Callable[[Dataset], Where]) -> None:
+    """Declared a second time, it would be an error."""
+    rows = [Row(at, {"host": "h", "route": f"/o/{n:04}"}, {"ms": n / 7}) for n, at in enumerate(times(200))]
+    where = place(dataset(Table("requests", ("host", "route"), {"ms": "float"}, rows, key=("host", "route", "time"))))
+    if ENGINES[where.engine].infers_roles:
+        columns = {"requests": Columns(kind="series", tags=("host", "route"))}
+        where = replace(where, target=where.target.model_copy(update={"columns": columns}))
+        verify = {step.kind: step for step in where.plan(MakeField(NOWHERE, "route")).steps}[StepKind.VERIFY]
+        assert verify.words.startswith(
+            "In tsaudit.yaml, move route to `fields` in the line of requests below `columns:`."
+        )
+        assert verify.text == ""
+    writer = {step.kind: step for step in where.plan(MakeField(NOWHERE, "route")).steps}[StepKind.WRITER]
+    assert "Or keep route as it is, but write a name in place of each ID: /orders/:id." in writer.words
 
 
 def test_a_column_that_names_a_source_is_indexed(place: Callable[[Dataset], Where]) -> None:

@@ -109,8 +109,8 @@ class GreptimeAdvice(SqlAdvice):
         text = f"exporters:\n  otlphttp:\n    headers:\n      {header}"
         return replace(found, words=" ".join([*sentences, said]), text=text, language="yaml")
 
-    def declared(self) -> str:
-        return ""
+    def roles(self) -> Iterator[tuple[Measurement, dict[str, list[str]]]]:
+        yield from ()
 
     # --- The table afterward ----------------------------------------------------------------------------------------
 

@@ -39,6 +39,7 @@ from tsaudit.model.change import (
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import Measurement
 from tsaudit.text import listed, many, number
+from tsaudit.text.table_roles import CONFIGURED
 
 TERMS: Final = writers.Terms(row="row", measurement="table", tag="column", field="column")
 _A_DAY_S: Final = 86_400
@@ -379,11 +380,12 @@ class SqlAdvice(Advice):
 
     def _figures(self) -> Iterator[str]:
         """What to look at, and when: sentences."""
+        for here, roles in self.roles():
+            moved = listed([f"{_all(names)} to `{role}`" for role, names in roles.items()])
+            if _is_declared(here):
+                yield f"In tsaudit.yaml, move {moved} in the line of {here.name} below `columns:`."
         if self.declared():
-            yield (
-                "Declare it in tsaudit.yaml, because a SQL table does not declare tags. If the table has a line below "
-                "`columns:` already, change the roles in that line."
-            )
+            yield "Declare it in tsaudit.yaml, because a SQL table does not declare tags."
         effect = self.place.effect
         if effect.series_after is not None and effect.series_now is not None:
             left = f"{'' if effect.is_exact else 'at most '}{number(effect.series_after)}"
@@ -399,14 +401,26 @@ class SqlAdvice(Advice):
                 yield f"After 1 day, the audit should find all new rows in {change.into}."
 
     def declared(self) -> str:
-        """The roles of columns, as tsaudit.yaml declares them; empty where the changes are about none."""
+        """The roles of columns of tables without a line in tsaudit.yaml, as lines of it; empty if there are none."""
         lines = list[str]()
+        for here, roles in self.roles():
+            if not _is_declared(here):
+                lines += [f"  {_json(here.name)}:", *(f"    {role}: {_json(names)}" for role, names in roles.items())]
+        return "\n".join(["columns:", *lines]) if lines else ""
+
+    def roles(self) -> Iterator[tuple[Measurement, dict[str, list[str]]]]:
+        """Tables with the columns whose role changes, by the role: `fields` or `tags`."""
         for one in [self, *self.also][:_MOST_NAMES]:
             fields = [c.tag for c in one.changes if isinstance(c, MakeField)]
             tags = [c.column for c in one.changes if isinstance(c, MakeTag)]
-            roles = [f"    {role}: {_json(names)}" for role, names in (("fields", fields), ("tags", tags)) if names]
-            lines += [f"  {_json(one.place.here.name)}:", *roles] if roles else []
-        return "\n".join(["columns:", *lines]) if lines else ""
+            if roles := {role: names for role, names in (("fields", fields), ("tags", tags)) if names}:
+                yield one.place.here, roles
+
+
+def _is_declared(here: Measurement) -> bool:
+    """Whether tsaudit.yaml has a line for the table."""
+    reasons = (*(tag.role_reason for tag in here.tags), *(field.role_reason for field in here.fields))
+    return CONFIGURED in (here.kind_reason, here.time_reason, *reasons)
 
 
 def _column_of(change: Change) -> str:

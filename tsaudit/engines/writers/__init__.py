@@ -8,7 +8,7 @@ import dataclasses
 import enum
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit.engines.advice import WRITTEN, Advice, Place
@@ -159,7 +159,16 @@ def setting(
         found = Setting(program, words, text, "yaml")
     else:
         found = _by_hand(example)
-    return found if found.text else _by_hand(example)
+    found = found if found.text else _by_hand(example)
+    return replace(found, words=" ".join([*_with_patterns(measurements, changes), found.words]))
+
+
+def _with_patterns(measurements: Sequence[Measurement], changes: Sequence[Change]) -> Iterator[str]:
+    """What paths can be written as, so that queries can still group by them."""
+    demoted = {change.tag for change in changes if isinstance(change, MakeField)}
+    tags = [tag for tag in (measurements[0].tags if measurements else ()) if tag.key in demoted]
+    if paths := [tag.key for tag in tags if tag.sample and all(value.startswith("/") for value in tag.sample)]:
+        yield f"Or keep {_all(paths)} as it is, but write a name in place of each ID: /orders/:id."
 
 
 def _by_hand(example: str) -> Setting:
