@@ -556,10 +556,15 @@ def repeats(
 
 
 def copies(
-    columns: Sequence[ReadColumn], times_us: ReadColumn | None, left_out: Sequence[str], source: Source
+    columns: Sequence[ReadColumn],
+    times_us: ReadColumn | None,
+    left_out: Sequence[str],
+    source: Source,
+    *,
+    is_of_pages: bool,
 ) -> Copies:
     """The rows that are copies of another one. `times_us`: in microseconds; rows without a time are left out. None:
-    rows have no time.
+    rows have no time. `is_of_pages` as in `copied_rows`.
     """
     known = times_us.known if times_us is not None else np.ones(len(columns[0]), np.bool_)
     rows = int(known.sum())
@@ -567,7 +572,7 @@ def copies(
         # No two rows are equal.
         return Copies(rows, 0, 0, None, None, tuple(left_out), source)
     values, times = (None, None) if times_us is None else np.unique(_numbers_of(times_us), return_inverse=True)
-    found = copied_rows([column.codes[known] for column in columns], times, rows)
+    found = copied_rows([column.codes[known] for column in columns], times, rows, is_of_pages=is_of_pages)
     first = last = None
     if found.bulk is not None and values is not None and times is not None:
         first, last = (_EPOCH + timedelta(microseconds=int(values[times[row]])) for row in found.bulk)

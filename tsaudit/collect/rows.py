@@ -462,7 +462,9 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
     if not compared:
         return None
     stamps = draft.time is None or draft.time.name in left_out
-    return copies(compared, None if stamps else draft.read_times()[1], left_out, source)
+    times_us = None if stamps else draft.read_times()[1]
+    is_of_pages = draft.partial_scan is not None and not draft.partial_scan.newest
+    return copies(compared, times_us, left_out, source, is_of_pages=is_of_pages)
 
 
 def _copies_of_loads(runner: QueryRunner, draft: Draft, found: Copies | None) -> Copies | None:

@@ -36,6 +36,20 @@ def test_scattered_copies_are_not_in_bulk() -> None:
     assert (found.copies, found.in_bulk, found.bulk) == (1_334, 0, None)
 
 
+def test_copies_on_pages_are_in_bulk_although_some_are_on_the_next_page() -> None:
+    """Each row was written twice, side by side, and one page of 25 was read: pairs are cut where a page ends."""
+    times, columns = _readings(20_000, 5, 500)
+    # The five rows of an instant, then the same five again.
+    twice = np.tile(np.arange(100_000).reshape(-1, 5), 2).ravel()
+    rows = twice[np.arange(len(twice)) // 41 % 25 == 7]
+    found = copied_rows([column[rows] for column in columns], times[rows], len(rows), is_of_pages=True)
+    assert 0.3 * len(rows) < found.in_bulk < 0.5 * len(rows)
+    scattered = np.sort(np.concatenate([np.arange(100_000), np.arange(0, 100_000, 3)]))
+    rows = scattered[np.arange(len(scattered)) // 41 % 25 == 7]
+    found = copied_rows([column[rows] for column in columns], times[rows], len(rows), is_of_pages=True)
+    assert found.in_bulk == 0
+
+
 @pytest.mark.parametrize(("sources", "values"), [(1, 1), (1, 3), (2, 2), (4, 1)])
 def test_rows_with_few_possible_values_are_equal_by_chance(sources: int, values: int) -> None:
     times = np.sort(_RANDOM.integers(0, 500, 5_000))

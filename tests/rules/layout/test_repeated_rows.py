@@ -41,7 +41,7 @@ def test_at_the_limit_and_just_below_it(rows: int, copies: int, found: int) -> N
     findings = run_rule(rule, _profile(rows, copies)).findings
     assert [f.severity for f in findings] == [Severity.NOTE] * found
     if found:
-        assert findings[0].message.startswith("1% of the rows read are the same as another one in all columns")
+        assert findings[0].message.startswith("1% of the rows read are copies of another one, the same in all columns")
         assert "(time, host)" in findings[0].fix
 
 

@@ -220,6 +220,8 @@ def lost_ratio(series: npt.NDArray[np.int64], times_us: npt.NDArray[np.int64]) -
     return float(max(1 - rows[known].sum() / written.sum(), 0.0))
 
 
+_NEARLY_ALL_APART: Final = 0.8
+"""As `NEARLY_ALL`, among rows of single pages: the copy of a row at the edge of a page may be on the next page."""
 _TIMES_CHANCE: Final = 3
 """Rows of one instant are more alike than rows of any two, so that many more are equal by chance."""
 
@@ -238,8 +240,9 @@ class CopiedRows:
     """The first and the last row of that period, in the order of time; None if there is none, or no times."""
 
 
-def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int) -> CopiedRows:
+def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int, *, is_of_pages: bool = False) -> CopiedRows:
     """The copies among the rows. `columns`, `times`: a number per row, the same for equal values; times in their order.
+    `is_of_pages`: whether the rows are those of pages between which others were not read.
 
     Without times, rows are in any order: then rows are copies if nearly all that have an equal one have equally many.
     """
@@ -256,7 +259,7 @@ def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int) -> Cop
     has_copy, is_copy = alike[whole[order]] > 1, ~changes(whole[order])
     blocks = rows // ENOUGH
     shares = has_copy[: blocks * ENOUGH].reshape(blocks, ENOUGH).mean(axis=1)
-    found = _longest_run(np.flatnonzero(shares >= NEARLY_ALL))
+    found = _longest_run(np.flatnonzero(shares >= (_NEARLY_ALL_APART if is_of_pages else NEARLY_ALL)))
     # What is usual at an instant fills blocks, too, but not equally often.
     in_found = alike[whole[order]][: blocks * ENOUGH].reshape(blocks, ENOUGH)[found]
     if not len(found) or not _is_even(in_found.ravel()):

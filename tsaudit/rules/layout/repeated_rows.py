@@ -77,7 +77,7 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
     # A copy far from its row is missed where rows are read here and there.
     is_part = found.source is not None and found.source.how != "exact" and share < 1
     least = "at least " if is_part else ""
-    message = f"{least}{percent(share)} of the rows read are the same as another one in {columns}"
+    message = f"{least}{percent(share)} of the rows read are copies of another one, the same in {columns}"
     impact = None
     if found.in_bulk >= _least(case, found) and found.first is not None and found.last is not None:
         when = span(found.first, found.last)
