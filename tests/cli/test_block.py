@@ -396,6 +396,12 @@ def test_quiet_says_once_in_a_mail_that_a_target_is_down(tsaudit: Tsaudit, folde
     assert apart.stderr.startswith("error: plant: there is no file")
 
 
+def test_quiet_says_why_nothing_was_saved(tsaudit: Tsaudit, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tsaudit.run.audit_target", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr("tsaudit.cli.audit.same_stream", lambda: True)
+    assert "ZeroDivisionError" in tsaudit("audit", "plant", "--quiet").stderr
+
+
 def test_quiet_prints_a_profile_only_if_it_sets_the_exit_code(tsaudit: Tsaudit) -> None:
     tsaudit("collect", "shop", "-o", "shop.json")
     found = tsaudit("audit", "--profile", "shop.json", "-q")

@@ -112,8 +112,8 @@ def audit(
                     printer.add(results.of_run(one))
             session.write_index()
         printer.end([t.name for t in chosen], summary=len(chosen) > 1 and not quiet)
-        is_shown = quiet and form == "text" and same_stream()
-        shown = {f"{r.target}: {r.error}" for r in session.runs if is_shown and (r.error or "") in r.summary.headline}
+        blocks = [one for one in session.runs if one.result] if quiet and form == "text" and same_stream() else []
+        shown = {f"{one.target}: {one.error}" for one in blocks if one.error and one.error in one.summary.headline}
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED, shown))
         if no_notify:
             return code
