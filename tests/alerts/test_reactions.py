@@ -80,6 +80,9 @@ def test_a_reaction_decides_about_all_open_incidents_of_its_message(
     assert f"<@{ANN}> {words.format(day)}" in reply.text
     assert all(f"`{i.fingerprint[:8]}`" in reply.text for i in current(history))
     assert f"Take :{name}: back to undo it" in reply.text
+    marks = " ".join(i.fingerprint[:8] for i in current(history))
+    last_day = f" --until {day}" if day else ""
+    assert f"run `tsaudit {kind} {marks}{last_day} --replace --reason '...'`" in reply.text
 
 
 def test_read_again_nothing_is_repeated(history: History, slack: SlackDouble) -> None:

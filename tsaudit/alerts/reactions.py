@@ -311,7 +311,9 @@ def confirm_decided(
         named = [short_fingerprint(i.fingerprint) for i in outcome.decided]
         marks = " ".join(named) if len(named) <= _NAMED else "FINGERPRINT..."
         undo = f"Take :{name}: back to undo it, or run {code(f'tsaudit reopen {marks}', 100)}."
-        groups.append([title, *_listed(outcome.decided), undo])
+        last = f" --until {until}" if until else ""
+        reason = code(f"tsaudit {reaction.kind} {marks}{last} --replace --reason '...'", 150)
+        groups.append([title, *_listed(outcome.decided), undo, f"To give a reason, in your name, run {reason}."])
     groups += [
         [f"Unchanged: {_name(incident)} is {inert(decisions.describe(incident.decision), 200)}"]
         for incident in outcome.other[:_OTHERS]
