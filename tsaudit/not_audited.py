@@ -76,7 +76,8 @@ _FIX_EMPTY: Final = (
 _FIX_DATABASE: Final = (
     "Grant the user the permissions that `tsaudit check` lists, or list only the databases to audit under `databases`."
 )
-_NO_ROWS_THEN: Final = "no table has a row within the window of that day: there were none, or they have been deleted"
+NO_ROWS_THEN: Final = "no table has a row within the window of that day: there were none, or they have been deleted"
+"""Why a past day could not be audited: another attempt would find nothing, either."""
 _FIX_DAY: Final = "Audit a day of which the database still has rows, or set a longer `window`."
 _ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys", "field_types")
 """Facts in the order in which they depend on each other: the gap of the first one is the cause."""
@@ -151,7 +152,7 @@ def missed(
         )
         return (whole(cause + then, _FIX_EMPTY),)
     if _is_without_rows(profile):
-        return (whole(_NO_ROWS_THEN, _FIX_DAY),)
+        return (whole(NO_ROWS_THEN, _FIX_DAY),)
     if (gone := next((g for g in profile.gaps if g.reason is Reason.UNREACHABLE), None)) is not None:
         message = f"The target became unreachable during the audit: {gone.detail}"
         return (Missed(Subject(), gone.detail, message, _FIX),)

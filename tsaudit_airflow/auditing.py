@@ -207,6 +207,7 @@ def essentials(found: Mapping[str, Any]) -> dict[str, Any]:
         "day": found["day"],
         "verdict": found["verdict"],
         "error": found["error"],
+        "final": found["final"],
         "headline": summary["headline"],
         "figures": {one["label"]: _figure(one) for one in summary["figures"]},
         "first_step": summary["first_step"],

@@ -136,8 +136,8 @@ class AuditOperator(_OfTsaudit):
 
     def execute(self, context: "Context") -> dict[str, dict[str, Any]]:
         """Returns target to its audit. Raises AirflowException if a target could not be audited, a message could not be
-        delivered, or the history could not be reached. Raises AirflowFailException, which is not retried, for findings
-        and for a configuration that cannot be used.
+        delivered, or the history could not be reached. Raises AirflowFailException, which is not retried, for findings,
+        for a past day without rows, and for a configuration that cannot be used.
         """
         order = Order(
             config=self.config,
@@ -157,11 +157,20 @@ class AuditOperator(_OfTsaudit):
             self.log.info("%s", verdict_line(one))
             context["outlet_events"][AUDITS].add(audit_asset(name), extra=one)
         bad = [reason for one in done.audits.values() if (reason := self._reason_to_fail(one))]
-        if done.problems:
+        final = {f"{one['target']}: {one['error']}" for one in done.audits.values() if one["final"]}
+        if not final.issuperset(done.problems):
             raise AirflowException("\n".join([*done.problems, *bad]))
+        bad = [*done.problems, *bad]
         if bad:
             raise AirflowFailException("\n".join(bad))
         return done.audits
+
+    @property
+    def outcome(self) -> str:
+        """The target with its verdict, such as `shop: warning`: for `map_index_template`, which Airflow renders again
+        after the task. Before, the target alone; empty for all targets.
+        """
+        return ", ".join(f"{name}: {one['verdict']}" for name, one in self.audits.items()) or self.target or ""
 
     def _reason_to_fail(self, audit: dict[str, Any]) -> str:
         """What `fail_on` names in the audit; empty if nothing."""

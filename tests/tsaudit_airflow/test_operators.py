@@ -105,6 +105,16 @@ def test_audit_when_a_target_is_lost_fails_after_the_others(folder: Path, python
     assert sorted(events_of(context)) == ["tsaudit/lost", "tsaudit/metrics"]
 
 
+def test_audit_when_a_past_day_has_no_rows_is_not_retried(folder: Path, python: str | None) -> None:
+    task, long_ago = an_operator(folder, python=python), datetime(2001, 1, 1, tzinfo=UTC)
+    with pytest.raises(AirflowFailException, match=r"^metrics: no table has a row within the window of that day"):
+        task.execute(context_of(long_ago))
+    lost = an_operator(folder, python=python, target=None)
+    with pytest.raises(AirflowException, match="lost: ") as raised:
+        lost.execute(context_of(long_ago))
+    assert not isinstance(raised.value, AirflowFailException)
+
+
 def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None:
     with pytest.raises(AirflowFailException, match="metrics is warning: "):
         an_operator(folder, fail_on="warning").execute(context_of())
@@ -116,6 +126,7 @@ def test_audit_when_findings_are_to_fail_it_is_not_retried(folder: Path) -> None
 AN_AUDIT: dict[str, Any] = {
     "target": "metrics", "verdict": "warning", "error": None, "headline": "disk is full", "new": [], "report": None,
     "findings": {"critical": 0, "warning": 0, "note": 0}, "figures": {}, "first_step": "", "statement": "",
+    "final": False,
 }  # fmt: skip
 
 
@@ -334,10 +345,18 @@ def example() -> dict[str, Any]:
     """What the examples of the page define, run one after the other."""
     names: dict[str, Any] = {}
     blocks = re.findall(r"^ *```python\n(.*?)^ *```$", PAGE, re.DOTALL | re.MULTILINE)
-    assert len(blocks) == 3
+    assert len(blocks) == 4
     for text in blocks:
         exec(compile(textwrap.dedent(text), "docs/airflow.md", "exec"), names)
     return names
+
+
+def test_command_of_the_page_has_the_connections(
+    example: dict[str, Any], folder: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    example["common"] |= {"config": f"{folder}/tsaudit.yaml", "connections": ["shop"]}
+    example["run"].function({"command": "check metrics"})
+    assert re.search(r"^metrics +ok", capfd.readouterr().out, re.MULTILINE)
 
 
 def test_configuration_of_the_page_when_its_connections_exist(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -185,8 +185,8 @@ def test_run_when_scheduled_leaves_assets_with_figures_and_a_link_to_the_report(
     day, run = ended["logical_date"][:10], f"/api/v2/dags/tsaudit/dagRuns/{ended['dag_run_id']}"
 
     tasks = served.get(f"{run}/taskInstances/audit/listMapped")["task_instances"]
-    assert sorted(one["rendered_map_index"] for one in tasks) == ["metrics", "quiet"]
-    (task,) = [one for one in tasks if one["rendered_map_index"] == "metrics"]
+    assert sorted(one["rendered_map_index"] for one in tasks) == ["metrics: warning", "quiet: ok"]
+    (task,) = [one for one in tasks if one["rendered_map_index"] == "metrics: warning"]
     events = served.get("/api/v2/assets/events?order_by=-timestamp")["asset_events"]
     extra = {one["name"]: one["extra"] for one in reversed(events)}
     assert {one["day"] for one in extra.values()} == {day}

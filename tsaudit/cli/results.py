@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 def of_run(run: AuditRun) -> dict[str, Any]:
     """The result of one audited target, with the keys that `docs/cli.md` lists."""
+    from tsaudit.not_audited import NO_ROWS_THEN
+
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
     found = of_result(run.result, run.profile, run.muted) if run.result else nothing
     return found | {
         "error": run.error,
+        "final": run.error == NO_ROWS_THEN,
         "changes": [
             {
                 "kind": str(change.kind),
@@ -106,6 +109,7 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "changes": [],
         "new": [],
         "error": None,
+        "final": False,
         "report": None,
         "seconds": None,
         "cost": None,

@@ -28,7 +28,7 @@ with DAG(
         task_id="audit",
         config=CONFIG,
         connections=CONNECTIONS,
-        map_index_template="{{ task.target }}",
+        map_index_template="{{ task.outcome }}",
         max_active_tis_per_dagrun=4,
         retries=1,
         retry_delay=timedelta(minutes=5),
