@@ -23,7 +23,7 @@ from tsaudit.analysis.rows import coincidence, column_groups, rhythm
 from tsaudit.analysis.rows.column_groups import repeated_together, split_by
 from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
-from tsaudit.analysis.significance import ENOUGH, REPEATS, WORTH_MOVING
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS, WORTH_MOVING
 from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
 from tsaudit.analysis.values.hash_samples import sample
 from tsaudit.analysis.values.label_sets import FORM_SHARE
@@ -662,9 +662,9 @@ ROWS_BEFORE: Final = 1_000
 """Rows up to the newest one with a field that show in how many of them it is."""
 
 
-def field_end(column: ReadColumn, times: ReadColumn) -> FieldEnd | None:
-    """The rows before and after the newest one with a value. `times`: in microseconds, null for rows to leave out. None
-    if no row has both, or too few come after it.
+def field_end(column: ReadColumn, times: ReadColumn, others: Mapping[str, ReadColumn]) -> FieldEnd | None:
+    """The rows before and after the newest one with a value. `times`: in microseconds, null for rows to leave out.
+    `others`: the fields that may begin there, by key. None if no row has both, or too few come after it.
     """
     at, filled = _numbers_of(times), column.known[times.known]
     if not filled.any():
@@ -675,7 +675,19 @@ def field_end(column: ReadColumn, times: ReadColumn) -> FieldEnd | None:
         return None
     before = np.flatnonzero(at <= last)
     before = before[np.argsort(-at[before], kind="stable")][:ROWS_BEFORE]
-    return ended(last, after, filled[before])
+    end = ended(last, after, filled[before])
+    if end is None:
+        return None
+    known = {key: other.known[times.known] for key, other in others.items() if other.filled < len(other)}
+    begun = (k for k, has in known.items() if begins(end, float(has[before].mean()), float(has[at > last].mean())))
+    return replace(end, begun=tuple(begun))
+
+
+def begins(end: FieldEnd, before: float, after: float) -> bool:
+    """Whether another field begins where one ends: `before` and `after` are the shares of the rows up to the end and
+    after it that have the other.
+    """
+    return before <= 1 - NEARLY_ALL and after >= NEARLY_ALL * end.filled_before
 
 
 def ended(last_us: int, after: int, before: npt.NDArray[np.bool_]) -> FieldEnd | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sys
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Any, Final, Literal, cast
@@ -19,7 +19,7 @@ from tsaudit.analysis.columns.columns import is_integer, is_number
 from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.analysis.significance import ENOUGH, WORTH_MOVING
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
 from tsaudit.collect import partial_reads
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
@@ -29,6 +29,7 @@ from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.roles import EARLIEST, newest_of, sampled, times_of
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,
+    begins,
     busiest,
     copies,
     document_parts,
@@ -62,6 +63,7 @@ from tsaudit.model.profile import (
     Copies,
     Count,
     Field,
+    FieldEnd,
     How,
     Ratio,
     Reason,
@@ -320,6 +322,7 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
     if draft.time is not None:
         times, times_us = draft.read_times()
         changes, others = tag_changes(tags, times, source), _other_tags(draft)
+        columns = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
         for tag in draft.tags:
             by = None if draft.sampled_series else others[tag.key]
             written = fleets.rows_per_value(draft.measurement, tag) or 0.0
@@ -330,8 +333,11 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
                 "turnover": turnover(tags, times_us, tag.key, by, source, written),
             }
         for field in draft.fields:
-            column = draft.read(Role.FIELD, field.key)
-            of_fields[field.key] = {"idle_hours": idle_hours(column, times_us), "end": field_end(column, times_us)}
+            column = columns[field.key]
+            of_fields[field.key] = {
+                "idle_hours": idle_hours(column, times_us),
+                "end": field_end(column, times_us, columns),
+            }
         known |= {
             "point_sample": None
             if len(draft.fields) > MOST_COMPARED_FIELDS
@@ -399,11 +405,23 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, field: Field) -> Field 
         return None
     last_us = (last - EARLIEST) // timedelta(microseconds=1)
     newest = int(pc.max(times_us.values).as_py())
-    return replace(
-        field,
-        idle_hours=(newest - last_us) / (3600 * 1_000_000),
-        end=ended(last_us, times_us.filled, np.array([value is not None for value in before])),
-    )
+    end = ended(last_us, times_us.filled, np.array([value is not None for value in before]))
+    if end is not None:
+        end = replace(end, begun=tuple(_begun(runner, draft, field, end, until)))
+    return replace(field, idle_hours=(newest - last_us) / (3600 * 1_000_000), end=end)
+
+
+def _begun(runner: QueryRunner, draft: Draft, field: Field, end: FieldEnd, until: Window) -> Iterator[str]:
+    """The fields that begin where this one ends: the rows that have one of the two are about all."""
+    for other in draft.fields:
+        now = draft.read(Role.FIELD, other.key).known.mean()
+        if field.null_ratio is None or other.null_ratio is None or not begins(end, 0, float(now)):
+            continue
+        if abs(field.null_ratio.value + other.null_ratio.value - 1) > 1 - NEARLY_ALL:
+            continue
+        before = times_of(runner, sampled(draft, until, [other.key], ROWS_BEFORE), leave_gap=False)
+        if before and begins(end, sum(value is not None for value in before) / len(before), float(now)):
+            yield other.key
 
 
 _SOME_USED: Final = 0.1

@@ -226,3 +226,30 @@ def test_few_columns_are_looked_up(tmp_path: Path) -> None:
     target = file_with("duckdb", tmp_path / "wide.duckdb", _meters(f"{ends}, 1.0"))
     found = [finding.subject.column for finding in run_rule(rule, collected(target)).findings]
     assert [column for column in found if column] == [f"v{n:02}" for n in range(8)]
+
+
+@pytest.mark.parametrize(
+    ("begun", "filled", "severity", "is_named"),
+    [
+        ("amount_text", "i < 9 * 1440", Severity.WARNING, True),
+        ("amount_text", "i < 2 * 1440", Severity.WARNING, True),  # The rows read contain the end.
+        ("note", "i < 9 * 1440", Severity.NOTE, True),
+        ("note", "i < 2 * 1440", Severity.NOTE, True),
+        ("amount_text", "i < 5 * 1440", Severity.NOTE, False),  # It begins later.
+        ("amount_text", "i < 20 * 1440", Severity.NOTE, False),  # It was there before.
+    ],
+)
+def test_a_column_that_begins_where_another_ends(
+    tmp_path: Path, begun: str, filled: str, severity: Severity, *, is_named: bool
+) -> None:
+    days = 2 if filled == "i < 2 * 1440" else 9
+    statement = f"""CREATE TABLE bills AS SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 minute AS at,
+      md5(i::TEXT) AS buyer, CASE WHEN i >= {days} * 1440 THEN i // 3 END AS amount, i % 7 AS lines,
+      CASE WHEN {filled} THEN i || ' EUR' END AS {begun} FROM range(30000) AS a(i)"""
+    (measurement,) = collected(file_with("duckdb", tmp_path / "bills.duckdb", statement)).measurements
+    found = run_rule(rule, a_profile(dataclasses.replace(measurement, kind=TableKind.EVENTS, tags=()))).findings
+    (finding,) = (one for one in found if one.subject.column == "amount")
+    assert finding.severity is severity
+    assert finding.headline is not None
+    assert finding.headline.endswith(f", where {begun} begins") is is_named
+    assert ("is lost" in finding.fix) is not is_named

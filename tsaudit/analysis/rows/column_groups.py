@@ -179,13 +179,23 @@ def _parts(word: str) -> list[str]:
     return [part for part in match.groups() if part] if match else [word]
 
 
+def _words(name: str) -> list[str]:
+    return [part for word in _WORDS.findall(name) for part in _parts(word.lower())]
+
+
+def is_same_but_for_affix(one: str, other: str) -> bool:
+    """Whether a name is the other one with words or numbers before or after it, or both differ in a type only."""
+    short, long = sorted(([w for w in _words(name) if w not in _TYPE_OF] for name in (one, other)), key=len)
+    return bool(short) and short in (long[: len(short)], long[-len(short) :])
+
+
 def typed_values(columns: Iterable[str]) -> frozenset[str]:
     """The columns whose names differ only in a type and otherwise stand for a value; empty unless at least two types
     occur.
     """
     groups: dict[tuple[str, ...], dict[str, str]] = defaultdict(dict)
     for column in columns:
-        words = [part for word in _WORDS.findall(column) for part in _parts(word.lower())]
+        words = _words(column)
         kinds = [_TYPE_OF[word] for word in words if word in _TYPE_OF]
         rest = tuple(word for word in words if word not in _TYPE_OF)
         if len(kinds) <= 1 and len(words) <= 3 and set(rest) & _VALUE:

@@ -338,6 +338,8 @@ class FieldEnd:
     """Number of rows read up to that time, the newest ones."""
     filled_before: float
     """Share of these that have the field, 0 to 1."""
+    begun: tuple[str, ...] = ()
+    """Fields that hardly any of the rows up to that time have, and as many of those after it as had this one before."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -60,10 +60,11 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     takes a bit or less on most engines, and a byte on SQLite. Where the table may have rows before the window, the
     finding says that its shares are those of the window. A column that most rows had, and of which the rows of the last
     day or more have none, is reported with the time of its last value. If nearly all rows had it, and it contains what
-    was measured, queries get wrong answers. Rows other than measurements may be changed later, as an order that gets
-    its invoice: what ended before the first audit is a note for a week, and if the next audit sees a later end, nothing
-    is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are the attributes of
-    spans.
+    was measured, queries get wrong answers. So they do whatever it contains if another column begins there whose name
+    says the same, such as `price_text` where `price` ends. Rows other than measurements may be changed
+    later, as an order that gets its invoice: what ended before the first audit is a note for a week, and if the next
+    audit sees a later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because
+    their columns are the attributes of spans.
 
     ## Why it matters
 
@@ -132,20 +133,32 @@ def _is_seen(field: Field, before: Field | None) -> bool:
 
 def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding:
     """`is_seen`: whether the previous audit confirms that no later job fills it."""
+    from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
+
     assert field.end is not None
     end, day = field.end, f"{field.end.time.astimezone(UTC):%Y-%m-%d %H:%M}"
     before = "all" if end.filled_before == 1 else percent(end.filled_before)
     is_measured = measurement.has_series or any(is_number(t) and not is_integer(t) for t in field.types)
-    is_sure = is_measured and end.filled_before >= NEARLY_ALL and (measurement.has_series or is_seen)
+    renamed = [key for key in end.begun if is_same_but_for_affix(field.key, key)]
+    is_sure = end.filled_before >= NEARLY_ALL and (
+        bool(renamed) or (is_measured and (measurement.has_series or is_seen))
+    )
     missed = f"Queries of {field.key} find nothing since then, and of longer periods, only what is older."
+    changed = "Otherwise find what changed in its writer on that day"
+    begins = ""
+    fix = f"If the source was meant to stop sending {field.key}, nothing has to be done. {changed}: what is not "
+    fix += "written now is lost."
+    if begun := renamed or list(end.begun):
+        begins = f", where {listed(begun)} {plural(len(begun), 'begins', 'begin')}"
+        fix = f"If the writer was meant to change, query {listed([field.key, *begun])} together, or move the older "
+        fix += f"values. {changed}."
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=Impact(Currency.ANSWERS, how="rows read before and after", consequence=missed) if is_sure else None,
-        headline=f"{field.key} is not filled anymore since {day}",
-        message=f"{field.key} is not filled anymore since {day} UTC: it has a value in {before} of the "
+        headline=f"{field.key} is not filled anymore since {day}{begins}",
+        message=f"{field.key} is not filled anymore since {day} UTC{begins}: it has a value in {before} of the "
         f"{number(end.rows_before)} rows read up to then, and in none of the {number(end.rows_after)} read after it.",
-        fix=f"If the source was meant to stop sending {field.key}, nothing has to be done. Otherwise find what changed "
-        "in its writer on that day: what is not written now is lost.",
+        fix=fix,
         observed=float(end.rows_after),
         unit="rows without a value",
         main_contributor=field.key,
