@@ -19,6 +19,7 @@ from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, Se
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
 from tsaudit.text import number
+from tsaudit.text.findings import headline
 
 
 def _of_type(kind: str, *values: float | str) -> Table:
@@ -212,6 +213,9 @@ def test_a_tag_that_has_all_values_is_the_reason_and_its_finding_follows(values:
     found = {item.code: finding for item, finding in evaluate(profile, Timeline()).findings() if item.code != "RET001"}
     finding = found["SRV001"]
     assert f"tag order of sales has {number(values)} of the 5,000 values that one tag may have." in finding.message
+    assert headline(finding).endswith(
+        "points of main: tag order of sales has " + finding.message.partition(" has ")[2][:-1]
+    )
     assert finding.main_contributor == "order"
     assert "raise `max-values-per-tag`" in finding.fix
     assert "TAG002" not in found

@@ -223,7 +223,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         for verb, points in (("dropped", lost.dropped), ("refused", lost.failed))
         if points
     )
-    did = f"The server {did}{f' of {database.name}' if database.name else ''} {lost.since}"
+    did = f"The server {did}{f' of {database.name}' if database.name else ''}"
     reasons = list(_reasons(case, database)) if lost.dropped else []
     words = [one.words for one in reasons[:_MOST_NAMED]]
     if more := len(reasons) - len(words):
@@ -242,8 +242,9 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     )
     return Finding(
         subject=Subject(database.name),
-        message=f"{did}{share}: {'; '.join(words)}.",
-        headline=f"{did}: {reasons[0].words}" if reasons else did,
+        message=f"{did} {lost.since}{share}: {'; '.join(words)}.",
+        # With a reason, there is no room for both.
+        headline=f"{did}: {reasons[0].words}" if reasons else f"{did} {lost.since}",
         impact=impact if lost.is_recent else None,
         fix=" ".join([*quick, look]),
         changes=tuple(change for one in reasons for change in one.changes),
