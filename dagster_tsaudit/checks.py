@@ -415,7 +415,8 @@ def _last_audits(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[Audit
         for target in targets:
             if (day := newest.get(target.name)) is None:
                 continue
-            result, profile = store.result(target.name, day), store.profile(target.name, day)
+            result = store.result(target.name, day)
+            profile = store.profile_of(result) if result else None
             muted = incidents.muted(store, target.name, day)
             run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, muted=muted)
             yield audited(run, store), target

@@ -168,6 +168,9 @@ def test_history_when_a_target_went_down_later_that_day_has_no_series(tsaudit: T
     tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
     (row,) = json.loads(tsaudit("history", "list", "--format", "json").stdout)
     assert (row["verdict"], row["series"]) == ("unknown", None)
+    tsaudit("report", "shop")
+    assert "Nothing was measured today" in (folder / f".tsaudit/reports/shop/{DAY}.html").read_text()
+    assert json.loads(tsaudit("show", "shop", "--format", "json").stdout)["measured"] is None
 
 
 def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folder: Path) -> None:

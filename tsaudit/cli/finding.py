@@ -74,7 +74,7 @@ def show(what: str | None, rule: str | None, config: str | None, day: date | Non
 def _print_target(store: Store, result: AuditResult, form: str) -> None:
     from tsaudit.history import incidents
 
-    profile = store.profile(result.target, result.day)
+    profile = store.profile_of(result)
     found = results.of_result(result, profile, incidents.muted(store, result.target, result.day))
     if form == "json":
         screen.as_json(found)
@@ -150,7 +150,7 @@ def _findings(store: Store, result: AuditResult) -> list[Shown]:
     from tsaudit.history import incidents
     from tsaudit.report import findings
 
-    profile = store.profile(result.target, result.day)
+    profile = store.profile_of(result)
     known = incidents.current(store, result.target)
     return [Shown(item, result, profile) for item in findings.items_of(result, profile, known)]
 
@@ -341,7 +341,7 @@ def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]
     from tsaudit.history import incidents
 
     muted = incidents.muted(store, result.target, result.day)
-    profile = store.profile(result.target, result.day) if muted else None
+    profile = store.profile_of(result) if muted else None
     if profile is None:
         return result, replace(result, results=(), plans=())
 

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Settings
     from tsaudit.history.removal import Removed
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
-    from tsaudit.model.profile import Profile
 
 _NEAREST: Final = 3
 
@@ -43,11 +42,13 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
     with options.open_store(options.load_settings(config, "history")) as store:
         rows = [
             {"target": target, "day": day.isoformat()}
-            | _outcome(result := store.result(target, day), incidents.muted(store, target, day))
-            | {"series": _series(result, store.profile(target, day))}
+            | _outcome(result, incidents.muted(store, target, day))
+            | {"series": profile.series if profile else None}
             | ({"clock": "in the future"} if clock.days_ahead([day]) else {})
             for target in options.audited(store, targets)
             for day in sorted(store.days(target), reverse=True)[:days]
+            for result in [store.result(target, day)]
+            for profile in [store.profile_of(result) if result else store.profile(target, day)]
         ]
     if form == "json":
         screen.as_json(rows)
@@ -190,11 +191,6 @@ def _outcome(result: AuditResult | None, muted: Collection[str]) -> dict[str, An
     unmuted = result.without(muted)
     everything, findings = (sum(1 for _ in one.findings()) for one in (result, unmuted))
     return {"verdict": str(unmuted.verdict), "findings": findings, "muted": everything - findings}
-
-
-def _series(result: AuditResult | None, profile: Profile | None) -> int | None:
-    """The series if the audit counted them; a profile may be of an earlier audit of the day."""
-    return None if profile is None or (result and not result.has_measured) else profile.series
 
 
 def _cell(row: dict[str, Any], head: str) -> object:

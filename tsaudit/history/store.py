@@ -249,6 +249,10 @@ class Store:
         with self.reading() as connection:
             return _profile(connection, target, day)
 
+    def profile_of(self, result: AuditResult) -> Profile | None:
+        """The profile on which the result rests; None if there is none, or only that of an earlier audit of the day."""
+        return self.profile(result.target, result.day) if result.has_profile else None
+
     def result(self, target: str, day: date) -> AuditResult | None:
         """The result of the day's audit; None if there is none, or if this version cannot read it."""
         with self.reading() as connection:

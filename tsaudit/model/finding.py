@@ -444,6 +444,11 @@ class AuditResult:
         return any(r.outcome in (Outcome.PASS, Outcome.FAIL) for r in own)
 
     @property
+    def has_profile(self) -> bool:
+        """Whether rules were evaluated on a profile: False if the target could not be reached."""
+        return any(r.code not in RULELESS_CODES for r in self.results)
+
+    @property
     def not_audited(self) -> RuleResult | None:
         """The result that reports what could not be audited: the whole target, or databases; None if everything was
         audited.

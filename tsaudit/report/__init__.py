@@ -111,8 +111,8 @@ def write_saved(
 
 def rewrite(store: Store, settings: config.Settings, result: AuditResult) -> ReportLocation:
     """Write the report of a stored result, using the history. Raises ReportError, HistoryError."""
-    target, day = result.target, result.day
-    return write_saved(store, settings, result, store.profile(target, day), store.timeline(target, before=day))
+    timeline = store.timeline(result.target, before=result.day)
+    return write_saved(store, settings, result, store.profile_of(result), timeline)
 
 
 def remove_day(store: Store, settings: config.Settings, target: str, day: date) -> None:

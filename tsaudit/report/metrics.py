@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import summary
-from tsaudit.model.finding import RULELESS_CODES, AuditResult, Outcome, Severity, Verdict, fingerprint, first_limit
+from tsaudit.model.finding import AuditResult, Outcome, Severity, Verdict, fingerprint, first_limit
 from tsaudit.model.profile import Profile
 from tsaudit.report.coverage import query_cost
 
@@ -71,7 +71,7 @@ def last_audit(store: Store, target: str, seconds: float | None) -> LastAudit | 
     result = store.result(target, days[-1]) if days else None
     if result is None:
         return None
-    return LastAudit(result, store.profile(target, result.day), incidents.muted(store, target, result.day), seconds)
+    return LastAudit(result, store.profile_of(result), incidents.muted(store, target, result.day), seconds)
 
 
 def samples(target: str, engine: str, audit: LastAudit | None) -> Iterator[MetricSample]:
@@ -90,7 +90,6 @@ def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | N
         yield "tsaudit_verdict", {"verdict": one}, one is verdict
     # A target that could not be audited has one finding that says so; it must not be reported as having 0 of all
     # others.
-    is_audited = any(rule.code not in RULELESS_CODES for rule in result.results)
     found = [(f, fingerprint(result.target, r.code, f.subject) in audit.muted) for r, f in result.findings()]
     counts = Counter((f.severity, muted) for f, muted in found)
     for severity in Severity:
@@ -99,10 +98,10 @@ def _of_audit(audit: LastAudit) -> Iterator[tuple[str, dict[str, str], float | N
             yield (
                 "tsaudit_findings",
                 {"severity": severity, "muted": str(muted).lower()},
-                count if count or is_audited else None,
+                count if count or result.has_profile else None,
             )
     yield "tsaudit_audit_duration_seconds", {}, audit.seconds
-    if is_audited:
+    if result.has_profile:
         yield "tsaudit_rules_unknown", {}, summary.rules_lacking(result.results)
         left = first_limit(f for f, muted in found if not muted)
         yield "tsaudit_time_left_seconds", {}, None if left is None else left * _DAY_S
