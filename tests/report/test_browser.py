@@ -115,14 +115,25 @@ def test_page_on_a_narrow_screen_never_scrolls_sideways(browser: Browser, report
     page.close()
 
 
-@pytest.mark.parametrize("width", [390, 1200])
+_ROWS_OF_FOUR = """() => {
+  const figure = document.querySelector(".verdict .pairs > :not(.said)"), four = [figure];
+  figure.querySelector("dd").textContent = "words ".repeat(9);
+  while (four.length < 4) figure.after(four[four.push(figure.cloneNode(true)) - 1]);
+  return new Set(four.map((one) => one.getBoundingClientRect().top)).size;
+}"""
+"""In how many rows four figures are."""
+
+
+@pytest.mark.parametrize("width", [390, 970, 1200])
 def test_sentence_beside_figures_has_a_line_of_its_own(browser: Browser, width: int) -> None:
     page = browser.new_page(viewport={"width": width, "height": 900})
     said = {"severity_reason": "queries return wrong or incomplete answers", "consequence": "It goes on " * 9}
     impact = a_finding(since=date(2026, 1, 1), **said)
     page.set_content(html.page(sample.the_contents(result=a_result(a_rule_result(impact)))))
     boxes = [one.bounding_box() or {} for one in page.locator(".verdict .pairs > div").all()]
+    rows = page.evaluate(_ROWS_OF_FOUR)
     page.close()
+    assert rows == (1 if width > 400 else 2)
     why, consequence, began = boxes
     assert min(why["width"], consequence["width"]) > 300
     assert began["y"] < why["y"] < consequence["y"]
