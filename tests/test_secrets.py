@@ -208,15 +208,6 @@ def test_the_end_of_a_users_name_is_no_beginning_of_a_password(user: str) -> Non
     assert mask("cannot read http://host/xaudit...") == "cannot read http://host/x***..."
 
 
-def test_a_word_at_the_end_of_a_text_is_no_beginning_of_a_password() -> None:
-    secrets.remember("orders-2026-x7")
-    for whole in ("no permission to read orders", 'the table "shop" has no orders'):
-        assert mask(whole) == whole
-    for cut in ("connecting with order...", "cannot parse 'orders", 'invalid port: "x@orders', "password=order"):
-        assert mask(cut) != cut
-        assert "order" not in mask(cut)
-
-
 def test_without_secrets_texts_stay_as_they_are() -> None:
     assert mask("anything *** at all") == "anything *** at all"
 

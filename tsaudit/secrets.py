@@ -332,13 +332,8 @@ def _found(matcher: _Matcher, text: str) -> Iterator[tuple[int, int]]:
         if _last_word(lower, cut.start()) in matcher.readable:
             continue
         for length in range(_SHORTEST, min(_RUN, cut.start() + 1)):
-            begin = cut.start() - length
-            # A word at the end of a text, behind a blank and in no quote, is a word.
-            is_word = (
-                not cut[0] and lower[:begin][-1:].isspace() and all(lower.count(q, 0, begin) % 2 == 0 for q in "'\"`")
-            )
-            if not is_word and lower[begin : cut.start()] in matcher.begun:
-                yield begin, cut.start()
+            if lower[cut.start() - length : cut.start()] in matcher.begun:
+                yield cut.start() - length, cut.start()
     if matcher.in_place is not None:
         for found in matcher.in_place.finditer(text):
             yield found.span()
