@@ -44,8 +44,9 @@ _COMMANDS: Final = {
 The line is repeated here so that `tsaudit --help` loads none of the modules; a test keeps the two in sync.
 """
 
-# Most objects stay until a command ends. By default, Python searches for cycles whenever there are 700 more of them.
-gc.set_threshold(10_000)
+# Most objects stay until a command ends. By default, Python searches for cycles whenever there are 700 more of them; to
+# load what an audit needs makes 150,000.
+gc.set_threshold(200_000)
 # At its end, Python searches all objects for cycles several times: a quarter of the time of a short command.
 atexit.register(gc.freeze)
 # Otherwise pydantic, when it is loaded, reads the metadata of all installed packages in search of its own plug-ins.
