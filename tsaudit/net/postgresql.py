@@ -62,37 +62,47 @@ class TimedConnection(psycopg.Connection[Any]):
         self.deadline = -math.inf
 
     def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
-        began, received = time.monotonic(), self._received()
+        began, counted = time.monotonic(), self._counted()
+        received = _received(counted)
         try:
             state = next(gen)
             while True:
                 if time.monotonic() >= min(self.deadline, began + self.answer_s):
                     self._give_up(gen)
                     raise NoResponseError(f"no response within {time.monotonic() - began:.3g} s")
-                if self.most_bytes is not None and self._received() - received > self.most_bytes:
+                if self.most_bytes is not None and _received(counted) - received > self.most_bytes:
                     self._give_up(gen)
                     raise TooBigError(f"more than {self.most_bytes / 1e6:,.0f} MB arrived at once")
                 state = gen.send((yield state))
         except StopIteration as end:
             return end.value
+        finally:
+            if counted is not None:
+                counted.detach()  # the socket belongs to libpq
 
     def _give_up(self, gen: Generator[Any, Any, Any]) -> None:
         gen.close()
         self.close()
 
-    def _received(self) -> int:
-        """Total bytes received; 0 if the system does not count them."""
+    def _counted(self) -> socket.socket | None:
+        """The connection's socket, of which the system counts the bytes; None if they have no maximum."""
         if self.most_bytes is None or not sys.platform.startswith("linux"):
-            return 0
+            return None
         try:
-            with socket.socket(fileno=self.pgconn.socket) as connection:
-                try:
-                    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
-                finally:
-                    connection.detach()  # the socket belongs to libpq
+            return socket.socket(fileno=self.pgconn.socket)
         except (OSError, psycopg.Error):
-            return 0
-        return struct.unpack("=Q", info[_RECEIVED])[0] if len(info) >= _RECEIVED.stop else 0
+            return None
+
+
+def _received(counted: socket.socket | None) -> int:
+    """Total bytes received; 0 if the system does not count them."""
+    if counted is None:
+        return 0
+    try:
+        info = counted.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED.stop)
+    except OSError:
+        return 0
+    return int(struct.unpack("=Q", info[_RECEIVED])[0]) if len(info) >= _RECEIVED.stop else 0
 
 
 _WITH_TLS: Final = frozenset({"require", "verify-ca", "verify-full"})
