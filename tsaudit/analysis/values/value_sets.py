@@ -156,8 +156,9 @@ class ValueSet:
 
     def prune(self, before: date) -> ValueSet:
         """The set without the values last seen before that day. A value that returns after that counts as new."""
-        kept = self._where(self.last >= before.toordinal())
-        is_whole = before.toordinal() >= self.thinned_before
+        day = before.toordinal()
+        kept = self if self.last.min(initial=day) >= day else self._where(self.last >= day)
+        is_whole = 0 < kept.thinned_before <= day
         return replace(kept, thinned_before=0, thinned_bound=_ALL) if is_whole else kept
 
     def new_on(self, day: date) -> SetEstimate:
