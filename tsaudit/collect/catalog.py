@@ -199,7 +199,6 @@ def outline(
         counted_rows = estimates.get(measurement, {}).get("rows")
         estimate = None if counted_rows is None else Count(counted_rows, runner.source("row_estimate", How.ESTIMATE))
         before = previous.get((name, measurement))
-        draft = replace(draft, policies=policies, is_divided=audited.is_divided, previous=before)
         state = series.value if series else with_fields.value if with_fields else _state(estimates.get(measurement))
         if audited.is_divided:
             # Adding a series to another policy does not change anything that is cheap to query.
@@ -209,10 +208,10 @@ def outline(
             draft.measurement,
             path=audited.path or runner.path_of("field_types", name),
             rows_total=estimate,
-            fingerprint=_fingerprint(draft, state, further),
+            fingerprint=_fingerprint(draft, policies, state, further),
             fingerprint_as_of=as_of,
         )
-        draft = replace(draft, measurement=outlined)
+        draft = replace(draft, measurement=outlined, policies=policies, is_divided=audited.is_divided, previous=before)
         if measuring.lists_columns and not draft.columns and not draft.unreadable:
             runner.gap("columns", Reason.FAILED, _without_columns(runner), name, measurement)
             draft = replace(draft, unreadable=runner.gap_in("columns", name, measurement))
@@ -244,18 +243,18 @@ def _state(estimate: Row | None) -> int | str | None:
     return None if estimate is None else estimate.get("state", estimate["rows"])
 
 
-def _fingerprint(draft: Draft, state: int | str | None, settings: str) -> str:
+def _fingerprint(draft: Draft, policies: Sequence[str], state: int | str | None, settings: str) -> str:
     """A hash, in 16 hex digits, of what is cheap to query about the measurement; empty if that cannot show whether it
     has changed.
 
-    `state`: from `_state`. `settings`: the settings that affect its expensive facts, as a list in JSON; when they
-    change, old figures are not reused.
+    `policies`: the retention policies of its database. `state`: from `_state`. `settings`: the settings that affect its
+    expensive facts, as a list in JSON; when they change, old figures are not reused.
     """
     if state is None:
         return ""
     columns = [[c.name, c.data_type, c.key_position] for c in draft.columns]
     tags, fields = sorted(t.key for t in draft.tags), sorted([f.key, *f.types] for f in (*draft.fields, *draft.unread))
-    own = json.dumps([state, columns, tags, fields, draft.policies])
+    own = json.dumps([state, columns, tags, fields, policies])
     text = f"{own[:-1]}, {settings}]"
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 

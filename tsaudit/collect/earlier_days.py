@@ -177,7 +177,7 @@ class Comparison:
         if not is_bounded and utc_now() - self.window.end > SAME_DAY:
             return draft
         subject, keys = Subject(draft.database, draft.name), tuple(tag.key for tag in draft.tags)
-        subjects = [subject, *(dataclasses.replace(subject, column=key) for key in keys)]
+        subjects = [subject, *(Subject(draft.database, draft.name, key) for key in keys)]
         tags, listing_days = counter.hashed(), self._listing_days(draft)
         sizes = [counter.series.value, *(len(tags[key].hashes) for key in keys)]
         together = [one for one, size in zip(subjects, sizes, strict=True) if size <= _TOGETHER]

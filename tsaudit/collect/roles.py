@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -80,7 +80,8 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
     other_times = tuple(
         found for name in sorted(extents) if (found := _other_times(runner, draft, name, extents[name]))
     )
-    draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times))
+    if other_times:
+        draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times))
     if time is not None and time.name in extents:
         draft = replace(draft, oldest=instant_of(extents[time.name].first, time.kind))
     if extents and draft.estimated_rows is None:
@@ -313,11 +314,24 @@ def newest_of(draft: Draft, values: list[object]) -> datetime | None:
     return max((time for value in values if (time := instant_of(value, kind))), default=None)
 
 
-def sampled(draft: Draft, window: Window, names: list[str], limit: int, part: TablePart | None = None) -> OfRowSample:
-    """The parameters for reading rows of some columns."""
+def sampled(
+    draft: Draft,
+    window: Window,
+    names: list[str],
+    limit: int,
+    part: TablePart | None = None,
+    series: Sequence[Mapping[str, str | None]] = (),
+) -> OfRowSample:
+    """The parameters for reading rows of some columns. `series`: tag sets whose rows to read; empty for all."""
     texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
     return OfRowSample(
-        **draft.about(window), columns=names, texts=texts, longest=LONGEST, limit=limit, partial_scan=part
+        **draft.about(window),
+        columns=names,
+        texts=texts,
+        longest=LONGEST,
+        limit=limit,
+        series=series,
+        partial_scan=part,
     )
 
 

@@ -123,8 +123,9 @@ def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
         last_time=instant_of(last, kind),
         later_rows=later,
         fields=fields,
+        statements={**draft.measurement.statements, fact: answer.statement},
     )
-    return replace(draft, measurement=known).sent(fact, answer.statement)
+    return replace(draft, measurement=known)
 
 
 def _of_shorter_window(

@@ -254,8 +254,9 @@ class InfluxMeasuring(Measuring):
         answer = self.runner.first_answered("row_sample", queries, keeping(batches))
         if answer is None:
             return False, replace(draft, sampled_series=len(series))
-        draft = replace(draft, sampled_series=len(series), sample_limit=answer.given.limit)
+        limit = answer.given.limit
         if not batches:
+            draft = replace(draft, sampled_series=len(series), sample_limit=limit)
             return True, draft.sent("row_sample", answer.statement)
         names = ["time", *(f"{Role.FIELD} {f.key}" for f in draft.fields), *(f"{Role.TAG} {t.key}" for t in draft.tags)]
         sample = _joined([pa.Table.from_batches([batch]).rename_columns(names) for batch in batches])
@@ -267,7 +268,10 @@ class InfluxMeasuring(Measuring):
             last_time=ends["max"],
             statements={**draft.measurement.statements, "row_sample": answer.statement},
         )
-        return True, replace(draft, measurement=known, sample=ReadRows(sample))
+        sampled_series = len(series)
+        return True, replace(
+            draft, measurement=known, sample=ReadRows(sample), sampled_series=sampled_series, sample_limit=limit
+        )
 
     def _read_last_day(self, draft: Draft) -> Draft:
         """The draft with the newest rows of all series, from the window's last day: if most series have stopped, those
@@ -309,7 +313,7 @@ class InfluxMeasuring(Measuring):
 
     def _newest_of(self, draft: Draft, series: Series) -> OfRowSample:
         """The parameters for reading the newest rows."""
-        return replace(sampled(draft, self.runner.window, [], self._rows_of(draft)), series=series)
+        return sampled(draft, self.runner.window, [], self._rows_of(draft), series=series)
 
     def _rows_of(self, draft: Draft) -> int:
         """The number of rows to read: fewer, if they are wide."""
