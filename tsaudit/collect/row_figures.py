@@ -128,7 +128,7 @@ def row_bytes(
     values may differ in what was not read.
     """
     rows = len(next(iter(columns.values())))
-    widths = {name: stored.get(name, width_of(column)) for name, column in columns.items()}
+    widths = {name: stored[name] if name in stored else width_of(column) for name, column in columns.items()}
     ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
     repeated = repeated_columns(columns, texts, ordered, longest)
     return RowBytes(ordered, repeated, rows, source, equal=equal_columns(columns, texts, ordered, longest))
@@ -717,13 +717,14 @@ def turnover(
     # Rows without any tag that identifies their source may be of several sources.
     named = both & np.any([tags[other].known for other in by], axis=0) if by else both
     both = named if 2 * named.sum() >= both.sum() else both
-    at, codes = _numbers_of(times.where(both)), tags[key].codes[both]
+    chosen = slice(None) if both.all() else both
+    at, codes = _numbers_of(times.where(both)), tags[key].codes[chosen]
     if not len(at):
         return None
     each = len(at) / count_distinct(codes)
     if each < _ROWS_PER_VALUE and (by is None or written >= _ROWS_PER_VALUE * each):
         return None
-    others = combined([tags[other].codes[both] for other in by or ()], len(at))
+    others = combined([tags[other].codes[chosen] for other in by or ()], len(at))
     return turnover_of(codes, others, at, by=by, measured=source)
 
 
@@ -795,10 +796,11 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
             sources.append(([id_], codes[id_], present[id_]))
         seen = []
         for by, of, named in sources:
+            chosen = slice(None) if named.all() else named
             one = changes_of(
-                codes[i][named],
-                of[named],
-                instants[named],
+                codes[i][chosen],
+                of[chosen],
+                instants[chosen],
                 numbers[i],
                 by=tuple(map(keys.__getitem__, by)),
                 measured=source,

@@ -83,7 +83,7 @@ def _native(data_type: str) -> TimeKind | None:
     return TimeKind.TIMESTAMP if re.match(r"TIMESTAMP|DATETIME|DATE\b", kind) else None
 
 
-_TYPES: Final = 1_024
+TYPES: Final = 1_024
 """Size of the caches by type name: the same type is looked up several times per column."""
 _SCHEMA: Final = re.compile(r'(\w+|"([^"]|"")*")\.')
 
@@ -98,7 +98,7 @@ def is_list(data_type: str) -> bool:
     return data_type.endswith("]")
 
 
-@functools.lru_cache(maxsize=_TYPES)
+@functools.lru_cache(maxsize=TYPES)
 def is_text(data_type: str) -> bool:
     """Whether columns of the type hold text."""
     schema = _SCHEMA.match(data_type)
@@ -118,7 +118,7 @@ def distinct_types(engine: str, types: Sequence[str]) -> tuple[str, ...]:
     return tuple(sorted({"number" if t in _NUMBERS else t for t in types}))
 
 
-@functools.lru_cache(maxsize=_TYPES)
+@functools.lru_cache(maxsize=TYPES)
 def is_integer(data_type: str) -> bool:
     """Whether columns of the type contain integers. SQLite takes any type with INT in its name for one, and programs
     call theirs `dt_integer(8)`.
@@ -129,7 +129,7 @@ def is_integer(data_type: str) -> bool:
     return bool(is_one) and not is_list(data_type)
 
 
-@functools.lru_cache(maxsize=_TYPES)
+@functools.lru_cache(maxsize=TYPES)
 def is_number(data_type: str) -> bool:
     """Whether columns of the type contain integers, floats, or decimals."""
     is_one = re.match(r"FLOAT|REAL|DOUBLE|NUMERIC|DECIMAL|DEC\b", data_type.upper())

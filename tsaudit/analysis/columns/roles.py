@@ -6,6 +6,7 @@ Engines that declare the roles, such as InfluxDB, do not need this.
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -182,6 +183,7 @@ def names_source(name: str) -> bool:
     return bool(_SOURCE_NAME.search(snake_case(name)))
 
 
+@functools.lru_cache(maxsize=column_types.TYPES)
 def may_be_long(data_type: str) -> bool:
     """Whether values of the type may be, or print as, strings of any length."""
     kind = data_type.upper()

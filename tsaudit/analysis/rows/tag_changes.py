@@ -138,7 +138,8 @@ def turnover_of(
     enough = instants >= _FEWEST_INSTANTS
     if not enough.any():
         return None
-    tag, of_source, number, part, times_us = (all_[enough] for all_ in (tag, of_source, number, part, times_us))
+    if not enough.all():
+        tag, of_source, number, part, times_us = (all_[enough] for all_ in (tag, of_source, number, part, times_us))
     last_parts = np.full(int(of_source.max()) + 1, times_us.max())
     np.minimum.at(last_parts, of_source[part == _PARTS - 1], times_us[part == _PARTS - 1])
     pair = combined([of_source, tag], len(tag))
