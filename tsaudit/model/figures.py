@@ -29,6 +29,9 @@ class Subject:
     @property
     def key(self) -> str:
         """For storage: one text per subject, all different, whatever characters the names contain."""
+        plain = f"{self.database}/{self.measurement}/{self.column}"
+        if "%" not in plain and plain.count("/") == 2:
+            return plain
         parts = (self.database, self.measurement, self.column)
         return "/".join(p.replace("%", "%25").replace("/", "%2F") for p in parts)
 

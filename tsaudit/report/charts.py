@@ -125,7 +125,8 @@ def of_findings(profile: Profile | None, timeline: Timeline, items: Iterable[Ite
 
 def whole(profile: Profile | None, timeline: Timeline) -> tuple[Point, ...]:
     """Series of the whole target by day, ending with today's."""
-    return _points(("series", Subject()), timeline, _today(profile), profile)
+    key, series = ("series", Subject()), profile.series if profile else None
+    return _points(key, timeline, {} if series is None else {key: float(series)}, profile)
 
 
 def _trend(key: tuple[str, Subject], points: tuple[Point, ...], item: Item) -> Trend:
