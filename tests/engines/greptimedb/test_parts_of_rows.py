@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from tests.builders import a_count, a_field, a_source
+from tests.builders import a_field, a_source
 from tests.databases import Dataset, Greptime, Row, Table, times
 from tests.engines.greptimedb.cases import a_table, steps, stored
 from tests.engines.greptimedb.cases import findings as all_findings
@@ -37,14 +37,7 @@ def _parts(merge_mode: str, whole: bool = False) -> Dataset:
     return dataset(Table("hosts", ("host",), fields, rows, key=("time", "host"), greptime=settings))
 
 
-CASES = (
-    Case(_parts("last_row"), _parts("last_row", whole=True), Subject("", "hosts")),
-    Case(
-        _parts("last_non_null", whole=True),
-        _parts("last_row", whole=True),
-        Subject("", "hosts"),
-    ),
-)
+CASES = (Case(_parts("last_row"), _parts("last_row", whole=True), Subject("", "hosts")),)
 
 
 def _table(in_files: int, groups: tuple[tuple[str, ...], ...], rows: int = 500, mode: str = "last_row") -> Measurement:
@@ -102,20 +95,6 @@ def test_silence_when_rows_are_whole_or_have_a_field_in_common() -> None:
     assert not findings(_table(2_000_000, (("cpu",), ("cpu", "memory"))))
     assert findings(_table(2_000_000, PARTS, rows=100))
     assert not findings(_table(2_000_000, PARTS, rows=98))
-
-
-def test_information_when_no_row_lacks_a_field() -> None:
-    unknown = a_table(options={"merge_mode": "last_non_null"})
-    (finding,) = findings(unknown)
-    assert not finding.changes
-    whole = a_table(options={"merge_mode": "last_non_null"}, stored=stored(1_000_000))
-    (finding,) = findings(whole)
-    assert finding.severity is Severity.NOTE
-    assert finding.fix.startswith("Recreate logs with merge_mode last_row: no ALTER TABLE does this.")
-    assert not findings(_table(2_000_000, PARTS, mode="last_non_null"))
-    assert not findings(a_table(options={"merge_mode": "last_non_null"}, rows=a_count(0)))
-    # Where rows were written again, they may be whole because they were merged.
-    assert not findings(a_table(options={"merge_mode": "last_non_null"}, stored=stored(1_000_001)))
 
 
 def test_silence_when_it_keeps_all_rows() -> None:

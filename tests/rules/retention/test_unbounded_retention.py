@@ -111,18 +111,6 @@ def test_silence_when_the_default_policy_ends() -> None:
     assert run_rule(rule, _profile(86_400)).outcome is Outcome.PASS
 
 
-def test_evidence_when_rates_differ_and_measurements_are_idle() -> None:
-    (finding,) = run_rule(rule, _profile(rows=(1_000_000, 1000, 0))).findings
-    assert {e.label: e.value for e in finding.evidence} == {
-        "measurements": "3",
-        "busiest measurement": "m0: 1,000,000 rows in the window, > 99.9% of all",
-        "measurements with other write rates under the same policy": "m1",
-        "measurements without a row in the window, still stored": "m2",
-    }
-    (finding,) = run_rule(rule, _profile(rows=(1_000_000, 1001))).findings
-    assert len(finding.evidence) == 1
-
-
 def _table(policy: str, kept: int | Forever = FOREVER, held: int | None = 1_000_000_000, **changes: Any) -> Profile:
     settings = {"retention": Retention(policy, kept, None, default=True), "storage": Storage(held, None)} | changes
     return a_profile(a_measurement("raw", **settings), engine="postgresql")

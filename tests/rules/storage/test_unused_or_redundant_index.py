@@ -308,48 +308,6 @@ def test_rows_at_a_price_where_no_bytes_are_reported(rows: int, severity: str) -
     assert _bytes_of(finding) == rows * 64
 
 
-def _with_plant(*indexes: Index, share: float = 1.0, live: float = 10_000) -> str:
-    status = TableStatus(figures={"live_rows": live}, common={"plant": share, "host": 0.3})
-    findings = run_rule(rule, _profile(*indexes, engine="postgresql", status=status)).findings
-    return findings[0].message if findings else ""
-
-
-def test_columns_with_one_value_do_not_count() -> None:
-    both, own = an_index("both", "plant", "host", scans=0), an_index("own", "host", "time")
-    said = "Index both on (plant, host) is not needed: no query has used it, and as all rows have the same plant, own "
-    assert _with_plant(both, own) == f"{said}(host, time) serves all searches but those for another plant."
-    # Elsewhere in the index, too.
-    assert "as all rows have the same plant" in _with_plant(an_index("both", "host", "plant", scans=0), own)
-    # Who looks for a host alone cannot use it.
-    assert not _with_plant(an_index("both", "plant", "host", "time", scans=0), an_index("own", "host"))
-    assert not _with_plant(both, own, share=0.9999)
-    assert not _with_plant(dataclasses.replace(both, unique=True), own)
-    # Where all columns have one value, none of another index is the same.
-    assert "own" not in _with_plant(an_index("both", "plant", scans=0), own)
-
-
-@pytest.mark.parametrize(
-    ("days", "known", "is_warned"), [(2, True, False), (40, True, True), (40, False, False), (None, True, False)]
-)
-def test_an_index_that_alone_finds_no_row_goes_when_it_was_not_used_for_long(
-    days: int | None, known: bool, is_warned: bool
-) -> None:
-    """Favorites, of which there are none: the list of all of them comes at once, and nobody has looked at it yet."""
-    index = an_index("starred", "host", "starred", scans=0, size_bytes=900 * MB)
-    since = None if days is None else NOW - timedelta(days=days)
-    index = dataclasses.replace(index, counted_since=since, is_as_old=known)
-    status = TableStatus(figures={"live_rows": 1e6}, common={"starred": 1.0})
-    own = an_index("own", "host", "time", scans=9)
-    (finding,) = run_rule(rule, _profile(index, own, engine="postgresql", status=status)).findings
-    assert (finding.severity is Severity.WARNING) is is_warned
-
-
-@pytest.mark.parametrize(("scans", "live"), [(1, 1e6), (None, 1e6), (0, 9_999)])
-def test_columns_with_one_value_count_if_queries_use_them_or_rows_are_few(scans: int | None, live: float) -> None:
-    both, own = an_index("both", "plant", "host", scans=scans), an_index("own", "host", "time")
-    assert not _with_plant(both, own, live=live)
-
-
 def test_no_price_where_nobody_measured_one() -> None:
     key = an_index("PRIMARY", "host", "region", kind="primary", constraint=True)
     inverted = an_index("i", "host", kind="inverted")

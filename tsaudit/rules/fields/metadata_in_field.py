@@ -71,23 +71,18 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     The field's values and its name show whether it identifies a source. A text that repeats but looks like a state
     (`status`, `level`) or describes an event is reported without a plan. IDs of what passes, such as traces, requests,
     and containers, are not reported: as tags they would create series without bound. Neither is a field that repeats
-    what a tag says in each row read. In GreptimeDB, any column can have its own index, so in a table that keeps all
-    rows there is no finding if the field has an index. InfluxDB 3 has no index of tags: there, only names of sources
-    that share a series are reported, because their rows overwrite each other.
+    what a tag says in each row read, or one that GreptimeDB has an index on. InfluxDB 3 has no index of tags: there,
+    only names of sources that share a series are reported, because their rows overwrite each other.
 
     PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
     texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
-    take 32 bytes of each row: as stored, by the statistics of PostgreSQL, otherwise as read. If not all rows of the
-    table were read, this has to hold in rows from all parts of it: on random pages, or at as many places in SQLite. If
-    these cannot be read, the table is not evaluated. A column counts as one that others depend on only if its values
-    come in ten places. The cost is their bytes in all rows, without the four of a reference, or such a shorter column;
-    in what looks like a queue, whose rows go when they are done, those of today. Of two such columns that are the same
-    in 95% of the rows, as when a change that changes nothing is logged, one is the cost. Less than 20 kB at the horizon
-    is not reported. Values of ten thousand characters, of which only the beginning is read, and tables that TimescaleDB
-    compresses are left out, and so is what repeats within lists in documents.
+    take 32 bytes of each row. If not all rows of the table were read, this has to hold in rows from all parts of it.
+    The cost is their bytes in all rows, without the four of a reference, or such a shorter column; in what looks like a
+    queue, those of today. Of two such columns that are the same in 95% of the rows, one is the cost. Less than 20 kB at
+    the horizon is not reported, and tables that TimescaleDB compresses are left out.
 
-    Elsewhere the finding is a note: most engines keep a repeated text only once (DuckDB 2.0 takes one to three bytes a
-    row for it), and whether anybody filters by it, the database does not say.
+    Elsewhere the finding is a note: most engines keep a repeated text only once, and whether anybody filters by it, the
+    database does not say.
 
     ## Why it matters
 

@@ -55,21 +55,17 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
     have a fraction, or they are whole, many, far apart, and in another order as text. It is a note where another column
-    holds the same as numbers, or, for a raw value, in another unit: then the text is kept as it came. Whole numbers
-    that follow each other and numbers of one length are notes, and so is everything else: as text it takes hardly more
-    bytes, and whole numbers in an index are looked up, not added up. Values of a float field that are whole today may
-    have a fraction tomorrow. Not reported are numbers in a unique index, floats of four bytes, which have no room for
-    fractions of large numbers, floats where no statement gives them another type (SQLite, InfluxDB, Timestream), text
-    with leading zeros, fields named like codes or devices, whole numbers of one length that come again, whole numbers
-    in fields named like names or numbered things, such as a line or an order, or beside others with a letter, such as
-    `7a`, phone numbers, versions, numbers with more than fifteen digits, and states such as `on` and `off`. Where some
-    values are lists of numbers, such as the times of several attempts, or several words, such as the states of other
-    sources, the text has to stay, and the numbers belong in a column beside it. A text field with numbers for some
-    attributes and texts for others is reported if a tag names the attribute, and each source has several. Where texts
-    are times in several formats, such as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the
-    values in another form than most are reported: from 20 of them on, ranges of times and sorts give wrong answers. In
-    a table whose contents are not known, only numbers with a fraction are reported, because whole numbers may be IDs or
-    codes. What a continuous query writes may be whole: means are floats.
+    holds the same as numbers, or, for a raw value, in another unit; so are whole numbers that follow each other,
+    numbers of one length, and everything else: as text it takes hardly more bytes. Not reported are numbers in a unique
+    index, floats of four bytes, floats where no statement gives them another type (SQLite, InfluxDB, Timestream), text
+    with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such as `on` and `off`,
+    fields named like codes, devices, or numbered things, such as a line or an order, and what a continuous query
+    writes. Where some values are lists of numbers, or several words, the text has to stay, and the numbers belong in a
+    column beside it. A text field with numbers for some attributes and texts for others is reported if a tag names the
+    attribute, and each source has several. Where texts are times in several formats, such as `2026-03-20` and
+    `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most are reported from 20
+    of them on: ranges of times and sorts give wrong answers. In a table whose contents are not known, only numbers with
+    a fraction are reported.
 
     Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
     milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
-from typing import Final
 
 from tsaudit.model.change import SetRetention
 from tsaudit.model.figures import Subject
@@ -14,13 +13,9 @@ from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, 
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules import downsampling
-from tsaudit.text import listed, many, number, percent, size
+from tsaudit.text import listed, many, number, size
 
 _A_YEAR = 365
-_OTHER_KIND: Final = 1_000
-"""If another measurement, or measure name, has at least this many times as many rows, it is a different
-kind of data.
-"""
 
 
 @rule(
@@ -37,8 +32,7 @@ def unbounded_retention(case: Case) -> Iterator[Finding]:
 
     For a database, the default policy counts; on Timestream, the retention of its tables. The finding is a note: to
     keep everything may be meant, and costs something only where the space is known, which growing-storage judges. It
-    says whether series or bytes grow, and names measurements with a very different write rate, and measurements that
-    nobody writes anymore: they may need a retention of their own. A TimescaleDB hypertable or GreptimeDB table without
+    says whether series or bytes grow. A TimescaleDB hypertable or GreptimeDB table without
     retention is reported as well, and a PostgreSQL table that grows and from which almost nothing was deleted. If it
     does not grow, there is no finding, because PostgreSQL has no retention setting. No duration is proposed for what
     continuous queries read, and for points that are in 1970 by mistake.
@@ -122,11 +116,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         observed=series.value if series else None,
         unit="series" if series else "",
         baseline=growth.before.value if growth else None,
-        evidence=(
-            Evidence("measurements", number(len(inside))),
-            *(_rates(inside) if of_database else ()),
-            *_idle(inside),
-        ),
+        evidence=(Evidence("measurements", number(len(inside))),),
         since=growth.before.day if growth else None,
         per_day=growth.per_day if growth else None,
         facts=("retention", "database_series", "row_count"),
@@ -177,8 +167,6 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class _Grown:
-    """A figure that grows."""
-
     before: Point
     """The last point before the growth began, or the first point known."""
     now: float
@@ -194,7 +182,6 @@ def _growth(case: Case, database: Database) -> _Grown | None:
 
 
 def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | None:
-    """The figure's growth; None if it does not grow."""
     now = Point(case.profile.day, value)
     points = (*case.usual(figure, subject), now)
     if len(points) < 2:
@@ -207,21 +194,3 @@ def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | 
     earlier = [p for p in points if evaluated.onset is None or p.day < evaluated.onset]
     before, per_day = earlier[-1] if evaluated.onset and earlier else points[0], now.value * evaluated.growth_per_day
     return _Grown(before, now.value, per_day)
-
-
-def _rates(inside: Sequence[Measurement]) -> Iterator[Evidence]:
-    rows = {m.name: m.rows.value for m in inside if m.rows is not None and m.rows.value}
-    if not rows:
-        return
-    busiest = max(rows, key=lambda name: rows[name])
-    slow = [name for name in rows if rows[name] * _OTHER_KIND <= rows[busiest]]
-    if slow:
-        share = percent(rows[busiest] / sum(rows.values()))
-        yield Evidence("busiest measurement", f"{busiest}: {number(rows[busiest])} rows in the window, {share} of all")
-        yield Evidence("measurements with other write rates under the same policy", listed(slow))
-
-
-def _idle(inside: Sequence[Measurement]) -> Iterator[Evidence]:
-    idle = [m.name for m in inside if m.rows is not None and not m.rows.value and not m.misdated]
-    if idle:
-        yield Evidence("measurements without a row in the window, still stored", listed(idle))

@@ -50,29 +50,21 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     What fails is a mechanism that the database declares, and costs more than a note:
 
     - The last range of time has ended, there is no default partition, and rows came until it did: since then, they are
-      rejected. That is critical, however long the ranges are, once it ended two days ago or the previous audit saw the
-      same end, and a warning before, because a program that loads rows once a day may create partitions, too. Rows came
-      until the end if the newest one is at most a day, and a quarter of a range, older than the end, and none has come
-      for at least as long since. If more than a tenth of the ranges, and more than one, are followed by a gap, the
-      program creates them as needed.
-    - It ends within 14 days, or has ended, and rows still come. Without a default partition, it is critical from
-      `critical_days` before the end if partitions are created ahead of time: then the last one has not begun yet.
-      Otherwise, the program may create the next one with its first row. If the previous audit saw an earlier end,
-      somebody creates partitions, and nothing is reported.
-    - Ranges of at most a week are created all the time, by a job, a trigger, or the program itself. An end that lies
-      ahead is reported only if less than two ranges are left, and an audit at least one range earlier saw the same end.
+      rejected. That is critical once it ended two days ago or the previous audit saw the same end, and a warning
+      before, because a program that loads rows once a day may create partitions, too.
+    - It ends within 14 days, or has ended, and rows still come: critical from `critical_days` before the end if
+      partitions are created ahead of time. If the previous audit saw an earlier end, somebody creates partitions, and
+      nothing is reported. Ranges of at most a week are created all the time, so an end that lies ahead is reported only
+      if less than two ranges are left, and an audit at least one range earlier saw the same end.
     - The default partition of a table by time contains rows, and more of them than the previous audit saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
-    - All rows of a table of GreptimeDB are in one of its partitions, and take at least 10 GB: a table can take as many
-      writes as all its regions together, and here one takes them all.
+    - All rows of a table of GreptimeDB are in one of its partitions, and take at least 10 GB.
 
     The others are notes. A partition is uneven if it has more than `max_skew` times the median of the others, in bytes,
-    or in rows if bytes are not known, and at least 100 rows. Partitions by time are left out, because
-    the newest one is still filling and seasons differ. Lists of values are left out, because they are as uneven as the
-    values. A default partition of other tables is reported if it has more than half of the rows. Rows and
-    bytes come from the engine's own statistics. GreptimeDB divides storage by time itself, so partitions by time are
-    reported there, and partitions of less than 10 GB: one machine stores many times as much. Those that the server
-    makes itself, for traces and metrics, are left out.
+    or in rows if bytes are not known, and at least 100 rows. Partitions by time and lists of values are left out,
+    because they are uneven by nature. A default partition of other tables is reported if it has more than half of the
+    rows. GreptimeDB divides storage by time itself, so partitions by time are reported there, and partitions of less
+    than 10 GB.
 
     ## Why it matters
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -10,7 +10,7 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import How, Index, Measurement
+from tsaudit.model.profile import Index, Measurement
 from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
 from tsaudit.text import listed, many, number, percent, rows_of, size
 
@@ -86,10 +86,7 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     Reported are:
 
     - an index with the same columns as another one, or with the leading columns of an index of an ordered kind (a
-      B-tree), whatever their direction: a B-tree is read both ways. In an index that no query has used, columns with
-      the same value in all rows, at least 10,000, do not count, as far as that was counted or PostgreSQL's statistics
-      say so. Only such an index finds at once that no row has another value, so this is a note until it was not used
-      once in `min_days`;
+      B-tree), whatever their direction: a B-tree is read both ways;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
     - an index of PostgreSQL on one column of which 99.9% of at least 10,000 rows have the same value, or none, by its
@@ -102,20 +99,15 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
     - an index on a tag with fewer than `min_values` values in a table of 100,000 rows.
 
     If no index of a table was used, not even that of its key, nobody has read the table since the counters began, and
-    they say nothing about a single index. The same holds for a table without a key if no index of any was used.
-
-    Indexes of a primary key or unique constraint are never reported, nor those by which documents expire, nor those of
-    less than `min_bytes`.
+    they say nothing about a single index. Indexes of a primary key or unique constraint are never reported, nor those
+    by which documents expire, nor those of less than `min_bytes`.
 
     The cost is the bytes of those that are certainly not needed, now and at the horizon at the rate of the rows. Where
     the engine does not report them, it is the rows at a measured price each: 16.8 bytes on SQLite, or what its values
     take, and 64 on DuckDB; on GreptimeDB nobody measured one, and the finding is a note. An index that is not valid is
-    a mechanism that fails, whatever its bytes. Without a cost, and so a note, is what may have its use: an index on a
-    tag with few values, because it may be there for the rare ones, and an unused index that may be new, because the
-    previous audit did not see it, and PostgreSQL has not read its blocks as often as it wrote rows. The fix drops the
-    indexes that are certainly redundant, and the others only after those are gone; an index that does the work of one
-    that is dropped always waits, whether it is used or not. Tables that GreptimeDB creates itself, for traces and
-    metrics, have built-in indexes and are left out.
+    a mechanism that fails, whatever its bytes. Without a cost is what may have its use: an index on a tag with few
+    values, and an unused index that may be new. The fix drops the indexes that are certainly redundant, and the others
+    only after those are gone.
 
     ## Why it matters
 
@@ -254,26 +246,12 @@ def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
 def _served_otherwise(case: Case, measurement: Measurement, index: Index) -> _Unneeded | None:
     """What does the index's work without it; None if nothing is known to."""
     indexes, on_time = measurement.indexes or (), index.columns == (measurement.time_column,)
-    constant = _constants(measurement)
     if why := case.engine.index_unused(index, on_time=on_time):
         return _Unneeded(index, why)
     # One that nothing replaces in turn: whatever is dropped, it stays.
-    last = [
-        i
-        for i in indexes
-        if _replaces(i, index, constant) and not any(_replaces(other, i, constant) for other in indexes)
-    ]
+    last = [i for i in indexes if _replaces(i, index) and not any(_replaces(other, i) for other in indexes)]
     if last:
         other = min(last, key=_by_need)
-        if other.columns[: len(index.columns)] != index.columns:
-            fixed = listed([c for c in index.columns if c in constant])
-            # Only this one finds at once that no row has another value. A search for that may be rare.
-            why = (
-                f"no query has used it, and as all rows have the same {fixed}, {other.name} ({_columns(other)}) serves "
-            )
-            why += f"all searches but those for another {fixed}"
-            sure = _seen_before(case, measurement, index) and bool(_long_unused_since(case, measurement, index))
-            return _Unneeded(index, why, sure=sure, instead=other.name)
         verb = "has" if other.columns == index.columns else "starts with"
         same = f"{verb} the same {'columns' if len(index.columns) > 1 else 'column'}"
         return _Unneeded(index, f"{other.name} ({_columns(other)}) {same}", instead=other.name)
@@ -292,31 +270,16 @@ def _has_many_rows(measurement: Measurement) -> bool:
     return (live if live is not None else counted.value if counted else 0) >= _MANY_ROWS
 
 
-def _constants(measurement: Measurement) -> frozenset[str]:
-    """The columns that have the same value in all rows; none if these are few."""
-    if not _has_many_rows(measurement):
-        return frozenset()
-    status = measurement.status
-    by_statistics = {column for column, share in (status.common if status else {}).items() if share == 1}
-    figures = {t.key: t.values for t in measurement.tags} | {f.key: f.distinct for f in measurement.fields}
-    counted = {c for c, n in figures.items() if n and n.value == 1 and n.source.how is How.EXACT and not n.source.scope}
-    return frozenset(by_statistics | counted)
-
-
-def _replaces(other: Index, index: Index, constant: Collection[str] = ()) -> bool:
-    """Whether any search that uses `index` can use `other`, which stays. `constant`: columns of which all rows have
-    the same value, which no search needs if none has used the index.
-    """
+def _replaces(other: Index, index: Index) -> bool:
+    """Whether any search that uses `index` can use `other`, which stays."""
     if other.name == index.name or other.kind != index.kind or not other.valid:
         return False
     if other.partial or index.partial or None in index.columns:
         return False
     if other.columns == index.columns:
         return _to_keep(other) < _to_keep(index) and other.unique >= index.unique
-    # That all rows have the same value today does not mean that no query needs the column: it is used, or not.
-    needed = tuple(column for column in index.columns if column not in constant or index.scans != 0)
-    same = any(columns and columns == other.columns[: len(columns)] for columns in (index.columns, needed))
-    return index.kind in _ORDERED and same and not index.unique
+    is_start = index.columns == other.columns[: len(index.columns)]
+    return index.kind in _ORDERED and is_start and not index.unique
 
 
 def _by_need(index: Index) -> tuple[bool, bool, bool, int, str]:
@@ -341,7 +304,6 @@ def _alone_finds_times(measurement: Measurement, index: Index) -> bool:
 
 
 def _to_keep(index: Index) -> tuple[bool, bool, str]:
-    """Sort key for indexes with the same columns: the first one stays."""
     return not index.constraint, not index.unique, index.name
 
 

@@ -65,39 +65,27 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     What shows it is, in this order:
 
     - Listings of a week or more: the tag is unbounded and has more than `max_values` values.
-    - Numbers that vary over time, 30 at least: a temperature, a load, a price. Each source (rows with the same other
-      tags) has one at a time. Those with a fraction need three values per source. Whole numbers could be IDs, so they
-      must also have a name that does not identify a thing, and follow a curve: their steps are less than half of the
-      difference between any two values. Versions and histogram bounds are left out.
-    - In Timestream, where dimensions are text and measures have types: 4 numbers with a fraction, times, or positions,
-      and 30 whole numbers that vary for at least half of the sources and are not called like IDs, codes, or ports.
-      Where these were measured, they give wrong answers; the others are notes.
-    - In GreptimeDB, columns of the primary key that are floating-point numbers or times by their type.
-    - What the values are, by a sample: 20 log messages, statements, documents, times, or texts that contain times or
-      UUIDs (100 if less than 80% of the values read like text); 1,000 URLs; more than `max_values` IDs, which may be
-      part of the values: names of pods, paths with a request ID. IDs are provisional until there is a week of listings.
+    - 30 numbers that vary over time: each source (rows with the same other tags) has one at a time. Whole numbers
+      could be IDs, so they must also follow a curve and have a name that does not identify a thing.
+    - In Timestream, where measures have types: 4 numbers with a fraction, times, or positions. Measured ones
+      give wrong answers; the others are notes. In GreptimeDB, key columns that are floats or times by their type.
+    - What the values are, by a sample: 20 log messages, statements, documents, or times (100 if less than 80% of the
+      values read like text); 1,000 URLs; more than `max_values` IDs. IDs are provisional until there is a week of
+      listings.
     - Rows: at least half of `max_values`, and fewer than 10 rows for each; or new ones each day that are written once
-      or twice.
-    - Rows: for the same sources, which are what all other tags say, new values take the place of those that were there,
-      again and again. What changes once for each source, such as a version that is rolled out, is a step.
+      or twice; or, for the same sources, new values that take the place of others again and again.
     - It is near the engine's own limit on the values of a tag.
 
-    IDs that are scoped, few, and reused, such as sensor IDs, are not reported. Neither are those of a fleet, which may
-    report seldom: values that occur again and again or, if too little was read, tags named like a device or its serial
-    number. Listings of a week or more overrule both.
+    IDs that are scoped, few, and reused are not reported, and neither are those of a fleet: values that occur again and
+    again or, if too little was read, tags named like a device. Listings of a week or more overrule both.
 
-    Some findings are notes. Texts that occur again and again are a list, even if a wordy one. If the listings show no
-    new values for much longer than ever before, whatever wrote them has been fixed. Sources that end while others take
-    their place count only toward a limit that the server enforces: those that report for an hour or more, unless they
-    name a request, an order, or an address; and pods, containers, and processes that end sooner, if their series are
-    kept for a quarter at most. They count only up to the number at which as many expire as are added. And where a few
-    hours of rows have fewer than two reports of each value, or have all values again and again, sources look like IDs
-    until the next audit. Rows that contain fewer than two reports of each value show nothing about values of which
-    there are more rows than were read.
+    Some findings are notes: texts that occur again and again are a list, even if a wordy one, and what has gained no
+    value for much longer than ever before has been fixed. Sources that end while others take their place count only
+    toward a limit that the server enforces, up to the number at which as many expire as are added. Where a few hours of
+    rows have fewer than two reports of each value, sources look like IDs until the next audit.
 
-    A tag in many measurements counts as what it adds in all of them. A tag without which rows would overwrite others is
-    what identifies the sources: unless its values are those of events, or written once, no plan removes it. If the
-    number of values was steady until the listings show new ones of a single source, the plan is about that source.
+    A tag in many measurements counts as what it adds in all of them. A tag without which rows would overwrite others
+    identifies the sources: unless its values are those of events, or written once, no plan removes it.
 
     ## Why it matters
 
@@ -160,8 +148,6 @@ def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """A tag that is reported."""
-
     tag: Tag
     kind: ValueKind
     reason: str

@@ -70,7 +70,6 @@ def rows_of_one_key(case: Case) -> Iterator[Finding]:
       rows read a tenth lack fields that others fill, in groups without a common field. If a tenth of the rows in files
       were written again, a field that is empty in all rows read shows it as well: one part always comes last.
     - A table without a key: rows of several sources overwrite each other.
-    - Complete rows with `last_non_null`, whose cost was not measured: a note.
     - A key with more than `harm.max_overwritten_share` of overwritten rows. If a text field that is named like a device
       varies within the rows of one key, these rows are from several sources: a loss, whose share is not known.
       Otherwise they may be corrections, and the finding is a note.
@@ -79,8 +78,8 @@ def rows_of_one_key(case: Case) -> Iterator[Finding]:
 
     Key and time identify a row. Without a key, or with one that lacks the column that names the source, two rows in the
     same millisecond are the same row, and the first is lost without an error. `last_row` loses the values of earlier
-    parts of a row, and `last_non_null` compares each field unnecessarily if rows are complete. An append-only table
-    keeps everything: a sender that repeats a batch it believes lost doubles every sum and count.
+    parts of a row. An append-only table keeps everything: a sender that repeats a batch it believes lost doubles every
+    sum and count.
 
     ## Example
 
@@ -105,7 +104,6 @@ def rows_of_one_key(case: Case) -> Iterator[Finding]:
                 _of_events(measurement)
                 or _partial(measurement)
                 or _without_key(measurement)
-                or _whole(measurement)
                 or _keyed(case, measurement)
             )
         if finding is not None:
@@ -283,33 +281,10 @@ def _parts(measurement: Measurement) -> tuple[list[tuple[str, ...]], int]:
     return list(dict.fromkeys(group for group, _ in alone)), sum(rows for _, rows in alone)
 
 
-def _whole(measurement: Measurement) -> Finding | None:
-    nulls = [f.null_ratio for f in measurement.fields]
-    is_whole = bool(nulls) and all(ratio is not None and ratio.value == 0 for ratio in nulls)
-    is_read = measurement.rows is not None and measurement.rows.value > 0
-    # If rows were written again, they may be complete only because their parts were merged.
-    if option(measurement, "merge_mode") != "last_non_null" or not is_whole or not is_read or overwritten(measurement):
-        return None
-    is_known = overwritten(measurement) is not None
-    return Finding(
-        subject=subject_of(measurement),
-        message="Merge mode last_non_null, and no row read lacks a field.",
-        changes=(SetOption(subject_of(measurement), "merge_mode", "last_row"),) if is_known else (),
-        fix="If its writers send whole rows, last_row does the same with less work.",
-        evidence=(
-            Evidence("merge_mode", "last_non_null"),
-            Evidence("fields without nulls", listed([f.key for f in measurement.fields])),
-        ),
-        facts=("options", "null_ratios"),
-        source=measurement.rows.source if measurement.rows else None,
-    )
-
-
 # --- Sources ----------------------------------------------------------------------------------------------------------
 
 
 def _keyed(case: Case, measurement: Measurement) -> Finding | None:
-    """The finding for a table with a key, of whose rows too many were overwritten."""
     lost, stored = overwritten(measurement), measurement.stored
     if not measurement.fields or option(measurement, "merge_mode") == "last_non_null":
         return None
