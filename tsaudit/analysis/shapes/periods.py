@@ -234,7 +234,6 @@ _FEWEST_ABOVE: Final = 2
 
 
 def _above(unit: str, start: datetime) -> tuple[int, ...]:
-    """The year for a month, and the year and month for a day."""
     return (start.year,) if unit == "month" else (start.year, start.month)
 
 
@@ -330,7 +329,6 @@ _HASH: Final = re.compile(
 
 @functools.lru_cache(maxsize=1024)
 def _ids(name: str) -> tuple[tuple[int, int], ...]:
-    """The positions of hashes in the name."""
     return tuple(found.span() for found in _HASH.finditer(name) if found["uuid"] or is_random(found[0]))
 
 

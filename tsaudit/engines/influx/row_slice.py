@@ -47,8 +47,6 @@ _SOURCES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What to read."""
-
     key: str
     """The field that most rows have: a row can only be overwritten by another one that has the same field."""
     per_second: float
@@ -157,7 +155,6 @@ def _others(draft: Draft, without: Contribution) -> tuple[str, ...]:
 
 
 def _sources(draft: Draft, by: tuple[str, ...]) -> Iterator[dict[str, str | None]]:
-    """The sources of the series kept from the listing, without duplicates."""
     known = set()
     for tags in draft.some_series:
         source = {key: tags.get(key) for key in by}
@@ -246,7 +243,6 @@ def fullest_field(draft: Draft) -> str:
 
 
 def _has_all(draft: Draft, key: str) -> bool:
-    """Whether every row read has the field."""
     return bool(draft.read(Role.FIELD, key).known.all())
 
 

@@ -147,7 +147,6 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
 
 
 def _are_alike(members: Sequence[Measurement]) -> bool:
-    """Whether the measurements have the same fields, so that only their names show what is measured."""
     return len({tuple(field.key for field in m.fields) for m in members}) == 1
 
 
