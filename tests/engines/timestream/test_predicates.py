@@ -83,44 +83,6 @@ def test_filters(sql: str, columns: set[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("sql", "columns"),
-    [
-        ("SELECT 1 FROM d.t WHERE time > ago(1h) UNION ALL SELECT 1 FROM d.t", set()),
-        ("SELECT 1 FROM d.t UNION (SELECT 1 FROM d.t WHERE time > 1)", set()),
-        ("SELECT 1 FROM d.t WHERE time > 1 UNION ALL SELECT 1 FROM d.t WHERE time > 2 AND k = 3", {"time"}),
-        ("SELECT 1 FROM d.t WHERE time > 1 UNION ALL SELECT 1 FROM d.u", {"time"}),
-        ("SELECT 1 FROM d.u WHERE time > 1 UNION ALL SELECT 1 FROM d.t WHERE k = 1", {"k"}),
-        ("SELECT 1 FROM (SELECT a FROM d.t UNION ALL SELECT b FROM d.u) s WHERE s.time > 1", {"time"}),
-        ("SELECT 1 FROM (SELECT a FROM d.t WHERE k = 1) s WHERE time > 1", {"k", "time"}),
-        ("SELECT 1 FROM d.t WHERE time > 1 OR k = 2", set()),
-        ("SELECT 1 FROM d.t WHERE (time > 1 AND k = 2) OR (time < 0 AND l = 3)", {"time"}),
-        ("SELECT 1 FROM d.t a JOIN d.u b ON a.k = b.k WHERE b.time > 1", {"k"}),
-        ("SELECT 1 FROM d.t a JOIN d.u b ON a.k = b.k WHERE a.time > 1", {"k", "time"}),
-        ("SELECT 1 FROM d.t LEFT JOIN d.u ON t.time > 1", set()),
-        ("SELECT 1 FROM d.u LEFT JOIN d.t ON t.time > 1", {"time"}),
-        ("SELECT 1 FROM d.u WHERE time > 1 AND k IN (SELECT k FROM d.t)", set()),
-        ("SELECT 1 FROM d.u WHERE k IN (SELECT k FROM d.t WHERE time > 1)", {"time"}),
-        ("WITH w AS (SELECT 1 FROM d.t) SELECT 1 FROM w WHERE time > 1", {"time"}),
-        ("WITH w AS (SELECT 1 FROM d.t) SELECT 1 FROM w WHERE time > 1 UNION SELECT 1 FROM w", set()),
-        (
-            "WITH w AS (SELECT 1 FROM d.t WHERE k = 1), x AS (SELECT 1 FROM w) SELECT 1 FROM x WHERE time > 1",
-            {"k", "time"},
-        ),
-        ("SELECT 1 FROM d.t EXCEPT SELECT 1 FROM d.t WHERE time > 1", set()),
-    ],
-)
-def test_filters_of_a_table_hold_wherever_it_is_read(sql: str, columns: set[str]) -> None:
-    """A scan that one part of a query makes costs the same whatever the other parts filter by."""
-    assert read(sql).filters_of("d", "t") == columns
-
-
-def test_definitions_that_read_each_other_twice_are_read_once() -> None:
-    steps = [f"w{n} AS (SELECT 1 FROM w{n - 1} a, w{n - 1} b)" for n in range(1, 30)]
-    sql = f"WITH w0 AS (SELECT 1 FROM d.t), {', '.join(steps)} SELECT 1 FROM w29 WHERE time > 1"
-    assert read(sql).filters_of("d", "t") == {"time"}
-
-
-@pytest.mark.parametrize(
     ("sql", "why"),
     [
         ("", "does not begin with SELECT"),

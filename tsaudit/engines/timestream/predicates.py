@@ -32,26 +32,15 @@ class Reading:
     """
     filters: frozenset[str]
     """Columns that are compared directly in WHERE or ON; inside a function, they do not prune anything."""
-    each: tuple[tuple[tuple[str, str], frozenset[str]], ...]
-    """For each place where a table is read: the table, and the columns by which its rows are filtered there."""
-
-    def filters_of(self, database: str, table: str) -> frozenset[str]:
-        """Columns by which the rows of the table are filtered everywhere it is read, for example in each part of a
-        UNION.
-        """
-        found = [columns for place, columns in self.each if place == (database, table)]
-        return frozenset.intersection(*found) if found else frozenset()
 
 
 def read(sql: str) -> Reading:
     """What the query reads, including its subqueries. Raises UnreadableError, and ConnectorError without sqlglot."""
     tree = _parsed(sql)
-    places = _Places(tree)
     try:
-        each = tuple(((t.db, t.name), frozenset(places.filters(t))) for t in _tables(tree))
+        return Reading(frozenset((t.db, t.name) for t in _tables(tree)), frozenset(_filters(tree)))
     except RecursionError as error:
         raise UnreadableError("it is nested too deeply") from error
-    return Reading(frozenset(place for place, _ in each), frozenset(_filters(tree)), each)
 
 
 def _parsed(sql: str) -> exp.Query:
@@ -122,65 +111,3 @@ def _compared(condition: exp.Expression) -> Iterator[exp.Column]:
         else:
             continue
         yield from (bare for side in sides if isinstance(bare := side.unnest(), exp.Column) and bare.name)
-
-
-class _Places:
-    """Finds the columns by which rows are filtered at each place where a query reads them."""
-
-    def __init__(self, tree: exp.Query) -> None:
-        self._tree = tree
-        self._defined: dict[str, set[str]] = {}
-        """Name defined by WITH to the columns by which all its readers filter."""
-
-    def filters(self, source: exp.Expression) -> set[str]:
-        """Columns in conditions on a table or a subquery in FROM: those of its own query, and of the
-        queries around it.
-        """
-        from sqlglot import exp
-
-        select = source.find_ancestor(exp.Select)
-        if select is None:
-            return set()
-        where, name = select.args.get("where"), source.alias_or_name.lower()
-        found = _always(where.this, name) if where else set()
-        for join in select.args.get("joins") or ():
-            # An outer join keeps the rows of one side, whatever its condition is.
-            is_joined = join.this is source
-            keeps = {"LEFT": not is_joined, "RIGHT": is_joined, "FULL": True}.get(join.side.upper(), False)
-            if join.args.get("on") and not keeps:
-                found |= _always(join.args["on"], name)
-        return found | self._around(select)
-
-    def _around(self, query: exp.Expression) -> set[str]:
-        from sqlglot import exp
-
-        around = query.parent
-        while isinstance(around, exp.SetOperation) or (
-            isinstance(around, exp.Subquery) and isinstance(around.parent, exp.SetOperation | exp.Subquery | exp.CTE)
-        ):
-            around = around.parent
-        if isinstance(around, exp.Subquery) and isinstance(around.parent, exp.From | exp.Join):
-            return self.filters(around)
-        return self._of_readers(around.alias.lower()) if isinstance(around, exp.CTE) else set()
-
-    def _of_readers(self, name: str) -> set[str]:
-        from sqlglot import exp
-
-        if name not in self._defined:
-            self._defined[name] = set()  # Its definition may refer to itself.
-            readers = [t for t in self._tree.find_all(exp.Table) if not t.db and t.name.lower() == name]
-            found = [self.filters(reader) for reader in readers]
-            self._defined[name] = set.intersection(*found) if found else set()
-        return self._defined[name]
-
-
-def _always(condition: exp.Expression, name: str) -> set[str]:
-    """Columns of the source called `name` that are compared on every side of an OR."""
-    from sqlglot import exp
-
-    if isinstance(condition, exp.Paren):
-        return _always(condition.this, name)
-    if isinstance(condition, exp.And | exp.Or):
-        left, right = _always(condition.this, name), _always(condition.expression, name)
-        return left | right if isinstance(condition, exp.And) else left & right
-    return {c.name for c in _compared(condition) if c.table.lower() in ("", name)}

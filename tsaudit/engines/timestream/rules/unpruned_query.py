@@ -30,8 +30,7 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     Without a condition on the time, the cost of a query is what its runs read beyond the time since the previous run,
     at the price of US East. It is a note if none of the queries on a table uses its partition key, or if a query uses
     neither the key nor a measure name, in a table that has several: which sources it needs is not known. Conditions are
-    found by parsing the query text: a plain column in a comparison, after WHERE or ON. A condition counts only if it
-    holds in every part of the query that reads the table, such as each SELECT of a UNION, and on each side of an OR.
+    found by parsing the query text: a plain column in a comparison, after WHERE or ON, in any part of the query.
 
     ## Why it matters
 
@@ -61,7 +60,7 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
     found = False
     for measurement in case.measurements:
         place = measurement.database, measurement.name
-        reading = [_Query(query, read.filters_of(*place)) for query, read in queries if place in read.tables]
+        reading = [_Query(query, read.filters) for query, read in queries if place in read.tables]
         if reading and (finding := _evaluate(case, measurement, reading)):
             found = True
             yield replace(finding, evidence=(*finding.evidence, *_left_out(unreadable)))
@@ -75,9 +74,6 @@ class _Query:
 
     stored: StoredQuery
     filters: frozenset[str]
-    """The columns by which it filters everywhere it reads the table: a condition in only one part of a UNION does not
-    limit the others.
-    """
 
 
 def _left_out(unreadable: Sequence[str]) -> tuple[Evidence, ...]:
