@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import remedies
