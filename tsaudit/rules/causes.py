@@ -17,7 +17,7 @@ from tsaudit.harm import at_the_cost_of_all
 from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements, StopSource
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
-from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.profile import Profile
 from tsaudit.rule import Reach, Rule
 from tsaudit.text import listed, many, number, percent
 
@@ -170,7 +170,7 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
     """
     if len(result.findings) <= _MOST_APART:
         return result
-    schemas = {Subject(m.database, m.name): _schema(m) for m in profile.measurements}
+    schemas = {Subject(m.database, m.name): frozenset(m.columns) for m in profile.measurements}
     findings = list(result.findings)
     words = ENGINES[profile.engine].words
     terms = {"column": "column", "measurement": words.measurement, "database": words.database}
@@ -180,10 +180,6 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
             groups[_likeness(finding, kind, schemas) or position].append(finding)
         findings = [one for group in groups.values() for one in _as_one(group, kind, term, harm)]
     return replace(result, findings=tuple(findings))
-
-
-def _schema(measurement: Measurement) -> frozenset[str]:
-    return frozenset(measurement.columns)
 
 
 def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[str]]) -> object | None:

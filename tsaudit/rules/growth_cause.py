@@ -85,7 +85,7 @@ def _past(case: Case, measurement: Measurement, before: Point) -> Past:
     values, rates = {}, {}
     for tag in measurement.tags:
         points = case.timeline.of("tag_values", subject_of(measurement, tag.key))
-        known = _value_on(points, before.day)
+        known = next((p.value for p in reversed(points) if p.day <= before.day), None)
         if known is not None:
             values[tag.key] = known
         elif _lacks(case, measurement, tag.key, before.day):
@@ -93,10 +93,6 @@ def _past(case: Case, measurement: Measurement, before: Point) -> Past:
         rates[tag.key] = _usual_rate(points, before.day)
     series = case.timeline.of("series", subject_of(measurement))
     return Past(before.day, before.value, values, _usual_rate(series, before.day), rates)
-
-
-def _value_on(points: tuple[Point, ...], day: date) -> float | None:
-    return next((p.value for p in reversed(points) if p.day <= day), None)
 
 
 def _lacks(case: Case, measurement: Measurement, tag: str, day: date) -> bool:

@@ -193,8 +193,6 @@ _PACKED: Final = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 
 class _Key(NamedTuple):
-    """What names of one family have in common."""
-
     unit: str
     template: str
     is_short: bool
@@ -219,7 +217,6 @@ def _is_calendar(unit: str, periods: Sequence[Period]) -> bool:
 
 
 def _shape(name: str) -> str:
-    """The pattern that names share if they differ only in digits."""
     return re.sub(r"\d", "0", name)
 
 

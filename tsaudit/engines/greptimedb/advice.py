@@ -227,7 +227,6 @@ class GreptimeAdvice(SqlAdvice):
         )
 
     def _options_set(self) -> Iterator[Part]:
-        """Parts that set options with ALTER TABLE; a new table is created with the right options."""
         name = self.place.here.name
         for change in self.changes:
             if isinstance(change, SetOption) and not self._is_replaced and self._alters(change.option, change.value):
@@ -325,9 +324,6 @@ class GreptimeAdvice(SqlAdvice):
 
 def _a(word: str) -> str:
     return f"{'an' if word[0] in 'aeiou' else 'a'} {word}"
-
-
-# --- Statements -----------------------------------------------------------------------------------------------------
 
 
 APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""}

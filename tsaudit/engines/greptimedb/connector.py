@@ -319,13 +319,8 @@ def _defined(asked: CatalogQueries, database: str, name: str) -> CreateTable | N
     return catalog.parse_definition(row["Create Table"])
 
 
-# --- Facts about a measurement, from the rows within the window -----------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class _Query:
-    """A statement, with instructions for reading its response."""
-
     statement: str
     names: Sequence[str]
     kinds: Sequence[pa.DataType]

@@ -310,7 +310,6 @@ class Wire:
             self._server.may_limit = False
 
     def _keep_time(self, connection: sa.Connection, deadline: float) -> None:
-        """Limit all waiting to the deadline."""
         left = deadline - time.monotonic() + (_GRACE_S if self._limit_s else 0.0)
         _raw(connection).deadline = time.monotonic() + left
 
@@ -380,9 +379,6 @@ def _words(error: DBAPIError) -> tuple[int, str]:
     code = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else -1
     text = str(arguments[-1] if arguments else error.orig).strip()
     return code, " ".join(text.split())[:300] or type(error.orig).__name__
-
-
-# --- Values ---------------------------------------------------------------------------------------------------------
 
 
 _UNITS: Final = {"0": "s", "3": "ms", "6": "us", "9": "ns"}

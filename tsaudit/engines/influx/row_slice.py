@@ -242,10 +242,6 @@ def fullest_field(draft: Draft) -> str:
     return max(draft.fields, key=lambda one: draft.read(Role.FIELD, one.key).filled).key
 
 
-def _has_all(draft: Draft, key: str) -> bool:
-    return bool(draft.read(Role.FIELD, key).known.all())
-
-
 def _read(
     runner: QueryRunner,
     draft: Draft,
@@ -292,7 +288,7 @@ def _sliced(runner: QueryRunner, draft: Draft, table: pa.Table, statement: str, 
     is_all = (
         part == (draft.measurement.own_window or runner.window)
         and not (is_cut or plan.within)
-        and _has_all(draft, plan.key)
+        and draft.read(Role.FIELD, plan.key).known.all()
     )
     how = How.EXACT if is_all else How.SAMPLED
     source = runner.source("row_slice", how, _scope(draft, plan, Window(part.start, end)))

@@ -223,9 +223,6 @@ def early_rows(answer: Iterable[Series]) -> pa.RecordBatch:
     )
 
 
-# --- Points that others replaced ------------------------------------------------------------------------------------
-
-
 MOST_BYTES: Final = 50_000_000
 """Maximum size in bytes of a shard whose values are counted: a server reads about a million of them a second."""
 MOST_SERIES: Final = 5_000

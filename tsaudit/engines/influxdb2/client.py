@@ -334,9 +334,6 @@ def shown(request: Mapping[str, Any]) -> str:
     return f"{request['method']} {request['path']}{'?' + query if query else ''}"
 
 
-# --- Metrics --------------------------------------------------------------------------------------------------------
-
-
 _SERIES: Final = "storage_bucket_series_num"
 _LIVE: Final = ("storage_tsm_files_total", "storage_tsm_files_disk_bytes", "storage_wal_size")
 _SHARD_SERIES: Final = "storage_shard_series"

@@ -57,9 +57,6 @@ def collection(database: str, name: str) -> str:
     return f"db.getSiblingDB({text(database)}).getCollection({text(name)})"
 
 
-# --- Queries that show what a finding is about ----------------------------------------------------------------------
-
-
 _A_DAY: Final = timedelta(days=1)
 
 

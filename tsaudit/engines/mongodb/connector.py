@@ -304,9 +304,6 @@ def _failures(status: Mapping[str, Any], cache: Mapping[str, Any]) -> Iterator[S
         yield "failure", "expiry", 1.0
 
 
-# --- How many documents to read -------------------------------------------------------------------------------------
-
-
 FEWEST: Final = 100
 """Up to this many documents, `$sample` reads the whole collection:
 https://www.mongodb.com/docs/manual/reference/operator/aggregation/sample/

@@ -131,9 +131,6 @@ _TYPES: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
 """Python class to its alias in `$type`, and the function that converts a value to text."""
 
 
-# --- How arrays grow ------------------------------------------------------------------------------------------------
-
-
 _EPOCHS: Final = ((1.2e9, 2.2e9, 1.0), (1.2e12, 2.2e12, 1e-3))
 """Minimum and maximum of a number that counts seconds or milliseconds since 1970 (from 2008 to 2039), and the factor
 that converts it to seconds.

@@ -115,8 +115,6 @@ class Sender:
 
 
 class _Body:
-    """A response body in the form that botocore reads."""
-
     def __init__(self, data: bytes) -> None:
         self._data = data
 
@@ -218,8 +216,6 @@ class Account:
 
 
 class _Services:
-    """What all connections to an account share: credentials, and a botocore client for each service."""
-
     def __init__(self, account: Account) -> None:
         self.account = account
         self.pace = Pace()

@@ -164,9 +164,6 @@ def _magnetic_writes(options: Mapping[str, str], **changed: str) -> dict[str, An
     return {_MAGNETIC_WRITES: options.get(_MAGNETIC_WRITES) != "false", **kept}
 
 
-# --- Kinds of changes that only apply to Timestream -----------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class EnforceKey(Change):
     """Reject records without the dimension by which the table is partitioned."""

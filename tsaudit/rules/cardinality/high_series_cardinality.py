@@ -201,7 +201,6 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")
             for size, i in sizes[:5]
         )
-        + ((Evidence("to gain time", quick),) if quick else ())
         + (series_evidence(largest) if largest else ())
         + tuple(_measure_names(largest)),
         facts=("series_listing", "database_series"),

@@ -123,7 +123,7 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
     first = members[0]
     tags = [tag.key for tag in first.tags]
     tag = case.engine.words.tag
-    alike = _are_alike(members)
+    alike = len({tuple(field.key for field in m.fields) for m in members}) == 1
     assert first.point_sample is not None
     return Finding(
         subject=Subject(first.database, first.name),
@@ -144,10 +144,6 @@ def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> 
         facts=("row_sample",),
         source=first.point_sample.source,
     )
-
-
-def _are_alike(members: Sequence[Measurement]) -> bool:
-    return len({tuple(field.key for field in m.fields) for m in members}) == 1
 
 
 def _fields(members: Sequence[Measurement]) -> list[str]:

@@ -247,7 +247,6 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
             Evidence("points written", number(lost.accepted)),
             Evidence("points dropped", number(lost.dropped)),
             *([Evidence("points refused", number(lost.failed))] if lost.failed else []),
-            *(Evidence("to gain time", one) for one in quick),
         ),
         facts=("server_counters",),
     )
@@ -267,7 +266,6 @@ class _Reason:
 
 
 def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
-    """Possible reasons for the server to drop points, as far as the audit can see, most likely first."""
     yield from _limits_reached(case, database)
     yield from _conflicts(case.profile.inside(database))
 

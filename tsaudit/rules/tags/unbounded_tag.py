@@ -171,7 +171,6 @@ class _Together:
 
 
 def _together(case: Case) -> dict[tuple[str, str], _Together]:
-    """The tags of all measurements together, by database and tag key."""
     found: dict[tuple[str, str], list[Tag]] = defaultdict(list)
     for measurement in case.measurements:
         for tag in filter(_comes_and_goes, measurement.tags):
@@ -414,7 +413,6 @@ def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
 
 
 def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Finding:
-    """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
     tag = found.tag
     assert tag.values is not None
     newest = ended_on(case, tag)
@@ -437,7 +435,6 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     is_near = impact is not None and impact.currency is Currency.LIMIT
     limit = values_limit(case, measurement) if is_near else found.limit
     quick = stopgap(case, limit) if limit and is_near else ""
-    evidence += [Evidence("to gain time", quick)] if quick else []
     match changes[0]:
         case Diagnose():
             fix = identity_kept(measurement, tag.key)

@@ -153,9 +153,10 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
     smaller = percent(1 - first.saved_each / first.mean_bytes)
     key, kind = first.field.key, first.field.types[0]
     where = f"{many(len(family.members), 'collection')} named {family.template}" if family else "the collection"
+    is_asked_for = any((s.own.scans or 0) > 0 for s in spares)
     return Finding(
         subject=Subject(first.measurement.database, family.template if family else first.measurement.name, key),
-        impact=None if _asked_for(spares) else _impact(case, first, family, data + index),
+        impact=None if is_asked_for else _impact(case, first, family, data + index),
         message=(
             f"{key} could be the _id: in {where} this would save {size(data + index)}, {size(data)} of "
             f"documents and {size(index)} of an index."
@@ -204,11 +205,6 @@ def _scale(spares: Sequence[_Spare], family: CollectionFamily | None) -> float:
         return 1.0
     documents = family.documents
     return documents / read if documents is not None else len(family.members) / len(spares)
-
-
-def _asked_for(spares: Sequence[_Spare]) -> bool:
-    """Whether the counters show queries that use the generated `_id`."""
-    return any((s.own.scans or 0) > 0 for s in spares)
 
 
 def _uses(spares: Sequence[_Spare]) -> Iterator[Evidence]:

@@ -57,7 +57,8 @@ def mixed_encryption(case: Case) -> Iterator[Finding]:
     for measurement in case.measurements:
         options = measurement.options or {}
         key, other = options.get(DATABASE_KEY), _other_key(options)
-        if key and other and not _same(key, other):
+        # A key can be named by its ID or by its ARN, which ends with the ID.
+        if key and other and key.rpartition("/")[2] != other.rpartition("/")[2]:
             yield _finding(case, measurement, key, other)
 
 
@@ -67,11 +68,6 @@ def _other_key(options: Mapping[str, str]) -> str:
     if option == "SSE_KMS":
         return options.get(_OWN_KEY, "AWS's key for S3")
     return "S3's own key" if option else ""
-
-
-def _same(key: str, other: str) -> bool:
-    """Whether both name the same key: a key can be named by its ID or by its ARN, which ends with the ID."""
-    return key.rpartition("/")[2] == other.rpartition("/")[2]
 
 
 def _finding(case: Case, measurement: Measurement, key: str, other: str) -> Finding:
