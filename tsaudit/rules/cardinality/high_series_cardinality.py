@@ -55,9 +55,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
 
     Where the server, a plan, or the configuration sets the limit, the finding is as severe as the limit is near. A
     limit that this server may not enforce, such as that of InfluxDB 1.x, which holds only for the index in memory, is a
-    warning at most; more series than the limit prove that it is not enforced. A number that nobody set is a note. If
-    runaway-cardinality reports the growth that brought the series near the limit, by the same tag, the limit is part of
-    that finding.
+    warning at most. A number that nobody set is a note.
 
     ## Example
 
@@ -72,8 +70,7 @@ def high_series_cardinality(case: Case) -> Iterator[Finding]:
     deliberately: `limits: {high-series-cardinality.max_series: 2000000}`.
 
     Timestream for LiveAnalytics has no such limit. The number is the maximum for which AWS recommends InfluxDB 2 as a
-    replacement. Series are counted as they would be there, with the measure name as a tag. The finding is a note
-    unless you set your own limit.
+    replacement, and the finding is a note unless you set your own limit.
 
     ## References
 

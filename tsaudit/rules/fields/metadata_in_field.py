@@ -76,10 +76,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
 
     PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
     texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
-    take 32 bytes of each row. If not all rows of the table were read, this has to hold in rows from all parts of it.
-    The cost is their bytes in all rows, without the four of a reference, or such a shorter column; in what looks like a
-    queue, those of today. Of two such columns that are the same in 95% of the rows, one is the cost. Less than 20 kB at
-    the horizon is not reported, and tables that TimescaleDB compresses are left out.
+    take 32 bytes of each row. The cost is their bytes in all rows, without those of a reference; in what looks like a
+    queue, those of today. Tables that TimescaleDB compresses are left out.
 
     Elsewhere the finding is a note: most engines keep a repeated text only once, and whether anybody filters by it, the
     database does not say.

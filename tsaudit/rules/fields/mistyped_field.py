@@ -54,18 +54,14 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     """Text fields that contain numbers, booleans, or times, and float fields that only contain whole numbers.
 
     This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
-    have a fraction, or they are whole, many, far apart, and in another order as text. It is a note where another column
-    holds the same as numbers, or, for a raw value, in another unit; so are whole numbers that follow each other,
-    numbers of one length, and everything else: as text it takes hardly more bytes. Not reported are numbers in a unique
-    index, floats of four bytes, floats where no statement gives them another type (SQLite, InfluxDB, Timestream), text
-    with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such as `on` and `off`,
-    fields named like codes, devices, or numbered things, such as a line or an order, and what a continuous query
-    writes. Where some values are lists of numbers, or several words, the text has to stay, and the numbers belong in a
-    column beside it. A text field with numbers for some attributes and texts for others is reported if a tag names the
-    attribute, and each source has several. Where texts are times in several formats, such as `2026-03-20` and
-    `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most are reported from 20
-    of them on: ranges of times and sorts give wrong answers. In a table whose contents are not known, only numbers with
-    a fraction are reported.
+    have a fraction, or they are whole, many, far apart, and in another order as text. All others are notes: as text
+    they take hardly more bytes. Not reported are numbers in a unique index, floats of four bytes, floats where no
+    statement gives them another type, text with leading zeros, phone numbers, versions, numbers with more than fifteen
+    digits, states such as `on` and `off`, and fields named like codes, devices, or numbered things. Where some values
+    are lists of numbers, or several words, the text has to stay, and the numbers belong in a column beside it. Where
+    texts are times in several formats, such as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside
+    texts, the values in another form than most are reported from 20 of them on: ranges of times and sorts give wrong
+    answers.
 
     Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
     milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history

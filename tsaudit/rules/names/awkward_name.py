@@ -63,11 +63,7 @@ def awkward_name(case: Case) -> Iterator[Finding]:
 
     - Keywords, special characters, and simple names:
       https://docs.influxdata.com/influxdb3/cloud-serverless/write-data/best-practices/schema-design/#avoid-keywords-and-special-characters
-    - InfluxDB 3's SQL keywords: https://docs.influxdata.com/influxdb3/core/reference/sql/#keywords
-    - InfluxQL keywords: https://docs.influxdata.com/influxdb/v1/query_language/spec/#keywords
-    - SQLite keywords: https://www.sqlite.org/lang_keywords.html
     - PostgreSQL keywords: https://www.postgresql.org/docs/current/sql-keywords-appendix.html
-    - DuckDB keywords: https://duckdb.org/docs/stable/sql/keywords_and_identifiers
     - GreptimeDB's identifiers and keywords: https://github.com/GreptimeTeam/greptimedb/blob/main/src/sql/src/dialect.rs
     """
     known: set[tuple[str, str]] = set()

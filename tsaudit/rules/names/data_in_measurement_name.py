@@ -53,30 +53,26 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
 
     The finding suggests the measurement, tags, and field to write. Families that contain the same data, and at least
-    five whose names differ in one word, such as the application, are one finding. Outside of SQL databases, a single
-    name is reported if its parts leave no doubt. Words are data as well if at least twelve names of measurements with
-    the same columns combine nearly all words of two lists, such as rooms and quantities, if at least twelve things have
-    the same quantities, or if five differ in one word only and have several numbers each, such as a table per customer
-    or continent. On Timestream, the measure names of a table are checked too, from three of a kind. Periods in names
-    are included. Collections of documents, and databases of them, are of periods only if several differ in nothing but
-    the period, and cover most of the time from the first to the last: `order_201210` alone is not a period.
+    five whose names differ in one word, such as the application, are one finding. Words are data as well if at least
+    twelve names of measurements with the same columns combine nearly all words of two lists, such as rooms and
+    quantities, or if five differ in one word only and have several numbers each, such as a table per customer. Outside
+    of SQL databases, a single name is reported if its parts leave no doubt. On Timestream, the measure names of a table
+    are checked too. Collections of documents, and databases of them, are of periods only if several differ in nothing
+    but the period, and cover most of the time from the first to the last: `order_201210` alone is not a period.
 
-    In SQL databases, at least five tables of series or events are reported if they have the same columns, and names
-    that differ only in a period, or several measured values and names that differ only in data or in one word, such as
-    a table per site. Tables of the same readings at several resolutions are not, and neither are tables that inherit
-    from another one (PostgreSQL), which already reads all their rows. More than 50 tables are reported whatever their
-    columns are. A family costs memory on InfluxDB 1 and 2, open files on MongoDB, and space for each table and its
-    indexes in SQL databases. Families that contain the same data count together, and with the names that are added
-    until the horizon at the rate since the audit before; before there is one, at the rate at which the first rows of
-    the tables, or documents of the collections, were written. Of collections of periods, as many are added as periods
-    pass.
+    In SQL databases, at least five tables of series or events are reported if they have the same columns, and more than
+    50 whatever their columns are. Tables of the same readings at several resolutions are not, and neither are tables
+    that inherit from another one (PostgreSQL), which already reads all their rows.
+
+    A family costs memory on InfluxDB 1 and 2, open files on MongoDB, and space for each table and its indexes in SQL
+    databases: for the names of today, and for those that are added until the horizon.
 
     ## Why it matters
 
     Data in a name is not indexed: to select one region or group by host, queries need regular expressions. Every host
     creates a new measurement, so their number keeps growing, and every schema change has to be repeated in all of them.
     In MongoDB, each collection and each of its indexes is a file, which takes memory and time at every checkpoint. One
-    question needs many queries. It often happens to people who are used to a key-value store.
+    question needs many queries.
 
     ## Example
 
@@ -94,7 +90,6 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     - Too many measurements, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
     - Too many collections, MongoDB:
       https://www.mongodb.com/docs/manual/data-modeling/design-antipatterns/reduce-collections/
-    - TTL indexes: https://www.mongodb.com/docs/manual/core/index-ttl/
     - Graphite templates: https://docs.influxdata.com/telegraf/v1/data_formats/input/graphite/
     """
     of, fewest = (_of_tables, A_LIST) if case.engine.infers_roles else (_of_names, 1)

@@ -64,16 +64,14 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
     InfluxDB sets one hour for a retention below two days, a day up to half a year, and a week above; whoever changes
     the retention later keeps the duration. Shards shorter than that cost memory: each takes 50 kB of heap with the
     index in memory and 490 kB with the one on disk, and 84 or 410 B more for each series in it. The finding counts what
-    the vendor's duration would save, with the prices of the index in memory if the server does not say which one it
-    has. Series that are in one shard only would be as many in longer ones, and are not counted.
+    the vendor's duration would save.
 
     Shards longer than the whole retention keep points for long after it: a shard is deleted when its newest point
     expires. The finding counts the bytes that the vendor's duration would save, on average.
 
     Shards that are still there a day after their retention has passed show that it is not carried out: on InfluxDB 1.x,
     `[retention] enabled` may be false in the configuration. Otherwise it is a note until the next audit sees such
-    shards, too: the retention may have been shortened, or the server started, just before. Only administrators see when
-    the retention of a shard passes.
+    shards, too.
 
     All shards together keep files open, 2 or 10 each. If they approach `open_files`, the server can make no more
     shards. That limit is not read from the server, so this is a warning, unless you set it.

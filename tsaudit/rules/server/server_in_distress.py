@@ -63,7 +63,6 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     ## References
 
     - Transaction numbers: https://www.postgresql.org/docs/current/routine-vacuuming.html#VACUUM-FOR-WRAPAROUND
-    - The lock table: https://www.postgresql.org/docs/current/runtime-config-locks.html
     - Archiving: https://www.postgresql.org/docs/current/continuous-archiving.html
     - Replication slots: https://www.postgresql.org/docs/current/warm-standby.html#STREAMING-REPLICATION-SLOTS
     - Regions of GreptimeDB: https://docs.greptime.com/reference/sql/information-schema/region-peers/

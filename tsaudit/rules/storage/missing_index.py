@@ -54,10 +54,8 @@ def missing_index(case: Case) -> Iterator[Finding]:
     the index leads to nearly all of the table.
 
     The cost is the rows that PostgreSQL counted in full scans of the table since the previous audit, or since its
-    counters began, without those that an audit reads itself, and those of the pages that such a BRIN index led to. What
-    a range of one day has to read in any case does not count, and neither do fewer than `min_scans` full scans a day.
-    What was counted in less than a day is that of a day at least, and the finding says in how long.
-    Other engines count nothing, and the finding is a note.
+    counters began, without those that an audit reads itself, and those of the pages that such a BRIN index led to.
+    Fewer than `min_scans` full scans a day do not count. Other engines count nothing, and the finding is a note.
 
     Whatever a table contains, from `min_rows` on, ten times as many full scans a day are reported even if its time has
     an index, or it has no time. Which column the queries select by, these counters do not say.

@@ -81,8 +81,7 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
 
     Some findings are notes: texts that occur again and again are a list, even if a wordy one, and what has gained no
     value for much longer than ever before has been fixed. Sources that end while others take their place count only
-    toward a limit that the server enforces, up to the number at which as many expire as are added. Where a few hours of
-    rows have fewer than two reports of each value, sources look like IDs until the next audit.
+    toward a limit that the server enforces.
 
     A tag in many measurements counts as what it adds in all of them. A tag without which rows would overwrite others
     identifies the sources: unless its values are those of events, or written once, no plan removes it.
@@ -107,14 +106,11 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
     ## References
 
     - IDs and log messages as tags, InfluxData's guide: https://awesome.influxdata.com/docs/part-2/designing-your-schema/
-    - Schema recommendations: https://docs.influxdata.com/influxdb/v1/concepts/schema_and_data_layout/
     - Tags versus fields: https://docs.influxdata.com/influxdb/v2/write-data/best-practices/schema-design/
     - What to store as a tag, GreptimeDB:
       https://docs.greptime.com/user-guide/deployments-administration/performance-tuning/design-table/
     - Richness of data types, Timestream:
       https://docs.aws.amazon.com/timestream/latest/developerguide/data-modeling.html
-    - Resolve high cardinality:
-      https://docs.influxdata.com/influxdb/v2/write-data/best-practices/resolve-high-cardinality/
     """
     together, has_types, beside_types = _together(case), case.engine.checks_key_types, matters("C4", case.engine.name)
     for measurement in case.measurements:

@@ -65,10 +65,8 @@ def rows_of_one_key(case: Case) -> Iterator[Finding]:
     - A table of events that is not append-only. Events are recognized by text fields with log lines, documents,
       addresses, or IDs, or by such an ID in the key; if rows were overwritten, also by rows that arrive irregularly and
       have several texts that vary within a series. Some of these may have been sent twice, so this is never critical.
-      Retries explain no more than 0.1% of the stored rows.
     - Parts of rows with `merge_mode` `last_row`: more than 0.1% of the rows in files were written again, and of the
-      rows read a tenth lack fields that others fill, in groups without a common field. If a tenth of the rows in files
-      were written again, a field that is empty in all rows read shows it as well: one part always comes last.
+      rows read a tenth lack fields that others fill, in groups without a common field.
     - A table without a key: rows of several sources overwrite each other.
     - A key with more than `harm.max_overwritten_share` of overwritten rows. If a text field that is named like a device
       varies within the rows of one key, these rows are from several sources: a loss, whose share is not known.

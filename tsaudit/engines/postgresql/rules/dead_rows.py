@@ -59,10 +59,6 @@ def dead_rows(case: Case) -> Iterator[Finding]:
     by their number and the widths of the columns in PostgreSQL's statistics, nor of the dead ones that autovacuum lets
     there be. That is what deletes have left: a vacuum keeps it for new rows.
 
-    The finding says why nothing frees them: first that autovacuum is off, for the table or the server; that a vacuum
-    ended within a day, so that an open transaction, a prepared one, or a replication slot may hold them; or that it has
-    not run.
-
     ## Why it matters
 
     Dead rows take disk and memory, and every scan reads them. What they took is not given back to the disk: the table
