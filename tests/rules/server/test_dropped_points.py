@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
 import pytest
@@ -15,7 +15,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Database, KeptPoints, Profile, ServerCounter, ServerStatus
+from tsaudit.model.profile import Database, Gap, KeptPoints, Profile, Reason, ServerCounter, ServerStatus
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.dropped_points import dropped_points as rule
 from tsaudit.text import number
@@ -241,6 +241,53 @@ def test_a_tag_far_beyond_its_limit_shows_that_nothing_is_enforced_unless_points
     assert ENGINES["influxdb1"].enforces_limits(profile) is None
     (finding,) = _found(profile)
     assert "40,000 of the 5,000 values that one tag may have, if this server enforces that limit" in finding.message
+
+
+_EXCLUDED: Final = "no tag and no database is near its limit, so a field most likely has another type than before"
+
+
+def test_a_type_is_the_reason_only_if_all_others_would_have_been_seen() -> None:
+    (finding,) = _found(_of_tag(50))
+    assert _EXCLUDED in finding.message
+    gap = Gap("field_types", Reason.TIMED_OUT, "", "main", "sales")
+    (unseen,) = _found(_of_tag(50, gaps=(gap,)))
+    known = _of_tag(50)
+    assert known.server is not None
+    status = dataclasses.replace(known.server, settings={})
+    (unlimited,) = _found(dataclasses.replace(known, server=status))
+    for one in (unseen, unlimited):
+        assert "most likely" not in one.message
+        assert "the audit does not see why" in one.message
+
+
+def test_a_field_of_another_type_in_another_policy_is_a_possibility() -> None:
+    hourly = a_measurement("tank", database="main/hourly", fields=(a_field("level", ("float",)), a_field("pump")))
+    raw = a_measurement("tank", fields=(a_field("level", ("integer",)), a_field("pump")))
+    databases = (Database("main", a_count(5)), Database("main/hourly", policy_of="main"))
+    profile = dataclasses.replace(_profile(7), measurements=(raw, hourly), databases=databases)
+    (finding,) = _found(profile)
+    said = "; the types of level of tank (float and integer) differ between its retention policies."
+    assert finding.message.endswith(said)
+    assert (finding.main_contributor, finding.changes) == (None, ())
+    assert finding.headline.startswith("The server dropped 7 points of main since the server started on")
+
+
+@pytest.mark.parametrize(
+    ("ends", "said"),
+    [
+        ({"soc": 96, "pv": 0, "grid": 1}, "; soc has had no point since 2026-02-28 06:00 UTC, and others have."),
+        ({"soc": 96, "plan": 98, "pv": 0, "grid": 1, "home": 2}, "; soc and plan have had no point since 2026-02-28"),
+        # Written once a day; most have ended.
+        ({"soc": 20, "pv": 0}, _EXCLUDED + "."),
+        ({"soc": 96, "plan": 98, "pv": 0}, _EXCLUDED + "."),
+    ],
+)
+def test_measurements_without_new_points_are_a_hint(ends: dict[str, int], said: str) -> None:
+    """Hours since the last point of each measurement of a database of which the server drops points."""
+    newest = datetime(2026, 3, 4, 6, tzinfo=UTC)
+    found = [a_measurement(name, last_time=newest - timedelta(hours=hours)) for name, hours in ends.items()]
+    (finding,) = _found(dataclasses.replace(_of_tag(50), measurements=tuple(found)))
+    assert said in finding.message
 
 
 def test_only_the_first_reasons_are_named() -> None:

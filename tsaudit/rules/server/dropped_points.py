@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import remedies
@@ -40,21 +42,26 @@ def dropped_points(case: Case) -> Iterator[Finding]:
 
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
     `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache is full or the disk
-    takes no more; what clients then send again is counted each time. In InfluxDB 1.8, points beyond a limit are only
-    counted for the whole server: they are those of the one database that has reached one. InfluxDB 2 and 3 count on the
-    page `/metrics`. Counters begin at the server's start: after a restart, and on the first audit if the server has run
-    for a day at most, all of them count; a longer past is a note. Users who are no administrators need the right to
-    read `_internal`, where the server records the counters, but not its start.
+    takes no more; what clients then send again is counted each time. It does not count points beyond the retention
+    here, which nobody wants to keep. In InfluxDB 1.8, points beyond a limit are only counted for the whole server:
+    they are those of the one database that has reached one. InfluxDB 2 and 3 count on the page `/metrics`; recent
+    versions of InfluxDB 3 do not say of which database. Counters begin at the server's start: after a restart, and on
+    the first audit if the server has run for a day at most, all of them count; a longer past is a note, because nobody
+    knows when it was. Users who are no administrators need the right to read `_internal`, where the server records the
+    counters, but not its start.
 
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
-    fields with several types.
+    fields with several types, in shards of one retention policy or in different ones. If all limits and all that they
+    count are known, and none is near, a type is the likeliest reason.
 
     Points with the same tags and time are one row. If the server accepted more points for a shard than it has rows, the
-    rest was overwritten, sent again, or deleted since; the counters do not tell which. It is never critical, and a note
-    if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents write
-    that are meant to be doubled. The newest shard of at most 50 MB and 5,000 series is counted, on InfluxDB 1 and for
-    administrators.
+    rest was overwritten, sent again, or deleted since; the counters do not tell which. Where the audit before counted
+    the same shard, only what was lost since counts, and nothing if series were deleted. It is never critical, and a
+    note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents
+    write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these are not
+    counted as lost. The newest shard of at most 50 MB and 5,000 series is counted, on InfluxDB 1 and for
+    administrators, who alone see when a shard begins.
 
     ## Why it matters
 
@@ -120,6 +127,7 @@ def _kept(case: Case, status: ServerStatus, database: Database) -> KeptPoints | 
 
 
 def _overwritten(database: Database, kept: KeptPoints) -> Finding:
+    """A finding that there are fewer rows than accepted points."""
     left = kept.accepted - kept.overwritten
     is_doubled = left > 0 and abs(kept.accepted / left - 2) <= _DOUBLED
     impact = Impact(
@@ -221,7 +229,8 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
     if more := len(reasons) - len(words):
         words.append(f"{number(more)} more like these")
     if lost.dropped and not reasons:
-        words.append("the audit does not see why; a field may have another type than before, or a limit may be reached")
+        inside = case.profile.inside(database)
+        words.append(_by_exclusion(case, database) + _of_other_policies(inside) + _without_new_points(inside))
     if lost.failed:
         words.append("a write is refused if the cache is full or the disk takes no more")
     quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
@@ -247,6 +256,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
             Evidence("points written", number(lost.accepted)),
             Evidence("points dropped", number(lost.dropped)),
             *([Evidence("points refused", number(lost.failed))] if lost.failed else []),
+            *(Evidence("to gain time", one) for one in quick),
         ),
         facts=("server_counters",),
     )
@@ -254,6 +264,22 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
 
 _MOST_NAMED: Final = 3
 """Reasons that the message names."""
+_SEEN_BY: Final = frozenset({"measurements", "tag_keys", "tag_values", "field_types", "database_series"})
+"""Facts that show which limits are reached, and which fields have several types."""
+
+
+def _by_exclusion(case: Case, database: Database) -> str:
+    """The reason, if none was seen: a conclusion only if the audit would have seen each of the others."""
+    profile, settings = case.profile, case.profile.server.settings if case.profile.server else {}
+    if case.engine.enforces_limits(profile) is False:
+        return "this server enforces no limit, so a field most likely has another type than before"
+    limits = [limit.setting for limit in case.engine.limits if limit.setting]
+    gaps = [gap for gap in profile.gaps if gap.fact in _SEEN_BY]
+    is_hidden = any(gap.database is None or profile.is_within(gap.database, database.name) for gap in gaps)
+    tags = (tag.values for m in profile.inside(database) for tag in m.tags)
+    if limits and settings.keys() >= set(limits) and database.series and all(tags) and not is_hidden:
+        return "no tag and no database is near its limit, so a field most likely has another type than before"
+    return "the audit does not see why; a field may have another type than before, or a limit may be reached"
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,6 +292,7 @@ class _Reason:
 
 
 def _reasons(case: Case, database: Database) -> Iterator[_Reason]:
+    """Possible reasons for the server to drop points, as far as the audit can see, most likely first."""
     yield from _limits_reached(case, database)
     yield from _conflicts(case.profile.inside(database))
 
@@ -296,9 +323,39 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
 
 
 def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:
+    """Fields that have several types in the shards of one retention policy."""
     for measurement in inside:
         for field in measurement.fields:
             if len(field.types) > 1:
                 words = f"field {field.key} of {measurement.name} has several types: {listed(field.types)}"
                 look = Diagnose(subject_of(measurement), "types", field.key, tuple(field.types))
                 yield _Reason(words, field.key, (look,))
+
+
+_SILENT: Final = timedelta(days=1)
+"""For so long, a measurement has had no point while others have."""
+
+
+def _without_new_points(inside: Sequence[Measurement]) -> str:
+    """The measurements that have had no point for a day while most others have, in words; empty if there are none. All
+    points of a measurement may be those that are dropped.
+    """
+    ends = sorted((one.last_time, one.name) for one in inside if one.last_time is not None)
+    silent = [(end, name) for end, name in ends if ends[-1][0] - end > _SILENT]
+    if not silent or 2 * len(silent) > len(ends):
+        return ""
+    names = listed([name for _, name in reversed(silent)], _MOST_NAMED)
+    verb = "has" if len(silent) == 1 else "have"
+    return f"; {names} {verb} had no point since {instant(silent[-1][0])}, and others have"
+
+
+def _of_other_policies(inside: Sequence[Measurement]) -> str:
+    """The fields whose type in one retention policy is not that in another one, in words; empty if there are none. That
+    is no conflict, and normal for averages of whole numbers, unless a writer sends the one type to the other policy.
+    """
+    types: dict[tuple[str, str], set[str]] = defaultdict(set)
+    for measurement in inside:
+        for field in measurement.fields:
+            types[measurement.name, field.key].update(field.types)
+    found = [f"{key} of {name} ({listed(sorted(kinds))})" for (name, key), kinds in types.items() if len(kinds) > 1]
+    return f"; the types of {listed(found, _MOST_NAMED)} differ between its retention policies" if found else ""
