@@ -173,3 +173,17 @@ def test_busy_series_does_not_hide_that_values_keep_coming(begins: int) -> None:
     assert seen is not None
     assert seen.new == pytest.approx(20, abs=1)
     assert ongoing(a_tag("alloc", 5_000, turnover=seen)) == 1.0
+
+
+def test_newest_rows_of_each_source_do_not_show_that_slow_ones_ended() -> None:
+    """Of each source, the newest 40 rows are kept: those of fast ones are all newer than nearly all of slow ones."""
+    periods = [(1, 90), (60, 50), (1440, 60)]
+    ids = [(p, f"{p}-{n}") for p, sources in periods for n in range(sources)]
+    rows = [(0, 60_000 - (number * 7) % p - p * at, number) for number, (p, _) in enumerate(ids) for at in range(40)]
+    seen = turnover(rows)
+    assert seen is not None
+    assert seen.new >= 90
+    assert seen.again == seen.first
+    assert is_seen_as(seen) == []
+    ended = turnover([(0, at + 40 * number, number) for number in range(200) for at in range(40)])
+    assert is_seen_as(ended) == ["coming"]

@@ -115,6 +115,8 @@ _FEWEST_INSTANTS: Final = 6
 _LASTING_US: Final = 3_600_000_000
 """What reports for an hour or more is a source itself, however soon another takes its place."""
 _LASTING_INSTANTS: Final = 3
+_DUE: Final = 1.5
+"""What has not come for so many times its mean spacing has ended."""
 
 
 def turnover_of(
@@ -142,6 +144,8 @@ def turnover_of(
         tag, of_source, number, part, times_us = (all_[enough] for all_ in (tag, of_source, number, part, times_us))
     last_parts = np.full(int(of_source.max()) + 1, times_us.max())
     np.minimum.at(last_parts, of_source[part == _PARTS - 1], times_us[part == _PARTS - 1])
+    ends = np.full(len(last_parts), times_us.min())
+    np.maximum.at(ends, of_source, times_us)
     pair = combined([of_source, tag], len(tag))
     order = order_by(pair, number)
     pair, number, part, times_us = pair[order], number[order], part[order], times_us[order]
@@ -150,6 +154,9 @@ def turnover_of(
     seen = np.add.reduceat(is_first | changes(number), np.flatnonzero(is_first))
     lasting = (seen >= _LASTING_INSTANTS) & (times_us[is_last] - times_us[is_first] >= _LASTING_US)
     began, ended, owner = part[is_first], part[is_last], of_source[order][is_first]
+    # What comes slowly is not gone because others come so fast that the last part is shorter than its spacing.
+    spacing = (times_us[is_last] - times_us[is_first]) / np.maximum(seen - 1, 1)
+    is_due = (seen >= _LASTING_INSTANTS) & (times_us[is_last] + _DUE * spacing >= ends[owner])
     is_new = began == _PARTS - 1
     is_new_value = is_new & (debuts[tag[order][is_first]] >= last_parts[owner])
     # Each instant is of one source.
@@ -159,7 +166,7 @@ def turnover_of(
         by=by,
         sources=count_distinct(of_source),
         first=int((began == 0).sum()),
-        again=int(((began == 0) & (ended == _PARTS - 1)).sum()),
+        again=int(((began == 0) & ((ended == _PARTS - 1) | is_due)).sum()),
         new=int(is_new.sum()),
         new_values=int(is_new_value.sum()),
         going_on=int((is_new & (switches[owner] > 1)).sum()),

@@ -155,7 +155,7 @@ class Turnover:
     first: int
     """Number of pairs of a source and a value that occur in the source's first part."""
     again: int
-    """Number of these pairs that also occur in the last part."""
+    """Number of these pairs that also occur in the last part, or whose next instant is not due before the end."""
     new: int
     """Number of pairs that first occur in the last part."""
     new_values: int
