@@ -372,6 +372,8 @@ class Draft:
     """Its columns as in the catalog; empty for an engine that declares tags and fields itself."""
     referred_to: bool = False
     """Whether foreign keys of other tables refer to it."""
+    refers: frozenset[str] = frozenset()
+    """Columns that refer to another table, by a foreign key or by their names."""
     reads_all_parts: bool = True
     """Whether rows from all parts of it can be read without the others: SQLite finds them by rowid, which some tables
     do not have.

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import functools
 import importlib
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
@@ -182,6 +182,7 @@ class Measuring:
                     columns=columns[name],
                     unreadable=_refused(database, name, rows),
                     referred_to=name in referred,
+                    refers=frozenset(c.name for c in columns[name] if _refers(c, name, columns)),
                     reads_all_parts=all(row.get("has_rowid", True) for row in rows or ()),
                 )
             else:
@@ -316,6 +317,13 @@ def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | N
         return None
     detail = f'{why}, or leave it out: `exclude: ["{printable(measurement, 60)}"]`'
     return Gap("columns", Reason.DENIED, detail, database, measurement)
+
+
+def _refers(column: Column, table: str, tables: Container[str]) -> bool:
+    """Whether a column refers to another table by a foreign key, or by its name: `pump` or `pump_id` to `pumps`."""
+    named = column.name.lower().removesuffix("_id")
+    others = {column.refers_to} if column.refers_to else {named, f"{named}s"}
+    return any(other != table and other in tables for other in others)
 
 
 def _column(row: Row) -> Column:

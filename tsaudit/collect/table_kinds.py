@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -82,14 +82,14 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
 
     name = time.name if time else None
     generated = frozenset(c.name for c in draft.columns if c.is_generated and c.key_position is not None)
-    base = KindEvidence(draft.columns, name, referred_to=draft.referred_to, sequences=generated - {name})
+    base = KindEvidence(draft.columns, name, draft.referred_to, draft.refers, sequences=generated - {name})
     sample = draft.sample
     if sample is None or not sample.num_rows:
         return base
     whole = draft.is_read_whole
     seen = {c.name: _seen(sample.column(c.name), c, whole) for c in draft.columns}
     if time is None:
-        return KindEvidence(draft.columns, None, draft.referred_to, seen, rows=sample.num_rows, is_whole=whole)
+        return replace(base, seen=seen, rows=sample.num_rows, is_whole=whole, sequences=frozenset())
     times = {name_: found for name_, found in _all_times(sample, draft, time).items() if found is not None}
     changing = lives(time.name, times) if time.name in times else []
     of_others = {life.name for life in changing}
@@ -98,6 +98,7 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
         columns=draft.columns,
         time=time.name,
         referred_to=draft.referred_to,
+        refers=draft.refers,
         seen={key: one for key, one in seen.items() if key not in of_others},
         lives=changing,
         rows=sample.num_rows,

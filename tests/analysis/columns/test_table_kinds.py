@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 import sqlite3
 from datetime import timedelta
 from pathlib import Path
@@ -254,3 +255,20 @@ def test_readings_by_name_are_values_by_attribute(tmp_path: Path) -> None:
     assert [field.key for field in table.fields] == ["VALUE"]
     (found,) = (finding for result, finding in evaluate(profile).findings() if result.code == "FLD002")
     assert "by READING, its values are numbers (temperature) or texts (battery)" in found.message
+
+
+@pytest.mark.parametrize(("column", "kind"), [("pump", TableKind.OTHER), ("pump_id", TableKind.OTHER), ("code", None)])
+def test_one_row_for_each_row_of_another_table_is_no_series(
+    column: str, kind: TableKind | None, tmp_path: Path
+) -> None:
+    """Limits that were set one after the other, whose only ID of a thing is that of another table."""
+    noise = random.Random(3)
+    rows = [(str(NOW - timedelta(hours=3 * n + 1)), f"{noise.getrandbits(60):015x}", n / 7) for n in range(120)]
+    statements = (
+        "CREATE TABLE pumps (id TEXT PRIMARY KEY, maker TEXT)",
+        f"CREATE TABLE bounds (created TEXT, {column} TEXT, highest REAL)",
+    )
+    schema = Schema("limits", statements, {"bounds": rows, "pumps": [(row[1], "acme") for row in rows]}, {}, {})
+    (found,) = (m for m in profile_of(schema, tmp_path).measurements if m.name == "bounds")
+    assert (found.kind is not None and found.kind.has_series) is (kind is None), found.kind_reason
+    assert ("which is in another table" in found.kind_reason) is (kind is not None)

@@ -107,6 +107,8 @@ class KindEvidence:
     """The time column; None if there is none."""
     referred_to: bool = False
     """Whether foreign keys of other tables refer to it."""
+    refers: frozenset[str] = frozenset()
+    """Columns that refer to another table, by a foreign key or by their names."""
     seen: Mapping[str, Seen] = field(default_factory=dict)
     """What the rows read show about each column; empty without rows."""
     lives: Sequence[Life] = ()
@@ -301,6 +303,10 @@ def _by_sources(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
         yield 3, f"{percent(evidence.regular_share)} of the rows arrive at regular intervals"
     if evidence.coverage is not None and evidence.coverage >= _COVERED:
         yield 1, "the same sources recur"
+    # With rows of a few instants only, no source has reported again.
+    again = evidence.rows >= ALIKE and (evidence.instants or 0) >= _ROUNDS and not _time_in_key(evidence)
+    if again and (own := [n for n in evidence.refers if n in evidence.seen and evidence.seen[n].is_unique]):
+        yield -4, f"one row for each {min(own)}, which is in another table"
 
 
 def _by_life(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
