@@ -536,3 +536,9 @@ def test_partitions_of_a_server(postgresql: Postgresql) -> None:
         postgresql.execute(statement)
     for name, at in (("ends", "now() + INTERVAL '6 days'"), ("by_week", "now()"), ("by_hour", "now()")):
         postgresql.execute(f"INSERT INTO {schema}.{name} SELECT {at}, 'h', 1")
+
+
+def test_the_largest_partition_is_beside_the_point_of_an_end() -> None:
+    finding = _ending(-50, -20, 10)
+    assert finding is not None
+    assert [e.label for e in finding.evidence] == ["partitions"]

@@ -346,7 +346,9 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
     failing = [t for t in troubles if t.fails]
     worst = min(failing or troubles, key=_days_left)
     words = "; ".join(t.words for t in troubles)
-    largest = cut.partitions[0] if cut.partitions else None
+    # Where the last partition ends, the size of another one is beside the point.
+    is_about_size = any(_days_left(t) == inf for t in troubles)
+    largest = cut.partitions[0] if cut.partitions and is_about_size else None
     return Finding(
         subject=subject_of(measurement),
         impact=worst.fails,
