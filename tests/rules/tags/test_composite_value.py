@@ -107,3 +107,12 @@ def test_information_when_the_attributes_have_columns() -> None:
     for fields in (parts[:2], (*parts[:2], a_field("sensor_id", ("VARCHAR",), sample=("x-1", "x-2")))):
         (finding,) = run_rule(rule, a_profile(a_measurement("home", tags=(sensor,), fields=fields))).findings
         assert finding.changes
+
+
+def test_parts_that_are_the_same_in_all_values_are_counted() -> None:
+    values = tuple(f"acme/v1/{hall}/{what}" for hall in "NESW" for what in ("speed", "torque", "heat"))
+    (finding,) = run_rule(rule, a_profile(a_measurement("press", tags=(a_tag("topic", 12, values),)))).findings
+    assert finding.message == (
+        "Values of tag topic contain 2 attributes each: topic_part_1 and topic_part_2, beside 2 parts that are the "
+        "same in all values read."
+    )

@@ -56,6 +56,8 @@ class Composite:
     """The complete value that the examples of the parts come from."""
     places: tuple[int, ...]
     """The position in the example at which the text of each part begins."""
+    constant: int = 0
+    """Number of pieces that are the same in all values and that `parts` leaves out; the names of parts do not count."""
 
 
 def split_composite(values: Sequence[str]) -> Composite | None:
@@ -211,6 +213,7 @@ _FILE: Final = re.compile(
 _LABEL: Final = re.compile(r"([^\W\d_]+)[-_ ]?\d+")
 _LETTERS: Final = re.compile(r"[^\W\d_a-f]", re.IGNORECASE)
 _LETTER: Final = re.compile(r"[^\W\d_]")
+_PIECE: Final = re.compile(r"[^\W_]")
 _NO_LETTER: Final = re.compile(r"[\W\d_]")
 _NAMED: Final = re.compile(r"^[^\W\d_]{2}")
 _PROSE: Final = re.compile(r" .* ")
@@ -287,7 +290,9 @@ def _of_form(form: tuple[str, ...], alike: Sequence[Sequence[str]], *, is_prose:
         return None
     ends = [*itertools.accumulate(map(len, alike[0]))]
     begins = [0, *ends[1::2]]
-    return Composite(tuple(_parts(places)), example, tuple(begins[i] for i in varying))
+    names = {i - 1 for i in varying} if _keyed(places) else set()
+    constant = sum(p.values == 1 and _PIECE.search(p.texts[0]) is not None for p in places) - len(names)
+    return Composite(tuple(_parts(places)), example, tuple(begins[i] for i in varying), constant)
 
 
 def _are_alike(places: Sequence[_Place], separators: Sequence[str]) -> bool:

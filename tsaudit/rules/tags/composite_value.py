@@ -11,8 +11,8 @@ from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.model.change import ColumnPart, SplitColumn
 from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import READ_BY_TIME, Field, Measurement, Tag
-from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import listed, number
+from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
+from tsaudit.text import listed, many, number, plural
 
 _LONG = {"loc": "location", "reg": "region", "dev": "device", "env": "environment", "svc": "service", "ver": "version"}
 _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", "no", "nr"})
@@ -22,6 +22,7 @@ _VAGUE = frozenset({"id", "model", "name", "type", "kind", "version", "serial", 
     code="TAG003",
     title="A value contains several attributes",
     guidelines=("B3",),
+    follows_from={"FLD001": Reach.SUBJECT},
     requires={"tag_values"},
     uses={"field_values"},
     kinds=READ_BY_TIME,
@@ -31,8 +32,9 @@ def composite_value(case: Case) -> Iterator[Finding]:
     """Tags and text fields whose values are several attributes joined into one text.
 
     This is based on a sample of the distinct values. The suggested split uses the names that occur in the values, or
-    what precedes a number. What is the same in all values is no attribute. A JSON document is not reported, because
-    databases can read its members.
+    what precedes a number. What is the same in all values is no attribute, and only counted. A JSON document is not
+    reported, because databases can read its members. If a column's texts should move to a table of their own, this is
+    evidence of the finding that says so.
 
     ## Why it matters
 
@@ -71,9 +73,14 @@ def _finding(measurement: Measurement, column: Tag | Field, composite: Composite
     names = _names(column.key, composite.parts, taken=measurement.columns)
     parts = {name: part.example for name, part in zip(names, composite.parts, strict=True)}
     figure = column.values if isinstance(column, Tag) else column.distinct
+    same = (
+        f"{many(composite.constant, 'part')} that {plural(composite.constant, 'is', 'are')} the same in all values read"
+    )
+    beside = f", beside {same}" if composite.constant else ""
     return Finding(
         subject=subject_of(measurement, column.key),
-        message=f"Values of {role} {column.key} contain {number(len(parts))} attributes each: {listed(list(parts))}.",
+        message=f"Values of {role} {column.key} contain {number(len(parts))} attributes each: {listed(list(parts))}"
+        f"{beside}.",
         fix=f"What is stored under {column.key} can be taken apart, or stays until it expires.",
         changes=(
             SplitColumn(
