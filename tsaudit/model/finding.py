@@ -338,8 +338,8 @@ def first_limit(findings: Iterable[Finding]) -> float | None:
 
 
 def worst_first(code: str, finding: Finding, severity: Severity | None = None) -> tuple[object, ...]:
-    """Sort key of findings, the same in every output: by severity, days left, affected series, and how far the limit is
-    exceeded.
+    """Sort key of findings, the same in every output: by severity, days left, affected series, how far the limit is
+    exceeded, and whether answers are wrong.
 
     Days beyond `INTERVAL_DAYS` count as no days, because forecasts are unreliable there. Ties are sorted by rule and
     subject. `severity`: the severity of the incident, if it differs.
@@ -351,7 +351,8 @@ def worst_first(code: str, finding: Finding, severity: Severity | None = None) -
     left = finding.days_left
     if finding.severity is Severity.NOTE or left is None or not left <= INTERVAL_DAYS:
         left = math.inf
-    return (-rank, left, -(finding.affected_series or 0.0), -over, code, finding.subject)
+    is_wrong = finding.impact is not None and finding.impact.currency is Currency.ANSWERS
+    return (-rank, left, -(finding.affected_series or 0.0), -over, not is_wrong, code, finding.subject)
 
 
 @dataclass(frozen=True, slots=True)

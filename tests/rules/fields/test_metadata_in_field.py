@@ -30,8 +30,9 @@ from tsaudit.engines.connection import FactError, Rows
 from tsaudit.evaluation import evaluate
 from tsaudit.model.change import AddIndex, MakeTag
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Currency, Finding, Outcome
+from tsaudit.model.finding import Currency, Finding, Impact, Outcome, worst_first
 from tsaudit.model.profile import (
+    Copies,
     Field,
     How,
     Profile,
@@ -693,3 +694,14 @@ def test_a_value_that_is_only_in_one_place_is_no_key() -> None:
         ({"apart", "also"}, ("apart", "also")),
         ({"batch", "made"}, ()),
     ]
+
+
+def test_what_copies_repeat_is_left_to_their_finding() -> None:
+    copies = Copies(10_000, 5_000, 5_000, NOW - timedelta(days=1), NOW, (), a_source())
+    (finding,) = run_rule(rule, _repeating(400_000, ABOUT, copies=copies)).findings
+    assert finding.impact is not None
+    assert finding.impact.now == (200_000 - 24) * 44
+    assert finding.severity == "warning"
+    wrong = Impact(Currency.ANSWERS, how="rows read", consequence="Sums are too high.")
+    again = dataclasses.replace(finding, impact=wrong)
+    assert worst_first("LAY009", again, finding.severity) < worst_first("FLD001", finding)

@@ -77,7 +77,7 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
     texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
     take 32 bytes of each row. The cost is their bytes in all rows, without those of a reference; in what looks like a
-    queue, those of today. Tables that TimescaleDB compresses are left out.
+    queue, those of today. Copies of rows do not count. Tables that TimescaleDB compresses are left out.
 
     Elsewhere the finding is a note: most engines keep a repeated text only once, and whether anybody filters by it, the
     database does not say.
@@ -235,6 +235,9 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     read, count_ = measurement.row_bytes, measurement.rows_total or measurement.rows
     if read is None or count_ is None or read.rows < ENOUGH or measurement.is_compressed:
         return
+    # Those that are stored twice go as a whole, which another rule asks for.
+    copies = measurement.copies
+    all_rows = round(count_.value * (1 - (copies.copies / copies.rows if copies else 0)))
     for group in _groups(read.repeated):
         # A short column with a different value for each combination of the others can identify it, and stays in the
         # table.
@@ -244,7 +247,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
         width = sum(read.of(name) for name in group.columns if name != key)
         if width < WORTH_MOVING:
             continue
-        rows, reference = count_.value, 0 if key else _REFERENCE_BYTES
+        rows, reference = all_rows, 0 if key else _REFERENCE_BYTES
         impact = costs.of_bytes(
             case,
             measurement,
@@ -258,8 +261,8 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
         impact = costs.of_bytes(
             case,
             measurement,
-            count_.value * width,
-            how=f"{number(count_.value)} rows with {_rounded(width)} bytes of it",
+            all_rows * width,
+            how=f"{number(all_rows)} rows with {_rounded(width)} bytes of it",
         )
         if (cost := _if_enough(case, measurement, impact)) is not None:
             yield _of_equal(measurement, read, pair, cost)
