@@ -159,6 +159,46 @@ def test_provisional_when_history_is_short() -> None:
     assert _judged(profile, _timeline(profile, [1001.0, 3000.0])).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize(
+    ("counts", "limit", "severity", "days"),
+    [
+        ([120.0] * 8 + [8_120.0, 18_120.0], 50_000, Severity.CRITICAL, 4),
+        ([120.0] * 40 + [8_120.0, 18_120.0], 50_000, Severity.CRITICAL, 4),
+        ([120.0] * 2 + [8_120.0, 18_120.0], 500_000, Severity.WARNING, 60),
+        ([120.0] * 8 + [10_120.0, 20_120.0, 30_120.0, 40_120.0], 100_000, Severity.CRITICAL, 6),
+        ([8_000.0, 13_000.0, 18_000.0], 30_000, Severity.CRITICAL, 2),  # more than doubled since the first audit
+    ],
+)
+def test_a_limit_that_is_set_counts_from_three_audits_on(
+    counts: list[float], limit: float, severity: Severity, days: int
+) -> None:
+    (finding,) = _judged(_profile(round(counts[-1])), _timeline(_profile(1), counts[:-1]), limit=limit).findings
+    assert finding.severity is severity
+    assert finding.forecast is not None
+    assert finding.forecast.days == pytest.approx(days, rel=0.2)
+    added = min(counts[-1] - counts[-2], counts[-2] - counts[-3])
+    assert f" {added:,.0f} a day" in finding.message
+    assert finding.message.startswith("Series grew from ")
+
+
+@pytest.mark.parametrize(
+    "counts",
+    [
+        [120.0] * 8 + [18_120.0],  # two audits
+        [120.0] * 8 + [18_000.0, 18_050.0, 18_120.0],  # a rollout, then noise
+        [18_000.0] * 8 + [18_050.0, 18_120.0, 18_200.0],  # noise
+        [9_000.0, 14_000.0] * 5 + [8_500.0, 13_000.0, 18_000.0],  # noise that is larger
+        [12_000.0, 14_000.0, 16_000.0, 18_000.0],  # data may be filling up
+        [12_000.0, 13_500.0, 13_400.0, 16_000.0, 18_000.0],  # and not evenly
+        [19_000.0] + [8_000.0] * 5 + [13_000.0, 18_000.0],  # it has been more
+        [120.0] * 8 + [8_120.0, 18_120.0, 18_120.0],  # it has stopped
+    ],
+)
+def test_a_limit_that_is_set_counts_from_three_audits_on_only_where_they_show_growth(counts: list[float]) -> None:
+    found = _judged(_profile(round(counts[-1])), _timeline(_profile(1), counts[:-1]), limit=20_000).findings
+    assert [finding.forecast for finding in found if finding.forecast] == []
+
+
 def test_warning_when_series_jumped() -> None:
     profile = _profile(9000)
     (finding,) = _judged(profile, _timeline(profile, [3000.0] * 30 + [9000.0] * 8)).findings

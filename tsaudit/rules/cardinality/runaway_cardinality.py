@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
@@ -58,8 +59,10 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     shorter: data may be filling up, unless it has no retention. A jump to `min_jump` times as many is reported on its
     second day, and costs something for two days; a burst of one day is never reported, nor a count that is no higher
     than before. With less than seven days of history, only an increase to ten times as many is reported, as
-    provisional. The days of an earlier incident of this rule that was resolved are left out of the history. If
-    unbounded-tag warns of the tag that causes the growth, the growth is part of that finding.
+    provisional. Where a limit is set, at least two audits in a row are enough that each found more than ever before,
+    together `min_jump` times as many: the slower of the last two steps tells when the limit is reached at the latest.
+    The days of an earlier incident of this rule that was resolved are left out of the history. If unbounded-tag warns
+    of the tag that causes the growth, the growth is part of that finding.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
@@ -124,6 +127,8 @@ class _Course:
     forecast: Forecast | None
     before: Point
     now: Point
+    least: float | None = None
+    """Number of series added per day at least, if only the last few audits show that a limit is reached soon."""
 
     @property
     def factor(self) -> float:
@@ -134,7 +139,7 @@ class _Course:
     @property
     def added(self) -> int:
         """Number of series added per day at the present rate."""
-        return round(self.growth.growth_per_day * self.now.value)
+        return round(self.least or self.growth.growth_per_day * self.now.value)
 
     @property
     def since(self) -> date:
@@ -169,7 +174,49 @@ def _evaluate(
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
     forecast = growth.forecast(days, values, reached, unit=unit, filling_days=filling) if reached else None
     course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
+    if limit and reached and costs.is_enforced(case, limit, series) is not False:
+        min_jump = case.limit("min_jump", measurement).value
+        course = _toward(case, course, points, reached, unit, filling, min_jump)
     return _finding(case, subject, limit, course, measurement) if _is_worth_a_word(case, course, measurement) else None
+
+
+def _toward(
+    case: Case, course: _Course, points: Sequence[Point], limit: float, unit: str, filling_days: float, min_jump: float
+) -> _Course:
+    """The course with a forecast by the slower of the last two steps, where the trend has none yet, and the limit, in
+    `unit`, is reached soon. `filling_days`: for how long data may be filling up.
+    """
+    growth, now = course.growth, points[-1]
+    if course.forecast is not None or growth.kind == "growth" or growth.has_season:
+        return course
+    changes = [(b.value - a.value) / (b.day - a.day).days for a, b in pairwise(points)]
+    begun = next((i + 1 for i in range(len(changes) - 1, -1, -1) if changes[i] <= 0), 0)
+    earlier, rising = points[:begun], points[begun:]
+    first, steps = rising[0], changes[-_FEWEST_STEPS:]
+    if len(rising) <= _FEWEST_STEPS or min(steps) < _LEAST_STEP * max(changes[begun:][-_WEEK:]):
+        return course
+    # What was as many before, or has changed by as much, is noise, a burst, or a season.
+    usual = max((abs(one) for one in changes[:begun]), default=0.0)
+    if now.value < min_jump * first.value or min(steps) <= usual or any(one.value >= now.value for one in earlier):
+        return course
+    rise = now.value - first.value
+    was_level = bool(earlier) and first.value - min(point.value for point in earlier) < _LEVEL * rise
+    has_filled = now.value >= 2 * points[0].value or (now.day - points[0].day).days >= filling_days
+    days = (limit - now.value) / min(steps)
+    if days > case.harm.warning_days or not (was_level or has_filled):
+        return course
+    pace, onset = min(steps) / now.value, rising[1].day
+    forecast = Forecast(
+        limit, days, None, None, pace, onset, "undecided", provisional=True, unit=unit, from_day=now.day
+    )
+    return replace(course, growth=replace(growth, onset=onset), forecast=forecast, before=first, least=min(steps))
+
+
+_FEWEST_STEPS: Final = 2
+_LEAST_STEP: Final = 1 / 3
+"""Share of the largest step of the week; less may be noise beside a jump."""
+_LEVEL: Final = 0.1
+"""Share of the rise by which a count may have risen before, and have had a level."""
 
 
 def _inside(case: Case, database: str) -> list[Measurement]:
@@ -203,6 +250,8 @@ _TENFOLD = 10
 
 
 def _is_worth_a_word(case: Case, course: _Course, measurement: Measurement | None) -> bool:
+    if course.least is not None:
+        return True
     if course.growth.kind == "unknown":
         return course.factor >= _TENFOLD
     if course.growth.kind == "step":
@@ -292,7 +341,7 @@ def _finding(
         impact=_impact(case, course, limit, inside, cause),
         message=_message(course, since, cause.words if cause else ""),
         headline=_headline(course, since, cause.brief if cause else ""),
-        per_day=course.added if course.growth.growth_per_day else None,
+        per_day=course.added or None,
         fix=cause.fix if cause else _UNKNOWN,
         changes=tuple(change for one in inside for change in _changes(case, one, cause)) if cause else (),
         observed=course.now.value,
@@ -343,7 +392,9 @@ def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change
 def _pace(course: _Course) -> Iterator[Evidence]:
     """How the count grows, or the size of the step."""
     growth, doubling = course.growth, course.growth.doubling_days
-    if growth.step_ratio is not None:
+    if course.least is not None:
+        yield Evidence("trend", f"at least {number(course.added)} series a day since {course.before.day}")
+    elif growth.step_ratio is not None:
         # By the two counts that are shown beside it: levels are smoothed, and days without series are part of them.
         times = course.now.value / max(course.before.value, 1.0)
         yield Evidence("trend", f"a step to {number(round(times, 1))} times as many as before")
@@ -359,7 +410,7 @@ def _headline(course: _Course, since: date, brief: str) -> str:
 
 
 def _beginning(course: _Course, since: date) -> str:
-    verb = "jumped" if course.growth.kind == "step" else "grew"
+    verb = "jumped" if course.growth.kind == "step" and course.least is None else "grew"
     return f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"
 
 
@@ -368,6 +419,8 @@ def _message(course: _Course, since: date, cause: str) -> str:
     if course.growth.growth_per_day and not course.growth.flat_days:
         parts[0] += f", now {number(course.added)} a day ({percent(course.growth.growth_per_day)})"
         parts[0] += _CHANGING.get(course.growth.shape, "")
+    elif course.least is not None:
+        parts[0] += f", at least {number(course.added)} a day"
     elif course.growth.flat_days:
         parts[0] += f", flat for {many(course.growth.flat_days, 'day')}"
     parts += [cause] if cause else []
