@@ -170,7 +170,13 @@ def _with_roles(runner: QueryRunner, draft: Draft, values: dict[str, roles.Value
     table = roles.Table(draft.name, draft.measurement.kind, draft.never_source)
     assigned = roles.assign(draft.columns, draft.time, values, table=table, chosen=chosen, previous=draft.previous)
     tags = tuple(
-        Tag(a.column.name, a.column.data_type, role_reason=a.reason, metrics=a.column.metrics)
+        Tag(
+            a.column.name,
+            a.column.data_type,
+            role_reason=a.reason,
+            metrics=a.column.metrics,
+            refers_to=a.column.refers_to or "",
+        )
         for a in assigned
         if a.role is Role.TAG
     )

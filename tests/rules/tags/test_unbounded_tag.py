@@ -705,3 +705,12 @@ def test_no_plan_removes_what_identifies_the_sources(lost: int, seen: Turnover |
     assert finding.severity is not Severity.NOTE
     assert ("It has to stay" in finding.fix) is kept
     assert all(isinstance(change, Diagnose) for change in finding.changes) is kept
+
+
+@pytest.mark.parametrize(("pumps", "found"), [(310, 0), (2_000, 1)])
+def test_silence_where_the_values_are_all_those_of_another_table(pumps: int, found: int) -> None:
+    """Of each pump, the newest readings are kept: those of fast ones are all newer than those of slow ones."""
+    tag = a_tag("pump_id", 300, turnover=a_turnover(100, 10, 90), refers_to="pumps")
+    others = a_measurement("pumps", rows_total=a_count(pumps), time_column=None, tags=())
+    profile = a_profile(a_measurement("flow", tags=(tag,), rows=a_count(90_000)), others, engine="postgresql")
+    assert len(run_rule(rule, profile).findings) == found

@@ -195,6 +195,8 @@ class Tag:
     """Share of the series that lack this tag."""
     role_reason: str = ""
     """Why the column counts as a tag; empty if the engine itself declares it."""
+    refers_to: str = ""
+    """The table that a foreign key on it refers to; empty if there is none."""
     over_time: ValuesOverTime | None = None
     """How the values change over the days; None if the values were not listed completely, or there was no history to
     compare them with.

@@ -13,7 +13,7 @@ from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import remedies, share_of_tag, with_twins
 from tsaudit.analysis.columns.columns import is_text
-from tsaudit.analysis.significance import REPEATS
+from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
 from tsaudit.guidelines import matters
 from tsaudit.model.change import Diagnose, StopSource
@@ -266,12 +266,22 @@ def _reason(
     if some and ends == "unknown" and (coming := _since_the_listing(case, tag)):
         return f"{said}{coming}", values, None
     is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and ends != "bounded"
+    is_coming &= not _are_all_of_another_table(case, measurement, tag)
     if is_coming and tag.turnover and values > _FEWEST_COMING:
         return f"{said}, and {_coming(tag.turnover)}", values, None
     limit, values = values_limit(case, measurement), tag.values.value
     if limit.value and values >= case.harm.limit_warning * limit.value:
         return f"{said}, {percent(values / limit.value)} of the maximum for one tag", values, limit
     return None
+
+
+def _are_all_of_another_table(case: Case, measurement: Measurement, tag: Tag) -> bool:
+    """Whether nearly all rows of the table that the tag refers to are among its values, so that none has ended. Where
+    the newest rows of each are kept, the rows read show otherwise.
+    """
+    others = (m for m in case.profile.measurements if (m.database, m.name) == (measurement.database, tag.refers_to))
+    rows = next((m.rows_total or (None if m.time_column else m.rows) for m in others), None)
+    return rows is not None and tag.values is not None and tag.values.value >= NEARLY_ALL * rows.value
 
 
 def _since_the_listing(case: Case, tag: Tag) -> str:
