@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
@@ -459,6 +460,25 @@ def rate(case: Case, figure: str, at: Subject, now: float) -> float | None:
         return None
     ago, before = known[0]
     return max((now - before) / ago, 0.0)
+
+
+_EVEN_STEPS: Final = 3
+_EVEN: Final = 2
+"""Maximum ratio of the largest to the smallest step of a figure that grows by about the same each day."""
+
+
+def even_rate(case: Case, figure: str, at: Subject, now: float) -> tuple[float, int] | None:
+    """By how much a figure grew a day, and over how many days, if it grew about the same from audit to audit, at least
+    three times; None otherwise. After less than a week, nobody knows whether that goes on: it may tell when, but no
+    alarm should rest on it.
+    """
+    points = (((case.profile.day - point.day).days, point.value) for point in case.timeline.of(figure, at))
+    known = [*((ago, value) for ago, value in points if 0 < ago <= _SLOPE_DAYS), (0, now)]
+    steps = [(value - before) / (then - ago) for (then, before), (ago, value) in pairwise(known)]
+    if len(steps) < _EVEN_STEPS or min(steps) <= 0 or max(steps) > _EVEN * min(steps):
+        return None
+    days, first = known[0]
+    return (now - first) / days, days
 
 
 _IN_SIGHT_DAYS: Final = 36_525

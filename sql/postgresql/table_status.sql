@@ -101,7 +101,17 @@ ids AS (
       AS most,
     format('%I.%I', n.nspname, c.relname) AS sequence,
     q.seqincrement,
-    a.attidentity <> '' AS is_identity
+    a.attidentity <> '' AS is_identity,
+    -- Columns of any table whose default takes from it; those of its partitions copy it.
+    (
+      SELECT count(*)
+      FROM pg_depend AS other
+      JOIN pg_attrdef AS copied ON copied.oid = other.objid
+      WHERE other.classid = 'pg_attrdef'::regclass
+        AND other.refclassid = 'pg_class'::regclass
+        AND other.refobjid = q.seqrelid
+        AND copied.adrelid NOT IN (SELECT tree.relation FROM tree WHERE tree.relation <> tree.root)
+    ) AS defaults
   FROM tables
   JOIN pg_attribute AS a ON a.attrelid = tables.oid AND a.attnum > 0 AND NOT a.attisdropped
   JOIN pg_type AS t ON t.oid = a.atttypid
@@ -176,7 +186,8 @@ CROSS JOIN LATERAL (
   VALUES
     ('id', ids.last, NULL),
     ('id_limit', ids.most, NULL),
-    (CASE WHEN ids.is_identity THEN 'identity' ELSE 'sequence' END, ids.seqincrement, ids.sequence)
+    (CASE WHEN ids.is_identity THEN 'identity' ELSE 'sequence' END, ids.seqincrement, ids.sequence),
+    ('defaults', ids.defaults, NULL)
 ) AS said (kind, value, text)
 WHERE ids.last IS NOT NULL
 UNION ALL

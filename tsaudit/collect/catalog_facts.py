@@ -275,7 +275,7 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
 
     if not rows:
         return m
-    since = named("since").get("")
+    since, defaults = named("since").get(""), named("defaults")
     began = None if since is None else datetime.fromtimestamp(since, UTC)
     return replace(
         m,
@@ -289,7 +289,9 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
             id_limits=named("id_limit"),
             refers={row["name"]: row["text"] for row in rows if row["kind"] == "refers"},
             sequences={
-                row["name"]: IdSequence(row["text"], row["kind"] == "identity", round(row["value"]))
+                row["name"]: IdSequence(
+                    row["text"], row["kind"] == "identity", round(row["value"]), defaults.get(row["name"], 1) > 1
+                )
                 for row in rows
                 if row["kind"] in ("identity", "sequence")
             },

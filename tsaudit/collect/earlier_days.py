@@ -224,7 +224,8 @@ class Comparison:
         from tsaudit.analysis.values.value_hashes import series_digests, truncated
 
         tags, before = counter.hashed(), of(0)
-        hashes = truncated(series_digests(tags, counter.series.value))
+        digests = series_digests(tags, counter.series.value)
+        hashes = truncated(digests)
         after = before.observe_hashes(hashes, self.day)
         keep(0, after)
         began, seen = arrivals.date_of(after.days[0]), {}
@@ -237,8 +238,8 @@ class Comparison:
             keep(place, values)
             aged = arrivals.SeenTag(listed, values.first_days(listed.hashes), values.exact)
             seen[key] = aged, arrivals.new_values(earlier, values, aged, began, listing_days)
-        new_series = arrivals.new_series(before, after, hashes)
-        return new_series, arrivals.with_ages(new_series, after, hashes, seen)
+        new_series = arrivals.new_series(before, after, hashes, [aged for aged, _ in seen.values()])
+        return new_series, arrivals.with_ages(new_series, after, digests, hashes, seen)
 
     def _listing_days(self, draft: Draft) -> int | None:
         """How many days of data the listing covers; None for everything ever written."""

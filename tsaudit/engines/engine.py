@@ -390,9 +390,10 @@ class Engine:
         sequence: IdSequence | None,  # noqa: ARG002
         *,
         is_wide: bool,  # noqa: ARG002
+        is_wasted: bool,  # noqa: ARG002
     ) -> str:
         """What to do when the IDs of a column run out, with its statements. `is_wide`: only the sequence is too small,
-        not the column.
+        not the column. `is_wasted`: most IDs go to no row.
         """
         return ""
 

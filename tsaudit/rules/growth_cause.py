@@ -17,6 +17,7 @@ from tsaudit.analysis.cardinality.attribution import (
     Parent,
     Past,
     attribute,
+    combined_tags,
     kept_longer,
     key_change,
     looks,
@@ -24,6 +25,7 @@ from tsaudit.analysis.cardinality.attribution import (
     shares_of_logarithms,
 )
 from tsaudit.analysis.cardinality.contributions import main_contribution, share_of
+from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
@@ -112,6 +114,7 @@ def _usual_rate(points: tuple[Point, ...], until: date) -> float:
 
 
 def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> Cause | None:
+    """The cause according to the new series; None if they show none."""
     evidence = (
         Evidence("new series", f"{number(found.new_series)} first seen on {found.since} or later"),
         *(
@@ -132,6 +135,16 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
     changed = key_change(measurement, found.since)
     if changed is not None:
         return _by_key(none, changed, found, measurement)
+    if found.contributors and found.contributors[0].share >= _MAIN:
+        return _by_values(measurement, found, past, none)
+    combined = combined_tags(measurement, found)
+    if combined:
+        return replace(
+            none,
+            words=f"the new series are new combinations of old values of {_tags(combined)}",
+            brief=f"new combinations of old values of {_tags(combined)}",
+            fix=f"Find out why values of {_tags(combined)} now occur together that did not before.",
+        )
     return _by_values(measurement, found, past, none) if found.contributors else None
 
 
@@ -226,6 +239,17 @@ def _sentence(measurement: Measurement, found: Attribution, worst: Contributor) 
         yield "also growing: " + listed(
             [f"{_names(contributor)} ({percent(contributor.share)})" for contributor in others]
         )
+    place = next(_gathered(measurement, worst), "")
+    if place:
+        yield f"nearly all new series are at one value of tag {place}"
+
+
+def _gathered(measurement: Measurement, worst: Contributor) -> Iterator[str]:
+    """Other tags with the value that most of the new series carry, the tag with the most values first."""
+    for tag in sorted(measurement.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key)):
+        value = tag.over_time.gathered if tag.over_time else None
+        if value is not None and tag.key not in (worst.tag, *worst.together_with):
+            yield f"{tag.key} ({redact_unless_name(value)})"
 
 
 def _described(measurement: Measurement, contributor: Contributor) -> str:
@@ -245,6 +269,10 @@ def _described(measurement: Measurement, contributor: Contributor) -> str:
 
 def _names(contributor: Contributor) -> str:
     return listed((contributor.tag, *contributor.together_with))
+
+
+def _tags(keys: tuple[str, ...]) -> str:
+    return f"{'tags' if len(keys) > 1 else 'tag'} {listed(keys)}"
 
 
 def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | None:
@@ -286,8 +314,14 @@ def _values_before(case: Case, measurement: Measurement, tag: str, day: date) ->
     return 1.0 if before is not None and before.tag(tag) is None else None
 
 
+_ALIKE: Final = 0.2
+"""How far the number of series of a measurement may differ from that of the one it replaces, as a share."""
+
+
 @dataclass(frozen=True, slots=True)
 class _Part:
+    """The growth of one measurement."""
+
     measurement: Measurement
     before: Point | None
     """The measurement's series before the growth; None if it is new."""
@@ -350,6 +384,10 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
             fix=inner.fix or f"Find what writes new values of {inner.tag} to {name}.",
         )
     words = f"new {term} {name} adds {percent(share)} of it"
+    older = _replaced(case, part)
+    if older is not None:
+        words += f"; it has the tags of {older} and about as many series"
+        return _with(found, None, share, words, f"If {name} replaces {older}, delete the series of {older}.")
     tag = main_contribution(measurement.tag_sets) if measurement.tag_sets else None
     if tag is None or measurement.tag_sets is None:
         return _with(found, None, share, words, f"Find out what writes {name}.")
@@ -393,6 +431,21 @@ def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, fou
 
 def _with(found: Cause, tag: str | None, share: float | None, words: str, fix: str) -> Cause:
     return Cause(tag, share, words, None, (), found.evidence, is_removable=False, fix=fix, brief=words)
+
+
+def _replaced(case: Case, part: _Part) -> str | None:
+    """The name of an older measurement in the database with the same tags and about as many series; None if there is
+    none.
+    """
+    mine, keys = part.measurement, {tag.key for tag in part.measurement.tags}
+    for other in case.measurements:
+        if other.database != mine.database or other.name == mine.name or other.series is None or not keys:
+            continue
+        known, new = (len(case.timeline.of("series", subject_of(m))) for m in (other, mine))
+        alike = abs(part.added - other.series.value) <= _ALIKE * other.series.value
+        if known > new and alike and {tag.key for tag in other.tags} == keys:
+            return other.name
+    return None
 
 
 def _name(part: _Part, subject: Subject) -> str:

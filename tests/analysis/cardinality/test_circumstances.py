@@ -14,6 +14,7 @@ from tsaudit.analysis.cardinality.attribution import (
     Parent,
     Past,
     attribute,
+    combined_tags,
     kept_longer,
     key_change,
     parent_of,
@@ -140,6 +141,31 @@ def test_a_key_that_fills_slowly_replaces_no_other() -> None:
     for per_day, expected in ((4, None), (20, KeyChange("name", "host"))):
         days = [[*old, *({"name": f"h{i}", "core": "0"} for i in range(per_day * n))] for n in range(20 // per_day + 1)]
         assert key_change(counted(days)[0], on(1)) == expected
+
+
+def test_new_combinations_name_the_tags_that_were_combined() -> None:
+    def visits(hosts_each: int) -> list[TagSet]:
+        return [
+            {"user": f"u{u}", "host": f"h{(u + k) % 12}", "method": method}
+            for u in range(12)
+            for k in range(hosts_each)
+            for method in ("get", "put")
+        ]
+
+    measurement, _, found = found_on_last_day([visits(3), visits(6)])
+    assert found.contributors == ()
+    assert combined_tags(measurement, found) == ("host", "user")
+    measurement, _, found = found_on_last_day([visits(3), [*visits(3), *({**r, "host": "new"} for r in visits(1))]])
+    assert combined_tags(measurement, found) == ()
+
+
+def test_some_new_combinations_beside_new_values_are_not_the_cause() -> None:
+    old: list[TagSet] = [{"user": f"u{i}", "host": f"h{i}"} for i in range(20)]
+    combined: list[TagSet] = [{"user": f"u{i}", "host": f"h{i + 1}"} for i in range(8)]
+    for new, expected in ((7, {"host", "user"}), (9, set())):
+        more: list[TagSet] = [{"user": f"new{i}", "host": "h1"} for i in range(new)]
+        measurement, _, found = found_on_last_day([old, [*old, *combined, *more]])
+        assert set(combined_tags(measurement, found)) == expected
 
 
 def sessions(number: int, count: int = 30) -> list[TagSet]:

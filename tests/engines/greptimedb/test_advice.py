@@ -262,7 +262,11 @@ def test_each_metric_has_series_of_its_own() -> None:
     assert "action: drop" in writer.text
 
 
-def test_a_header_makes_tags_of_attributes_of_logs() -> None:
-    writer = _advice(LOGS, MakeField(Subject("main", LOGS.name), "request")).writer()
+def test_keys_of_logs_are_taken_out_of_the_header_that_makes_tags_of_them() -> None:
+    at = Subject("main", LOGS.name)
+    writer = _advice(LOGS, MakeField(at, "request")).writer()
     assert writer is not None
-    assert "X-Greptime-Log-Extract-Keys" in writer.words
+    assert "X-Greptime-Log-Extract-Keys: 'pod'" in writer.text
+    other = _advice(LOGS, MakeField(at, "scope_name")).writer()
+    assert other is not None
+    assert "X-Greptime" not in other.text

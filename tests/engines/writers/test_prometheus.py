@@ -66,3 +66,9 @@ def test_of_many_measurements_the_setting_is_for_all_metrics() -> None:
     assert found is not None
     assert "for all metrics" in found.words
     assert relabeled(found.text, {"__name__": "metric_79", "path": "/a"}) == {"__name__": "metric_79"}
+    sent = [replace(one, tags=(a_tag("otel.library.name"), a_tag("path"))) for one in many]
+    found = setting(sent, [LeaveOut(AT, "path")])
+    assert found is not None
+    assert found.program is Program.OPENTELEMETRY
+    assert "for all metrics" in found.words
+    assert "metric.name" not in found.text

@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders import a_field, a_measurement, a_tag
+from tsaudit.analysis.shapes.name_families import name_families
 from tsaudit.engines.writers import telegraf
 from tsaudit.model.change import (
     Change,
@@ -19,9 +21,11 @@ from tsaudit.model.change import (
     LeaveOut,
     MakeField,
     MakeTag,
+    MergeMeasurements,
     Rename,
 )
 from tsaudit.model.figures import Subject
+from tsaudit.rules.merged_families import merged
 
 RECORDED: dict[str, Any] = json.loads((Path(__file__).parent / "telegraf.json").read_text(encoding="utf-8"))
 AT = Subject("main", "m x")
@@ -34,6 +38,15 @@ HERE = a_measurement(
 
 def of_measurement(*changes: Change, new_name: str = "") -> str:
     return telegraf.settings([HERE], changes, new_name, most=30)
+
+
+def family(*names: str) -> MergeMeasurements:
+    (found,) = name_families(list(names))
+    return merged("main", found, {})
+
+
+def of_names(names: Iterable[str], *others: str) -> str:
+    return telegraf.settings([], [family(*names)], "", 10, (*names, *others))
 
 
 def rendered() -> dict[str, str]:
@@ -49,6 +62,7 @@ def rendered() -> dict[str, str]:
         "many measurements": telegraf.settings(
             [HERE, *(a_measurement(f"measurement_{n}") for n in range(80))], [MakeField(AT, "load")], "m x_new", 10
         ),
+        "names without dots": of_names([f"disk_server_{n}" for n in (1, 2, 3, 14)], "disk_server"),
     }
 
 
@@ -82,6 +96,11 @@ EXPECTED = {
         'm\\ x_new,a-b=q,host=b,sensor=odd load="2",n="7",room="r2",v=2 2',
         'other_new load="1",v=1 3',
     ],
+    "names without dots": [
+        *(f"disk,host=server_{n} value=1 1" for n in (1, 14, 2, 3)),
+        # It begins like the family, and is no member.
+        "disk_server value=1 1",
+    ],
 }
 
 
@@ -109,6 +128,10 @@ def test_settings_have_at_most_as_many_lines_as_asked_for_but_never_none() -> No
     assert len(text.splitlines()) <= 10
     assert 'string = ["load"]' in text
     assert len(telegraf.settings([HERE], renames, "", 2).splitlines()) > 2
+
+
+def test_names_that_do_not_show_their_parts_have_no_setting() -> None:
+    assert of_names(("Cpu.server-5.us-west.usage_user", "Cpu.server-6.us-west.usage_idle")) == ""
 
 
 def test_telegraf_is_evident_from_the_columns_of_its_inputs() -> None:

@@ -54,6 +54,18 @@ def churn_times_growth(number: int) -> Mapping[str, Series]:
     return _m([{"pod": pod, "user": f"u{i}"} for pod in churning_pods(number, 40, 4) for i in range(users)])
 
 
+def new_combinations(number: int) -> Mapping[str, Series]:
+    visited = min(40, 10 + 3 * since(number))
+    return _m(
+        [
+            {"user": f"u{u}", "host": f"h{(7 * u + k) % 40}", "method": method}
+            for u in range(60)
+            for k in range(visited)
+            for method in ("get", "put")
+        ]
+    )
+
+
 def renamed_key(number: int) -> Mapping[str, Series]:
     key = "hostname" if since(number, 46) else "host"
     return _m([{key: row["host"], "core": row["core"]} for row in fleet(400)])
@@ -222,6 +234,7 @@ def _courses() -> Iterator[tuple[str, Planted]]:
     yield case(two_tags_at_once, "path", "path", "host")
     yield case(churn_beside_a_leak, "user", "user", never=("pod",))
     yield case(churn_times_growth, "user", "user", never=("pod",))
+    yield case(new_combinations, None, "new combinations", "user", "host", never=("method",))
     yield case(renamed_key, "hostname", "hostname", "instead of host", kept=None)
     yield case(renamed_key_and_values, "instance", "instance", "instead of host", kept=None)
     yield case(added_tag, "version", "tag version", "was added", kept=None, never=("region", "core"))
@@ -247,7 +260,7 @@ def _courses() -> Iterator[tuple[str, Planted]]:
     yield case(trailing_spaces, "host", "host", kept=None)
     yield case(split_values, "zone", "zone", never=("device",))
     yield case(season_beside_growth, "user", "user", never=("campaign",))
-    yield case(moved_measurement, "host", "cpu_v2", kept=None, subject="")
+    yield case(moved_measurement, None, "cpu_v2", "cpu", kept=None, subject="")
     yield case(steady_arrivals_beside_a_leak, "task", "task", kept=None, days=75)
     yield case(interchangeable_tags, "container_id", "container_id", "container_name")
     yield case(replaced_parent, "device", "device", never=("gateway",))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
@@ -144,6 +144,32 @@ def test_the_rate_of_the_last_weeks_counts() -> None:
     assert _found(_columns(1_000), timeline=grown(900, days=6)).severity is Severity.NOTE
     # What will be reached soon is reported, however little of it is used.
     assert _found(_columns(700), timeline=grown(990)).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    ("columns", "grown", "days_left", "severity"),
+    [
+        # A pump with its 15 columns is added a day: the next ones but two are too many.
+        (1_560, (45, 30, 15), 40 / 15, "critical"),
+        # One day without a pump, or a table that was made and is complete: nobody knows.
+        (1_560, (30, 30, 15), None, "critical"),
+        (1_560, (600, 15, 7), None, "critical"),
+        (1_560, (30, 15), None, "critical"),
+        # Below, three days say it, and raise no alarm.
+        (1_500, (45, 30, 15), None, "warning"),
+        (1_000, (45, 30, 15), None, "note"),
+    ],
+)
+def test_days_of_even_growth_say_when_and_raise_no_alarm(
+    columns: int, grown: Sequence[int], days_left: float | None, severity: str
+) -> None:
+    days = range(len(grown), 0, -1)
+    points = tuple(Point(DAY - timedelta(days=n), columns - 2.0 - by) for n, by in zip(days, grown, strict=True))
+    finding = _found(_columns(columns), timeline=Timeline(points={("fields", Subject("main", "cpu")): points}))
+    assert finding.impact is not None
+    assert (finding.impact.days_left, finding.severity) == (days_left, severity)
+    said = [one.value for one in finding.evidence if one.label == "grown evenly"]
+    assert said == (["by 15 a day in the last 3 days"] if grown == (45, 30, 15) else [])
 
 
 @pytest.mark.parametrize(
@@ -364,6 +390,41 @@ def test_time_that_is_left_counts_more_than_the_part_of_the_ids(
     assert finding.impact.days_left == (days_left and pytest.approx(days_left, rel=0.01))
 
 
+def test_history_shows_ids_that_go_to_no_row() -> None:
+    """A cache of 5,000 keys without a time: each write is an INSERT ... ON CONFLICT, which takes an ID."""
+    sequence = IdSequence("main.seq", is_identity=False, step=1, is_shared=False)
+    before = DAY - timedelta(days=10)
+    points = {
+        ("last_id", Subject("main", "visits", "id")): (Point(before, 1_800.0 * MILLION),),
+        ("rows", Subject("main", "visits")): (Point(before, 4_990.0),),
+    }
+    status = TableStatus(
+        ids={"id": 1_900 * MILLION},
+        id_limits={"id": 2**31 - 1},
+        sequences={"id": sequence},
+        counters={"rows_inserted": 5_000.0, "rows_deleted": 0.0},
+    )
+    profile = _numbered(1_900 * MILLION, status=status, rows=a_count(5_000))
+    (finding,) = run_rule(rule, profile, timeline=Timeline(points=points)).findings
+    assert finding.message.endswith("; about 10,000,000 are given a day, for 1 new row.")
+    assert finding.fix.startswith("First stop what takes IDs")
+    # Rows that retention deletes had their IDs: their number stays the same all the same.
+    points["rows", Subject("main", "visits")] = (Point(before, 5_000.0),)
+    gone = {"rows_inserted": 9.0 * MILLION, "rows_deleted": 8.9 * MILLION}
+    # The same rows loaded anew each night: TRUNCATE counts as no deletion.
+    loaded = {"rows_inserted": 1_890.0 * MILLION, "rows_deleted": 0.0}
+    for counters in (gone, loaded, {}):
+        profile = _numbered(1_900 * MILLION, status=dataclasses.replace(status, counters=counters), rows=a_count(5_000))
+        (finding,) = run_rule(rule, profile, timeline=Timeline(points=points)).findings
+        assert "First stop" not in finding.fix, counters
+    # Rows with a time are counted within a window, which has as many on each day.
+    within = {"time_column": "time", "first_time": None, "last_time": NOW, "rows": a_count(5_000)}
+    (finding,) = run_rule(
+        rule, _numbered(1_900 * MILLION, status=status, **within), timeline=Timeline(points=points)
+    ).findings
+    assert "First stop" not in finding.fix
+
+
 def test_few_rows_do_not_show_how_fast_ids_are_given() -> None:
     """Each update of 300 rows took an ID."""
     times = {"time_column": "time", "first_time": NOW - timedelta(days=300), "last_time": NOW, "rows": a_count(300)}
@@ -393,6 +454,31 @@ def test_limit_that_is_out_of_sight_has_no_day() -> None:
 
 
 @pytest.mark.parametrize(
+    ("per_day", "changes", "is_said"),
+    [
+        (4_000.0, {}, True),
+        (1_900.0, {}, False),
+        (4_000.0, {"is_shared": True}, False),
+        # A program takes ten with one call.
+        (9_000.0, {"step": 10}, False),
+    ],
+    ids=["wasted", "nearly all used", "shared by two tables", "in steps"],
+)
+def test_ids_that_go_to_no_row_come_first(per_day: float, changes: dict[str, Any], is_said: bool) -> None:
+    """1,000 rows a day stay."""
+    times = {"time_column": "time", "first_time": NOW - timedelta(days=30), "last_time": NOW, "rows": a_count(30_000)}
+    sequence = dataclasses.replace(IdSequence('main."Seq"', is_identity=False, step=1, is_shared=False), **changes)
+    status = TableStatus(ids={"id": 30_000}, id_limits={"id": 32_767}, sequences={"id": sequence})
+    fields = (dataclasses.replace(a_field("id", types=("smallint",)), per_day=per_day),)
+    finding = _found(_numbered(30_000, **times | {"status": status, "fields": fields}))
+    assert finding.fix.startswith("First stop what takes IDs") is is_said
+    assert ("; about 4,000 are given a day, for 1,000 new rows." in finding.message) is is_said
+    # Half of them are deleted: each had its ID.
+    gone = dataclasses.replace(status, counters={"rows_inserted": 60_000.0, "rows_deleted": 40_000.0})
+    assert "First stop" not in _found(_numbered(30_000, **times | {"status": gone, "fields": fields})).fix
+
+
+@pytest.mark.parametrize(
     ("types", "is_identity", "expected"),
     [
         (
@@ -411,7 +497,7 @@ def test_limit_that_is_out_of_sight_has_no_day() -> None:
 def test_more_ids_by_statements_for_the_column_and_its_sequence(
     types: tuple[str, ...], is_identity: bool, expected: str
 ) -> None:
-    sequence = IdSequence('main."Seq"', is_identity, step=1)
+    sequence = IdSequence('main."Seq"', is_identity, step=1, is_shared=False)
     status = TableStatus(ids={"id": 30_000}, id_limits={"id": 32_767}, sequences={"id": sequence})
     fields = (a_field("id", types=types),)
     assert expected in _found(_numbered(30_000, status=status, fields=fields)).fix
@@ -440,6 +526,7 @@ def test_ids_rise_as_in_the_whole_window_where_the_newest_rows_cover_hours(postg
     assert finding.impact is not None
     assert finding.impact.per_day == pytest.approx(300_000, rel=0.2)
     assert f'ALTER TABLE "{schema}"."scans" ALTER COLUMN "n" TYPE bigint; ' in finding.fix
+    assert finding.fix.startswith("First stop")
 
 
 def test_more_ids_in_words_without_a_known_sequence() -> None:
@@ -469,6 +556,25 @@ def test_statements_give_more_ids(postgresql: Postgresql, column: str) -> None:
     (finding,) = run_rule(rule, collected(target)).findings
     postgresql.execute(finding.fix.split("`")[1])
     assert run_rule(rule, collected(target)).outcome is Outcome.PASS
+
+
+def test_partitions_do_not_share_the_sequence_of_their_table(postgresql: Postgresql) -> None:
+    schema = postgresql.new_schema(
+        "CREATE TABLE alone (n SERIAL, at DATE NOT NULL) PARTITION BY RANGE (at)",
+        "CREATE TABLE alone_1 PARTITION OF alone FOR VALUES FROM ('2026-01-01') TO ('2026-02-01')",
+        "CREATE TABLE alone_2 PARTITION OF alone FOR VALUES FROM ('2026-02-01') TO ('2026-03-01')",
+        "CREATE TABLE first (n SERIAL, at DATE)",
+        "CREATE TABLE second (n INT DEFAULT nextval('first_n_seq'), at DATE)",
+        # No partition: a table that takes from the same sequence.
+        "CREATE TABLE parent (n SERIAL, at DATE)",
+        "CREATE TABLE child () INHERITS (parent)",
+        *(f"INSERT INTO {table} (at) VALUES ('2026-01-05')" for table in ("alone", "first", "second", "parent")),
+    )
+    postgresql.execute(f"GRANT SELECT ON ALL SEQUENCES IN SCHEMA {schema} TO tsaudit")
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    known = {m.name: m.status.sequences for m in collected(target).measurements if m.status and m.status.sequences}
+    shared = {name: sequences["n"].is_shared for name, sequences in known.items()}
+    assert shared == {"alone": False, "first": True, "second": True, "parent": True, "child": True}
 
 
 def test_ids_that_postgresql_tells(postgresql: Postgresql) -> None:

@@ -1,5 +1,6 @@
 """What is new in a listing compared with earlier listings: the new values of each tag, and whether there is a bound to
-them; and the new series, and what they have in common: tags they lack, and values that most of them carry.
+them; and the new series, and what they have in common: tags they lack, tags in which they differ from older series,
+and values that most of them carry.
 
 If a listing covers several days, each value remains visible for that many days. The functions take that number as an
 argument and correct for it.
@@ -8,7 +9,7 @@ argument and correct for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import Any, Final
@@ -91,6 +92,7 @@ def value_index(values: ValueSet, listing_days: int | None = 1) -> ValueIndex:
 
 
 def _days(window: Days, listing_days: int | None) -> int:
+    """How many days the observations cover."""
     if len(window) < _FEWEST_LISTINGS or (listing_days is not None and np.diff(window).max() > listing_days):
         return len(window)
     return int(window[-1] - window[0]) + 1
@@ -211,13 +213,19 @@ class SeenTag:
         return np.concatenate((np.zeros(1, np.int32), self.first)).take(self.tag.codes)
 
 
-def new_series(before: ValueSet, after: ValueSet, hashes: npt.NDArray[np.uint64]) -> Arrivals:
+def new_series(
+    before: ValueSet, after: ValueSet, hashes: npt.NDArray[np.uint64], tags: Iterable[SeenTag] = ()
+) -> Arrivals:
     """The series of a listing, by the day on which they were first seen.
 
-    `hashes`: one per listed series. `after`: the set `before` plus these hashes.
+    `hashes`: one per listed series. `after`: the set `before` plus these hashes. `tags`: all tags of the listing.
     """
     began, observed = date_of(after.days[0]), date_of(after.days[-1])
     first = after.first_days(hashes)
+    newest, is_known = np.zeros(len(first), np.int32), after.exact
+    for tag in tags:
+        is_known = is_known and tag.exact
+        newest = np.maximum(newest, tag.of_series)
     ever, left, weights = after.first > after.days[0], after.last < after.days[-1], after.weights
     gone = after.days[np.searchsorted(after.days, after.last[left]) + 1]
     return Arrivals(
@@ -228,6 +236,7 @@ def new_series(before: ValueSet, after: ValueSet, hashes: npt.NDArray[np.uint64]
         series=by_day(first, began, observed, after.held_ratio),
         sampled_series=None if after.exact else int((first > 0).sum()),
         standard_error=_error(after),
+        newest_value=by_day(np.minimum(newest, first), began, observed) if is_known else None,
         arrived=by_day(after.first[ever], began, observed, series=weights[ever]),
         left=by_day(gone, began, observed, series=weights[left]),
     )
@@ -304,6 +313,8 @@ def date_of(ordinal: int | np.int32 | np.int64) -> date:
     return date.fromordinal(int(ordinal))
 
 
+_COMBINED: Final = 0.1
+"""New combinations of old values are only examined if they make up more than this share of the new series."""
 _RECENT_DAYS: Final = 7
 _FEWEST_RECENT: Final = 20
 _FEWEST_OLD: Final = 5
@@ -317,19 +328,22 @@ _SPREAD: Final = 0.5
 def with_ages(
     arrivals: Arrivals,
     after: ValueSet,
+    digests: npt.NDArray[np.uint64],
     hashes: npt.NDArray[np.uint64],
     tags: Mapping[str, tuple[SeenTag, ValuesOverTime]],
 ) -> dict[str, ValuesOverTime]:
     """Each tag's values over time, plus what the ages of the listed series show about the tag.
 
-    `hashes`: one per listed series. `after`: the set with these hashes.
+    `digests`, `hashes`: one per listed series; the digests have 64 bits. `after`: the set with these hashes.
     """
     first = after.first_days(hashes)
+    combined = after.exact and _are_combined(arrivals)
     found = {}
     for key, (seen, values) in tags.items():
         lacking = by_day(first[seen.tag.codes == 0], arrivals.began, arrivals.observed, after.held_ratio)
+        without = _without(key, seen, digests, first, arrivals) if combined else None
         code = _gathered(seen, first, arrivals.began)
-        values = replace(values, lacking=lacking)
+        values = replace(values, lacking=lacking, without=without)
         if code is not None:
             began, inside = arrivals.began.toordinal(), seen.tag.codes == code
             are_new = (k for k, (s, _) in tags.items() if k != key and s.exact and (s.of_series[inside] > began).all())
@@ -337,6 +351,31 @@ def with_ages(
             values = replace(values, gathered=value, gathered_new=tuple(are_new))
         found[key] = values
     return found
+
+
+def _are_combined(arrivals: Arrivals) -> bool:
+    if arrivals.newest_value is None or arrivals.before is None:
+        return False
+    new, carrying = (
+        sum(s.series for s in series if s.day > max(arrivals.began, series[0].day))
+        for series in (arrivals.series, arrivals.newest_value)
+    )
+    return new - carrying > _COMBINED * new
+
+
+def _without(
+    key: str, seen: SeenTag, digests: npt.NDArray[np.uint64], first: Days, arrivals: Arrivals
+) -> tuple[SeriesSince, ...]:
+    """The series, by the day on which the oldest series that equals them except for the tag was first seen."""
+    own = np.zeros(len(digests), np.uint64)
+    seen.tag.add_to(own, key)
+    rest = digests - own
+    order = np.argsort(rest)
+    rest = rest[order]
+    starts = np.flatnonzero(np.append(True, rest[1:] != rest[:-1])) if len(rest) else np.zeros(0, np.int64)
+    oldest = np.minimum.reduceat(first[order], starts) if len(rest) else first
+    sizes = np.diff(np.append(starts, len(rest)))
+    return by_day(np.repeat(oldest, sizes), arrivals.began, arrivals.observed)
 
 
 def _gathered(seen: SeenTag, first: Days, began: date) -> int | None:

@@ -9,7 +9,7 @@ before, so that a tag that has always grown at the same pace does not hide what 
 A tag that is determined by another one gets new values only together with it, so only the other tag is named.
 
 Growth may have other causes than new values of a tag: a key was added, renamed, or dropped; a parent brought its
-children; or fewer series are deleted.
+children; old values occur in new combinations; or fewer series are deleted.
 """
 
 from __future__ import annotations
@@ -268,6 +268,8 @@ grows.
 """
 _ALIKE: Final = (0.8, 1.25)
 """Lowest and highest ratio of the number of values of a new key to that of the key that it replaces."""
+_DIFFERS: Final = 0.5
+"""Minimum share of the new series that equal an older series except for a tag, for the tag to be named."""
 _QUIET_DAYS: Final = 3
 """Minimum number of days of listings before a source begins to add values."""
 _QUIET: Final = 0.1
@@ -401,6 +403,25 @@ def key_change(measurement: Measurement, since: date) -> KeyChange | None:
     # A key with a different value in nearly every series is no label: its new values are what grows.
     few = values is not None and values * _CHILDREN <= new
     return KeyChange(appeared[0].key, None) if few else None
+
+
+def combined_tags(measurement: Measurement, found: Attribution) -> tuple[str, ...]:
+    """The tags whose old values occur in new combinations, if most new series are new combinations; otherwise empty."""
+    arrivals = measurement.arrivals
+    if arrivals is None or arrivals.newest_value is None:
+        return ()
+    combined = found.new_series - added(arrivals.newest_value, found.since)
+    if combined < _EXPLAINED * found.new_series:
+        return ()
+    differing = {
+        tag.key: 1 - added(tag.over_time.without, found.since) / found.new_series
+        for tag in measurement.tags
+        if tag.over_time is not None and tag.over_time.without is not None
+    }
+    dependencies = measurement.tag_sets.dependencies if measurement.tag_sets else ()
+    determined = {d.dependent for d in dependencies}
+    distinguishing = [key for key, share in differing.items() if share >= _DIFFERS and key not in determined]
+    return tuple(sorted(distinguishing, key=lambda key: (-differing[key], key)))
 
 
 def kept_longer(measurement: Measurement, found: Attribution) -> KeptLonger | None:

@@ -25,6 +25,8 @@ from tsaudit.engines.quoting import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.statements import MOST_OF_PLAN, DiagnosticQueries, Part, create_table, fits, lines_of, types_of
+from tsaudit.engines.writers import opentelemetry
+from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
     AddIndex,
     Diagnose,
@@ -43,6 +45,11 @@ from tsaudit.text import listed, many
 _TERMS: Final = writers.Terms(row="row", measurement="table")
 _FROM_1_0: Final = frozenset({("append_mode", "true"), ("sst_format", "flat"), ("sst_format", "primary_key")})
 """Options with their values that ALTER TABLE can set from version 1.0 on."""
+_OF_LOGS: Final = frozenset(
+    {"trace_id", "span_id", "severity_text", "severity_number", "body", "trace_flags"}
+    | {"scope_name", "scope_version", "scope_schema_url", "resource_schema_url"}
+)
+"""Columns that the receiver creates for each log record; other tags are attributes that its header names."""
 _MOST_NAMES: Final = 4
 _EACH_ROW: Final = 0.5
 """If a key has at least this many values per row, it identifies rows, not sources."""
@@ -75,11 +82,7 @@ class GreptimeAdvice(SqlAdvice):
             words = writers.sentences(here, self.changes, _TERMS)
             setting = writers.setting(self.measurements, self.changes, usual, example=self.example())
             found = replace(found, words=" ".join([*words, setting.words if setting else ""]), loses="")
-        if "log_attributes" in here.columns and any(isinstance(c, MakeField) for c in self.changes):
-            words = writers.sentences(here, self.changes, _TERMS)
-            said = "The header X-Greptime-Log-Extract-Keys of a collector names the attributes that become tags."
-            return replace(found, words=" ".join([*words, said]), text="", language="")
-        return found
+        return self._of_logs(found)
 
     def _of_metrics(self) -> Step | None:
         """The step for a physical table, whose metrics each have their own series; None for other tables."""
@@ -88,6 +91,23 @@ class GreptimeAdvice(SqlAdvice):
         words = "Write only the metrics that somebody looks at: each has series of its own. If Prometheus writes them:"
         rule = "  - source_labels: [__name__]\n    regex: 'unused_metric_.*'\n    action: drop"
         return Step(StepKind.WRITER, words, f"write_relabel_configs:\n{rule}", "yaml")
+
+    def _of_logs(self, found: Step) -> Step:
+        """The step for OpenTelemetry's logs: the receiver turns the attributes that a header names into tags."""
+        here, demoted = self.place.here, [c.tag for c in self.changes if isinstance(c, MakeField)]
+        is_log = opentelemetry.signal_of(here) is Signal.LOG and "log_attributes" in here.columns
+        if not demoted or not is_log:
+            return found
+        sentences = writers.sentences(here, self.changes, _TERMS)
+        gone = [tag for tag in demoted if tag not in _OF_LOGS]
+        if not gone:
+            said = "A collector sends it with each log in any case: only the key of the table makes a tag of it."
+            return replace(found, words=" ".join([*sentences, said]), text=self.example(), language="text")
+        kept = [tag.key for tag in here.tags if tag.key not in (*gone, *_OF_LOGS)]
+        header = f"X-Greptime-Log-Extract-Keys: {opentelemetry.scalar(','.join(kept))}"
+        said = f"If an OpenTelemetry collector sends it, {listed(gone, _MOST_NAMES)} stays in log_attributes:"
+        text = f"exporters:\n  otlphttp:\n    headers:\n      {header}"
+        return replace(found, words=" ".join([*sentences, said]), text=text, language="yaml")
 
     def roles(self) -> Iterator[tuple[Measurement, dict[str, list[str]]]]:
         yield from ()

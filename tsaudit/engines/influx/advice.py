@@ -7,9 +7,10 @@ from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.engines.advice import WRITTEN, Advice, days_of, no_longer_sent
+from tsaudit.engines.advice import WRITTEN, Advice, Place, days_of, no_longer_sent
 from tsaudit.engines.registry import ENGINES
-from tsaudit.engines.writers import Program, Terms, program_of, step
+from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
+from tsaudit.engines.writers.opentelemetry import Group, Signal
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -120,6 +121,8 @@ class InfluxAdvice(Advice):
     def writer(self) -> Step | None:
         """What writers should send, with the settings of Telegraf unless the columns indicate another program."""
         here = self.place.measurement
+        if here is not None and (found := exporter_step(self.place, self.changes, self.terms)):
+            return found
         example = "" if here is None else self._line(here)
         return step(self, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
 
@@ -346,3 +349,39 @@ def _lines(here: Measurement, name: str, changes: Sequence[Change]) -> Iterator[
 
 def _escaped(name: str) -> str:
     return "".join(f"\\{c}" if c in ", =" else c for c in name)
+
+
+_IDS: Final = ("trace_id", "span_id")
+_NO_ID: Final = {"trace_id": f"TraceID(0x{'0' * 32})", "span_id": f"SpanID(0x{'0' * 16})"}
+
+
+def exporter_step(place: Place, changes: Sequence[Change], terms: Terms) -> Step | None:
+    """How to configure the exporter so that it drops tags of logs or spans; None for other signals."""
+    here, signal = place.here, opentelemetry.signal_of(place.here)
+    gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
+    gone = [name for name in gone if here.tag(name) is not None]
+    if signal not in (Signal.LOG, Signal.SPAN) or not gone:
+        return None
+    words = " ".join(sentences(here, changes, terms))
+    ids = [name for name in gone if name in _IDS]
+    if signal is Signal.SPAN and ids:
+        words += (
+            f" The exporter refuses spans without {listed(_IDS)}, and makes tags of them: give the bucket a short "
+            "retention, or keep spans in a database for traces."
+        )
+    kept = [] if signal is Signal.SPAN or not ids else [name for name in _IDS if name not in gone]
+    tags = [tag.key for tag in here.tags if tag.key in kept or tag.key not in (*gone, *_IDS)]
+    option = "log_record_dimensions" if signal is Signal.LOG else "span_dimensions"
+    text = f"exporters:\n  influxdb:\n    {option}: {opentelemetry.flow(tags)}"
+    if signal is Signal.LOG and ids:
+        block = opentelemetry.transform(here.name, [Group(signal, tuple(_as_attributes()))])
+        text = f"{block}\n{text}"
+    words += " If an OpenTelemetry collector writes it, in its exporter; what is no tag is in the field attributes:"
+    return Step(StepKind.WRITER, words, text, "yaml", loses=loss(place.effect, terms.row))
+
+
+def _as_attributes() -> Iterator[str]:
+    """The exporter turns either both IDs into tags or, if one is missing, neither."""
+    for name, none in _NO_ID.items():
+        yield f"set({opentelemetry.attribute('log', name)}, log.{name}.string) where log.{name} != {none}"
+    yield f"set(log.trace_id, {_NO_ID['trace_id']})"

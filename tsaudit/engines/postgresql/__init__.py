@@ -160,7 +160,9 @@ class Postgresql(SqlEngine):
 
         return connector.connect(access)
 
-    def more_ids(self, table: Qualified, column: str, sequence: IdSequence | None, *, is_wide: bool) -> str:
+    def more_ids(
+        self, table: Qualified, column: str, sequence: IdSequence | None, *, is_wide: bool, is_wasted: bool
+    ) -> str:
         statements = []
         if not is_wide:
             statements.append(f"ALTER TABLE {self.quoted(table)} ALTER COLUMN {self.quoted(column)} TYPE bigint")
@@ -168,6 +170,10 @@ class Postgresql(SqlEngine):
             # The sequence of an identity column follows the column, but keeps a maximum of its own.
             kind = "" if sequence.is_identity and statements else " AS bigint"
             statements.append(f"ALTER SEQUENCE {sequence.name}{kind} NO MAXVALUE")
+        stop = (
+            "First stop what takes IDs and stores no row: an INSERT with ON CONFLICT takes one for each row that is "
+            "there already, and so does an insert that is rolled back. Insert only rows that are missing. "
+        )
         copies = (
             " ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in steps, and "
             "let it take over the name."
@@ -175,7 +181,7 @@ class Postgresql(SqlEngine):
         widen = f"Give {column} of {table}, and the columns that refer to it, the type bigint"
         larger = f"Let the sequence of {column} of {table} give larger IDs" if is_wide else widen
         how = f": `{'; '.join(statements)}`" if statements else ""
-        return f"{larger}{how}.{'' if is_wide else copies}"
+        return f"{stop if is_wasted else ''}{larger}{how}.{'' if is_wide else copies}"
 
     def label(self, column: str, data_type: str, label: str) -> str | None:
         kind = data_type.lower()

@@ -1,5 +1,5 @@
 """What writers should send from now on, and the setting of the program that most likely writes the data, for all
-engines: processors of Telegraf, or rules of Prometheus.
+engines: processors of Telegraf and of an OpenTelemetry collector, or rules of Prometheus.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit.engines.advice import WRITTEN, Advice, Place
-from tsaudit.engines.writers import telegraf
+from tsaudit.engines.writers import opentelemetry, telegraf
+from tsaudit.engines.writers.opentelemetry import MOST_NAMES
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -30,33 +31,10 @@ from tsaudit.model.plan import Effect, Step, StepKind
 from tsaudit.model.profile import Measurement
 from tsaudit.text import listed, many, number
 
-_OF_SDKS: Final = re.compile(r"(otel[._](library|scope)|telemetry[._]sdk)[._]\w+")
-"""Tags that only OpenTelemetry's SDKs and exporters write."""
-_OF_SERVICES: Final = re.compile(
-    r"service[._](name|namespace|instance[._]id|version)|deployment[._]environment([._]name)?"
-    r"|k8s[._]((pod|namespace|node|deployment|container)[._]name|pod[._]uid)"
-)
-"""Attributes of a resource by the semantic conventions. A single one proves nothing."""
-_OF_SPANS: Final = frozenset({"duration_nano", "end_time_unix_nano", "start_time_unix_nano"})
-_OF_TYPES: Final = re.compile(r"value_(cumulative|delta)_(non)?monotonic_(int|double)|(cumulative|delta)_\d[\d.]*")
-"""Fields of sums and histograms: https://github.com/influxdata/influxdb-observability/blob/main/docs/index.md"""
-MOST_NAMES: Final = 5
-"""Maximum number of measurements that a setting names; if there are more, it applies to all metrics."""
 _SCRAPED: Final = frozenset({"job", "instance"})
 """Labels that Prometheus adds to everything it scrapes."""
 _VALUES: Final = frozenset({"value", "greptime_value", "gauge", "counter", "val"})
 """Names that engines use for the only field of a sample."""
-
-
-def is_opentelemetry(measurement: Measurement) -> bool:
-    """Whether the columns are those of metrics, logs, or spans that an OpenTelemetry collector writes."""
-    tags = {tag.key for tag in measurement.tags}
-    fields = {field.key for field in measurement.fields}
-    columns = tags | fields
-    is_span = {"trace_id", "span_id"} <= columns and bool(columns & _OF_SPANS)
-    is_log = {"severity_number", "body"} <= columns
-    is_metric = any(map(_OF_SDKS.fullmatch, tags)) or any(map(_OF_TYPES.fullmatch, fields))
-    return is_span or is_log or is_metric or sum(map(bool, map(_OF_SERVICES.fullmatch, tags))) > 1
 
 
 def is_prometheus(measurement: Measurement) -> bool:
@@ -136,7 +114,7 @@ def program_of(
     measurement: Measurement, usual: Program = Program.APPLICATION, programs: Collection[Program] = ALL
 ) -> Program:
     """The program that the columns indicate, among `programs`; `usual` if they indicate none."""
-    if Program.OPENTELEMETRY in programs and is_opentelemetry(measurement):
+    if Program.OPENTELEMETRY in programs and opentelemetry.signal_of(measurement) is not None:
         return Program.OPENTELEMETRY
     if Program.PROMETHEUS in programs and is_prometheus(measurement):
         return Program.PROMETHEUS
@@ -152,24 +130,28 @@ def setting(
     programs: Collection[Program] = ALL,
     new_name: str = "",
     example: str = "",
+    beside: Collection[str] = (),
 ) -> Setting | None:
     """The setting for the changes of a plan; None if writers change nothing.
 
     `measurements`: the measurement that the changes are about, then others that need the same changes; empty for
     changes of a database. `new_name`: the measurement that replaces the first one, if the changes need another one.
-    `example`: what an application sends from now on, for programs without settings.
+    `example`: what an application sends from now on, for programs without settings. `beside`: the names of all
+    measurements of the database.
     """
     if not any(isinstance(change, WRITTEN) for change in changes):
         return None
     if all(isinstance(change, StopSource | Diagnose) for change in changes):
         return Setting(Program.APPLICATION, "")
     program = program_of(measurements[0], usual, programs) if measurements else usual
-    every = "for all metrics, " if len(measurements) > MOST_NAMES else ""
-    if program is Program.OPENTELEMETRY:
-        return Setting(program, "If an OpenTelemetry collector writes it, use its transform processor.")
+    every = "for all metrics, " if len(measurements) > opentelemetry.MOST_NAMES else ""
     if program is Program.TELEGRAF:
-        text = telegraf.settings(measurements, changes, new_name, MOST_LINES)
+        text = telegraf.settings(measurements, changes, new_name, MOST_LINES, beside)
         found = Setting(program, "If Telegraf writes it:", text, "toml")
+    elif program is Program.OPENTELEMETRY:
+        text = opentelemetry.settings(measurements, changes)
+        words = f"If an OpenTelemetry collector writes it, {every}in the pipeline to this database:"
+        found = Setting(program, words, text, "yaml")
     elif program is Program.PROMETHEUS:
         text = prometheus_settings(measurements, changes, MOST_LINES)
         words = f"If Prometheus writes it, {every}in remote_write (Grafana Alloy: as rules of prometheus.relabel):"
@@ -232,7 +214,8 @@ def step(
     need another one. `example`: what an application sends from now on, for programs without settings.
     """
     place, changes = advice.place, advice.changes
-    found = setting(advice.measurements, changes, usual, programs, new_name, example)
+    beside = {m.name for m in place.profile.measurements if m.database == place.database}
+    found = setting(advice.measurements, changes, usual, programs, new_name, example, beside)
     if found is None:
         return None
     if not found.program.has_fields:

@@ -6,7 +6,8 @@ https://docs.influxdata.com/telegraf/v1/configuration/#processor-plugins
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Final
 
 from tsaudit.model.change import (
@@ -15,6 +16,7 @@ from tsaudit.model.change import (
     LeaveOut,
     MakeField,
     MakeTag,
+    MergeMeasurements,
     Rename,
 )
 from tsaudit.model.profile import Measurement
@@ -34,6 +36,7 @@ _INPUTS: Final = {
 _STATSD: Final = "metric_type"
 _WIDTH: Final = 96
 _TYPES: Final = frozenset({"integer", "float", "boolean"})
+_DATA: Final = re.compile(r"\{(\w+)\}")
 
 
 def is_writer(measurement: Measurement) -> bool:
@@ -47,13 +50,14 @@ def settings(
     changes: Sequence[Change],
     new_name: str,
     most: int,
+    beside: Collection[str] = (),
 ) -> str:
     """A piece of configuration for the changes; changes that would exceed `most` lines are left out.
 
-    `measurements`: those that need the changes; empty for changes of a database, which are not a setting. `new_name`:
-    the measurement that replaces the first one.
+    `measurements`: those that need the changes; empty for changes of a database. `new_name`: the measurement that
+    replaces the first one. `beside`: the names of all measurements of the database.
     """
-    blocks = _blocks(measurements, changes, new_name) if measurements else ()
+    blocks = _blocks(measurements, changes, new_name) if measurements else _merged(changes, beside)
     shown: list[str] = []
     for block in blocks:
         lines = block.splitlines()
@@ -135,6 +139,55 @@ def _renamed(here: Measurement, only: str, changes: Sequence[Change], new_name: 
         for role, old, new in names:
             lines += ["  [[processors.rename.replace]]", f"    {role} = {string(old)}", f"    dest = {string(new)}"]
         yield "\n".join(lines)
+
+
+def _merged(changes: Sequence[Change], beside: Collection[str]) -> Iterator[str]:
+    """Turns data in names into tags."""
+    for change in changes:
+        if isinstance(change, MergeMeasurements) and (pattern := _name_pattern(change, beside)):
+            yield _by_pattern(change, pattern)
+
+
+def _name_pattern(change: MergeMeasurements, beside: Collection[str] = ()) -> str:
+    """A regular expression that matches only the members' names, with a named group for each tag; empty if there is
+    none.
+
+    `beside`: other names that it must not match.
+    """
+    others = {*beside} - {member.measurement for member in change.members}
+    tags = [name for name, _ in change.members[0].tags]
+    if change.members[0].field or not tags or not all(re.fullmatch(r"[A-Za-z_]\w*", tag, re.ASCII) for tag in tags):
+        return ""
+    for data in (".+?", r".*?\d.*?"):
+        left, pieces = iter(tags), []
+        for position, piece in enumerate(_DATA.split(change.template)):
+            if position % 2 == 0:
+                pieces.append(re.escape(piece))
+            elif piece == "date":
+                pieces.append(f"(?:{data})")
+            else:
+                pieces.append(f"(?P<{next(left, '_')}>{data})")
+        pattern = f"^{''.join(pieces)}$"
+        fits = [re.fullmatch(pattern, member.measurement) for member in change.members]
+        values = [m.groupdict() if m else None for m in fits]
+        is_right = values == [dict(member.tags) for member in change.members]
+        if is_right and not any(re.fullmatch(pattern, name) for name in others):
+            return pattern
+    return ""
+
+
+def _by_pattern(change: MergeMeasurements, pattern: str) -> str:
+    """Turns the name into a tag, which is then split."""
+    chosen = f"  metricpass = {string(f'name.matches({string(pattern)})')}"
+    tag, into = change.members[0].tags[0][0], change.into.replace("$", "$$")
+    return "\n".join(
+        [
+            f'[[processors.template]]\n{chosen}\n  tag = {string(tag)}\n  template = "{{{{ .Name }}}}"',
+            f"[[processors.regex]]\n{chosen}",
+            f"  tags = [{{ key = {string(tag)}, pattern = {string(pattern)} }}]",
+            f"  metric_rename = [{{ pattern = {string(pattern)}, replacement = {string(into)} }}]",
+        ]
+    )
 
 
 def _head(processor: str, only: str) -> str:

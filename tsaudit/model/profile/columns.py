@@ -57,6 +57,10 @@ class ValuesOverTime:
     """
     lacking: tuple[SeriesSince, ...] = ()
     """The listed series without the tag, by the day they were first seen."""
+    without: tuple[SeriesSince, ...] | None = None
+    """For each listed series: the first day on which a series was seen that equals it except for this tag. None: not
+    computed, because nearly all new series have a new value.
+    """
     gathered: str | None = None
     """The one value that most of the past week's new series have, unlike the oldest that are still listed; None if
     there is none.
@@ -83,6 +87,10 @@ class Arrivals:
     """The number of series for which `series` is known; None for all of them."""
     standard_error: float | None = None
     """Standard error of `new_series`; None if all series are known."""
+    newest_value: tuple[SeriesSince, ...] | None = None
+    """The listed series by the day the newest of their values was first seen: a series that is newer than that is a new
+    combination of old values. None: not known, because the values of a tag are sampled.
+    """
     arrived: tuple[SeriesSince, ...] = ()
     """All series, including those that have left, by the day they were first seen; without those of the first day."""
     left: tuple[SeriesSince, ...] = ()

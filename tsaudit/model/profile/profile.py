@@ -127,6 +127,8 @@ class IdSequence:
     """Whether it belongs to an identity column, and changes its type with the column."""
     step: int
     """From one ID to the next."""
+    is_shared: bool
+    """Whether several columns take their IDs from it."""
 
 
 @dataclass(frozen=True, slots=True)

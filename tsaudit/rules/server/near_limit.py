@@ -19,7 +19,7 @@ from tsaudit.model.profile import Database, Measurement, MeasureNames, Partition
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged, tenants
 from tsaudit.rules.series_estimate import on_sample
-from tsaudit.text import listed, many, number, percent, size
+from tsaudit.text import listed, many, number, percent, rounded, size
 
 _ANOTHER_TABLE: Final = (
     "Copy the rows to a new table, which takes over the name: nothing else gives the numbers of dropped columns back, "
@@ -31,8 +31,8 @@ _SIBLINGS: Final = 5
 """Minimum number of members of each of several families: three phases and four wheels are parts of one thing."""
 _FEWEST: Final = 3
 """Minimum number of databases with the same contents: fewer may be a coincidence."""
-_LOST: Final = 2
-"""From so many IDs per row on, most IDs went to no row. A few are lost with each restart or failed insert."""
+_WASTED: Final = 2
+"""From so many IDs per row on, most IDs go to no row. A few are lost with each restart or failed insert."""
 _OVERDUE: Final = 2
 """From this many times `autovacuum_freeze_max_age` on, autovacuum evidently does not lower the transaction age as it
 should.
@@ -137,6 +137,8 @@ class _Advice:
 
 @dataclass(frozen=True, slots=True)
 class _Use:
+    """How much of one limit is used."""
+
     name: str
     count: float
     advice: Callable[[], _Advice]
@@ -164,6 +166,7 @@ class _Near:
     limit: Limit
     impact: Impact
     advice: _Advice
+    grown: tuple[Evidence, ...] = ()
 
     def rank(self, case: Case) -> tuple[int, float]:
         """Sort key for how bad it is; the worst is last."""
@@ -183,7 +186,7 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
             impact = replace(impact, is_used_up=use.is_used_up, consequence=use.consequence)
             # A limit that is not enforced is only reported once it is exceeded.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
-                near.append(_Near(use, limit, impact, use.advice()))
+                near.append(_soon(case, _Near(use, limit, impact, use.advice())))
     if not near:
         return
     first, *others = sorted(near, key=lambda one: one.rank(case), reverse=True)
@@ -207,11 +210,25 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         samples=family.members[:3] if family else (),
         evidence=(
             *advice.evidence,
+            *first.grown,
             *(Evidence("also", _message(case, one)) for one in others),
             Evidence("limit", f"{number(first.limit.value)} {first.limit.unit}: {first.limit.source}"),
         ),
         facts=advice.facts,
     )
+
+
+def _soon(case: Case, one: _Near) -> _Near:
+    """With when the limit is reached, by less than a week of even growth: that makes nothing more severe."""
+    even = costs.even_rate(case, *one.use.grows) if one.use.grows and one.impact.per_day is None else None
+    if even is None:
+        return one
+    per_day, days = even
+    soon = costs.of_limit(case, one.use.count, one.limit, per_day=per_day)
+    impact = replace(one.impact, per_day=per_day, days_left=soon.days_left)
+    is_as_severe = severity_of(impact, case.harm) is severity_of(one.impact, case.harm)
+    grown = Evidence("grown evenly", f"by {number(rounded(per_day))} a day in the last {many(days, 'day')}")
+    return replace(one, impact=impact if is_as_severe else one.impact, grown=(grown,))
 
 
 def _families(case: Case, use: _Use) -> list[NameFamily]:
@@ -282,10 +299,13 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
                 yield _Use("ids", last, advice, grows, per_day=rise, most=status.id_limits[column], is_used_up=True)
                 continue
             per_day, are_in_rows = _rise(measurement, column), _are_in_rows(measurement, column, last)
+            come = (per_day, rows_a_day)
+            if per_day is None and measurement.time_column is None and measurement.rows and not are_in_rows:
+                come = costs.rate(case, *grows), costs.rate(case, "rows", at, measurement.rows.value)
             yield _Use(
                 "ids",
                 last,
-                partial(_ids, case, measurement, column),
+                partial(_ids, case, measurement, column, *come),
                 grows,
                 per_day=rows_a_day if per_day is None and are_in_rows else per_day,
                 most=status.id_limits[column],
@@ -312,17 +332,28 @@ def _are_in_rows(measurement: Measurement, column: str, last: float) -> bool:
     if status is None or rows is None:
         return False
     sequence, inserted = status.sequences.get(column), status.counters.get("rows_inserted", 0.0)
-    return last <= _LOST * max(rows.value, inserted) * (sequence.step if sequence else 1)
+    return last <= _WASTED * max(rows.value, inserted) * (sequence.step if sequence else 1)
 
 
-def _ids(case: Case, measurement: Measurement, column: str) -> _Advice:
+def _ids(case: Case, measurement: Measurement, column: str, per_day: float | None, rows_a_day: float | None) -> _Advice:
+    """`per_day`: IDs given a day; None if neither rows nor history show it. `rows_a_day`: rows that come and stay."""
     status, types = measurement.status, {field.key: field.types for field in measurement.fields}
     assert status is not None
-    at, is_wide = Qualified(measurement.database, measurement.name), types.get(column) == ("bigint",)
+    sequence, counters = status.sequences.get(column), status.counters
+    given = None if per_day is None or sequence is None or sequence.is_shared else per_day / sequence.step
+    inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)
+    stays = 1 - deleted / inserted if inserted > deleted else 0.0 if deleted else 1.0
+    # Where rows are deleted, and their number stays the same, the two cancel out, and nothing is known.
+    is_known = given is not None and rows_a_day is not None and (rows_a_day > 0 or (inserted > 0 and not deleted))
+    is_wasted = is_known and (given or 0.0) * stays > _WASTED * (rows_a_day or 0.0)
+    at = Qualified(measurement.database, measurement.name)
     return _Advice(
-        case.engine.more_ids(at, column, status.sequences.get(column), is_wide=is_wide),
+        case.engine.more_ids(at, column, sequence, is_wide=types.get(column) == ("bigint",), is_wasted=is_wasted),
         ("table_status", "row_sample"),
         inside=f" given to {column}",
+        after=f"; about {number(rounded(given or 0))} are given a day, for {many(rounded(rows_a_day or 0), 'new row')}"
+        if is_wasted
+        else "",
     )
 
 
@@ -330,7 +361,7 @@ def _reference(case: Case, measurement: Measurement, column: str) -> _Advice:
     assert measurement.status is not None
     at = Qualified(measurement.database, measurement.name)
     return _Advice(
-        case.engine.more_ids(at, column, None, is_wide=False),
+        case.engine.more_ids(at, column, None, is_wide=False, is_wasted=False),
         ("table_status",),
         inside=f" given to {measurement.status.refers[column]}, to which {column} refers",
         after="; a row that refers to a higher one is rejected",
