@@ -50,6 +50,10 @@ of_columns AS (
     leaves.measurement,
     a.attname,
     sum(st.avg_width * (1 - st.null_frac) * leaves.live_rows) / nullif(sum(leaves.live_rows), 0) AS width,
+    CASE
+      WHEN count(*) FILTER (WHERE leaves.live_rows > 0) = 1
+        THEN max(greatest(st.null_frac, (CAST(st.most_common_freqs AS FLOAT8[]))[1]))
+    END AS common,
     -- In which direction makes no difference to an index.
     sum(abs(st.correlation) * leaves.live_rows) FILTER (
       WHERE t.typcategory = 'D'
@@ -176,7 +180,7 @@ UNION ALL
 SELECT of_columns.measurement, said.kind, of_columns.attname, said.value, NULL
 FROM of_columns
 CROSS JOIN LATERAL (
-  VALUES ('order', of_columns.correlation), ('width', of_columns.width)
+  VALUES ('order', of_columns.correlation), ('width', of_columns.width), ('common', of_columns.common)
 ) AS said (kind, value)
 WHERE said.value IS NOT NULL
 UNION ALL

@@ -285,6 +285,7 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
             order=named("order"),
             counted_since=began,
             widths=named("width"),
+            common=named("common"),
             ids=named("id"),
             id_limits=named("id_limit"),
             refers={row["name"]: row["text"] for row in rows if row["kind"] == "refers"},

@@ -243,10 +243,11 @@ _OF_DATABASES: Final = (
         "whole table; `rows_inserted`, `rows_updated`, `rows_deleted`), `since` with the time they began in seconds "
         "since 1970, `figure` (`live_rows`, `dead_rows`; `heap_bytes`, without indexes; `columns_used`, including "
         "dropped ones; `vacuumed`, in seconds since 1970), and by column `order` with how far rows lie in its order, 0 "
-        "to 1, `width` with its mean bytes in a row, `id` and `id_limit` with the last ID that its sequence "
-        "returned and the highest ID that the sequence and the column's type allow, `identity` or `sequence` with "
-        "the sequence's step and, as `text`, its quoted name, and `defaults` with the number of columns whose "
-        "default takes from it; what is not known has no row",
+        "to 1, `width` with its mean bytes in a row, `common` with the share of the rows that have its most common "
+        "value, or null, `id` and `id_limit` with the last ID that its sequence returned and the highest ID that "
+        "the sequence and the column's type allow, `identity` or `sequence` with the sequence's step and, as "
+        "`text`, its quoted name, and `defaults` with the number of columns whose default takes from it; what is "
+        "not known has no row",
     ),
     Fact(
         "index_use",

@@ -23,7 +23,7 @@ from tsaudit.model.change import DropIndex
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Impact, Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Count, Index, Partitioning, Profile, Retention, RowBytes, Storage
+from tsaudit.model.profile import Count, Index, Partitioning, Profile, Retention, RowBytes, Storage, TableStatus
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.storage.unused_or_redundant_index import unused_or_redundant_index as rule
 
@@ -346,6 +346,32 @@ def test_unused_on_the_first_audit_if_it_was_written_with_all_rows() -> None:
     assert _bytes_of(run_rule(rule, _profile(unused)).findings[0]) == 5_000_000
 
 
+@pytest.mark.parametrize(
+    ("share", "changes", "found"),
+    [
+        (0.9995, {}, 1),
+        (0.998, {}, 0),
+        (0.9995, {"partial": True}, 0),
+        (0.9995, {"unique": True}, 0),
+        (0.9995, {"kind": "brin"}, 0),
+        (0.9995, {"columns": ("host", "time")}, 0),
+        (0.9995, {"scans": 1}, 0),
+        (0.9995, {"scans": None}, 0),
+        (0.9995, {"live": 9_999.0}, 0),
+    ],
+)
+def test_index_on_a_column_that_has_one_value(share: float, changes: dict[str, Any], found: int) -> None:
+    status = TableStatus(figures={"live_rows": changes.pop("live", 1e6)}, common={"host": share})
+    index = dataclasses.replace(an_index("i", "host", scans=0, size_bytes=200 * MB), **changes)
+    findings = run_rule(rule, _profile(index, engine="postgresql", status=status)).findings
+    assert len(findings) == found
+    for finding in findings:
+        assert _bytes_of(finding) == pytest.approx(200 * MB * share)
+        assert finding.severity is Severity.WARNING
+        assert not finding.changes
+        assert 'CREATE INDEX ON "main"."cpu" ("host") WHERE "host" <>' in finding.fix
+
+
 def test_figures_of_indexes_when_read_from_postgresql(postgresql: Postgresql) -> None:
     schema = postgresql.new_schema(
         "CREATE TABLE reading (at TIMESTAMPTZ, state TEXT, gone INT, v FLOAT)",
@@ -360,6 +386,9 @@ def test_figures_of_indexes_when_read_from_postgresql(postgresql: Postgresql) ->
     profile = collected(target)
     assert profile.gaps == ()
     (measurement,) = profile.measurements
+    assert measurement.status is not None
+    assert measurement.status.common["state"] == pytest.approx(0.9996)
+    assert measurement.status.common["gone"] == 1.0
     assert {index.name: index.is_as_old for index in measurement.indexes or ()} == {"early": True, "late": False}
 
 

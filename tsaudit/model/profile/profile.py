@@ -149,6 +149,8 @@ class TableStatus:
     """When the counters began; None: not known."""
     widths: Mapping[str, float] = field(default_factory=dict)
     """Column to its mean bytes in a row as stored, counting nulls, without values stored outside of the row."""
+    common: Mapping[str, float] = field(default_factory=dict)
+    """Column to the share of rows that have its most common value, or null if that is more common, 0 to 1."""
     ids: Mapping[str, float] = field(default_factory=dict)
     """Column that a sequence fills, or one of `refers`, to the last ID that the sequence returned, approximately."""
     id_limits: Mapping[str, float] = field(default_factory=dict)

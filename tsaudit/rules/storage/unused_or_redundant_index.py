@@ -11,8 +11,8 @@ from tsaudit import costs
 from tsaudit.model.change import DropIndex
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Index, Measurement
-from tsaudit.rule import Case, Threshold, rule, subject_of
-from tsaudit.text import listed, many, number, rows_of, size
+from tsaudit.rule import Case, Threshold, rule, subject_of, table_of
+from tsaudit.text import listed, many, number, percent, rows_of, size
 
 _ORDERED: Final = frozenset({"btree"})
 """Kinds that store rows in the order of their columns, so that the leading columns can be searched alone."""
@@ -22,6 +22,11 @@ _SEARCHED: Final = frozenset({"btree", "hash", "art"})
 _UNFINISHED: Final = "building it failed, and no query uses it"
 _ON_DEMAND: Final = frozenset({"inverted", "skipping", "fulltext"})
 """GreptimeDB's kinds besides the key and the time index."""
+
+_COMMON: Final = 0.999
+"""Share of the rows with one value: who looks for these reads the table."""
+_MANY_ROWS: Final = 10_000
+"""Minimum number of rows for which one value of a column counts as that of all."""
 
 
 def _is_server_used(case: Case) -> bool:
@@ -83,6 +88,9 @@ def unused_or_redundant_index(case: Case) -> Iterator[Finding]:
       B-tree), whatever their direction: a B-tree is read both ways;
     - an index that was not used once in `min_days`, if the engine counts uses; if it does not say since when, the
       audits must have seen no use for so long;
+    - an index of PostgreSQL on one column of which 99.9% of at least 10,000 rows have the same value, or none, by its
+      statistics, and that no query has used yet: a partial index on the others is enough. What uses it looks for
+      these others, as a foreign key does;
     - an index that PostgreSQL did not finish: it is not valid, so writes maintain it and no query uses it;
     - an index on the time column if the engine stores rows by time anyway (DuckDB, GreptimeDB);
     - on DuckDB, an index on several columns, which no query uses;
@@ -147,6 +155,8 @@ class _Unneeded:
     why: str
     sure: bool = True
     """False if it may be useful: then it costs nothing that could be saved for certain."""
+    share: float = 1.0
+    """Of its entries, those that are not needed."""
     instead: str = ""
     """The index that does its work; empty where it has none."""
 
@@ -161,6 +171,8 @@ def _evaluate(case: Case, measurement: Measurement, index: Index) -> _Unneeded |
         return None
     if found := _served_otherwise(case, measurement, index):
         return found
+    if one := _one_value(measurement, index):
+        return one
     if few := _few_values(case, measurement, index):
         return _Unneeded(index, few, sure=False)
     if index.unique or index.scans != 0 or _stands_in(measurement, index) or _alone_finds_times(measurement, index):
@@ -201,6 +213,24 @@ def _few_values(case: Case, measurement: Measurement, index: Index) -> str:
     return f"{tag.key} has only {many(tag.values.value, 'value')}, so a search for one reads much of the table"
 
 
+def _one_value(measurement: Measurement, index: Index) -> _Unneeded | None:
+    """The index with the entries of a value that nearly all rows have, or of null; None if there is no such value."""
+    column = index.columns[0] if len(index.columns) == 1 else None
+    status = measurement.status
+    share = status.common.get(column, 0.0) if status and column else 0.0
+    if (
+        share < _COMMON
+        or not _has_many_rows(measurement)
+        or index.unique
+        or index.partial
+        or index.kind not in _SEARCHED
+        or index.scans != 0
+    ):
+        return None
+    why = f"{percent(share)} of the rows have the same {column}, or none, and no query has used it"
+    return _Unneeded(index, why, share=share)
+
+
 def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
     """Whether it has had time to be used: the server counts that it was written with all rows since the counters began,
     or the previous audit knew it.
@@ -230,6 +260,12 @@ def _served_otherwise(case: Case, measurement: Measurement, index: Index) -> _Un
         if [*index.columns] == [i.columns[0] for i in indexes if i.kind == "primary"]:
             return _Unneeded(index, "rows are sorted by this column, the first of the key")
     return None
+
+
+def _has_many_rows(measurement: Measurement) -> bool:
+    status, counted = measurement.status, measurement.rows_total or measurement.rows
+    live = status.figures.get("live_rows") if status else None
+    return (live if live is not None else counted.value if counted else 0) >= _MANY_ROWS
 
 
 def _replaces(other: Index, index: Index) -> bool:
@@ -280,9 +316,10 @@ def _finding(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded]
         impact=_impact(case, measurement, [n for n in reported if n.sure]),
         basis=Basis.DECLARED,
         message=f"{_summary(reported)}{waiting}.",
-        changes=tuple(_drop(measurement, n.index, n.instead) for n in reported),
+        changes=tuple(_drop(measurement, n.index, n.instead) for n in reported if n.share == 1),
         fix=" ".join(
-            [_made_unique(n.index) for n in reported if n.index.unique and not n.index.valid]
+            [*(_made_partial(case, measurement, n.index) for n in reported if n.share < 1)]
+            + [_made_unique(n.index) for n in reported if n.index.unique and not n.index.valid]
             + ["Drop them one at a time."] * (len(reported) > 1)
         ),
         observed=len(reported),
@@ -306,7 +343,7 @@ def _impact(case: Case, measurement: Measurement, unneeded: Sequence[_Unneeded])
         )
     if not unneeded:
         return None
-    sizes = [one.index.size_bytes for one in unneeded if one.index.size_bytes is not None]
+    sizes = [one.index.size_bytes * one.share for one in unneeded if one.index.size_bytes is not None]
     if len(sizes) == len(unneeded):
         return costs.of_bytes(case, measurement, sum(sizes), how="bytes of the indexes, as the engine reports them")
     rows = measurement.rows_total or measurement.rows
@@ -325,6 +362,15 @@ def _entry_bytes(case: Case, measurement: Measurement, index: Index) -> float | 
     read = measurement.row_bytes.columns if measurement.row_bytes else {}
     widths = [read[column] for column in index.columns if column is not None and column in read]
     return case.engine.index_bytes_of(widths) if len(widths) == len(index.columns) else case.engine.index_entry_bytes
+
+
+def _made_partial(case: Case, measurement: Measurement, index: Index) -> str:
+    column = index.columns[0] or ""
+    return (
+        f"Replace {index.name} by one of the other rows: CREATE INDEX ON {case.quoted([table_of(measurement)])} "
+        f"({case.quoted([column])}) WHERE {case.quoted([column])} <> '...', with the value that nearly all have, or IS "
+        "NOT NULL."
+    )
 
 
 def _made_unique(index: Index) -> str:
