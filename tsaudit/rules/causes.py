@@ -78,6 +78,7 @@ def _cause(
     found: Mapping[str, Sequence[Finding]],
     places: Mapping[tuple[str, Reach, Subject], Sequence[_Place]],
 ) -> _Place | None:
+    """The finding that it follows from; None if it stands for itself."""
     for code, reach in rule.follows_from.items():
         subject = finding.subject
         if reach is Reach.CONTRIBUTOR:
@@ -125,6 +126,7 @@ def _members(finding: Finding) -> set[str]:
 def _without(
     result: RuleResult, causes: Mapping[_Place, _Place], under: Mapping[_Place, Sequence[tuple[str, Finding]]]
 ) -> RuleResult:
+    """The result with only the findings that stand for themselves, and with what follows from them as evidence."""
     if not result.findings:
         return result
     places = [(result.code, position) for position in range(len(result.findings))]

@@ -111,6 +111,7 @@ def _finding(case: Case, queries: Sequence[_LeftBehind]) -> Finding:
 
 
 def _lost(kept: Retention, until: datetime) -> str:
+    """What is lost because nobody has summed it up."""
     if kept.duration_s == FOREVER:
         return "What they should have written is missing."
     ends = day(until + timedelta(seconds=float(kept.duration_s)))

@@ -204,4 +204,5 @@ def _templates(name: str) -> Iterator[str]:
 
 
 def _alike(one: set[str], other: set[str]) -> bool:
+    """Whether two databases have at least half of their measurements in common."""
     return 2 * len(one & other) >= max(len(one), len(other)) > 0

@@ -199,6 +199,7 @@ def _rows_in(order: _Hashes, bits: int) -> _Rows:
 
 
 def _with_neighbours(equal: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """`[i]`: whether i equals its predecessor or its successor."""
     either = equal.copy()
     either[:-1] |= equal[1:]
     return either
@@ -229,6 +230,7 @@ def _equal_to_previous(order: _Hashes, bits: int) -> npt.NDArray[np.bool_]:
 
 
 def _zeros(rows: int) -> _Hashes:
+    """Zeros that share the memory of a single element."""
     return np.broadcast_to(np.uint64(0), rows)
 
 

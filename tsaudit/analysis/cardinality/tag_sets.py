@@ -377,6 +377,7 @@ def _matrix(pairs: Iterable[tuple[int, int]], size: int) -> npt.NDArray[np.bool_
 
 
 def _independent_levels(levels: Sequence[int], dependencies: Sequence[tuple[int, int]]) -> list[int]:
+    """The levels of tags that no other tag determines; of tags that determine each other, the first is kept."""
     known = set(dependencies)
     spared = {y for x, y in dependencies if (y, x) not in known or x < y}
     return [level for tag, level in enumerate(levels) if tag not in spared]

@@ -254,6 +254,7 @@ def _as_queue(evidence: KindEvidence) -> Decided | None:
 
 
 def _weighed(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
+    """The evidence for and against series, as points and words."""
     yield from _by_key(evidence)
     yield from _by_values(evidence)
     yield from _by_sources(evidence)
@@ -358,6 +359,7 @@ def _time_in_key(evidence: KindEvidence) -> bool:
 
 
 def _numbers_rows(evidence: KindEvidence) -> bool:
+    """Whether the key contains the time, but nothing that names a source."""
     key = {c.name for c in evidence.columns if c.key_position is not None}
     return evidence.time in key and not key - evidence.sequences - {evidence.time}
 
@@ -383,6 +385,7 @@ def _numbers(evidence: KindEvidence) -> list[str]:
 
 
 def _measures(evidence: KindEvidence) -> list[str]:
+    """Columns with measured values."""
     return [name for name in _numbers(evidence) if not words_of(name) & MONEY]
 
 

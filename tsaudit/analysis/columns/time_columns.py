@@ -190,6 +190,7 @@ def _by_catalog(columns: Sequence[Column]) -> TimeColumn | None:
 def _newest(
     known: Sequence[Column], extents: Mapping[str, Extent], stored: Mapping[str, TimeKind | None], window: Window
 ) -> datetime | None:
+    """The newest value of any candidate, except values in the future."""
     found = []
     for column in known:
         kind = stored[column.name]
@@ -207,6 +208,7 @@ def _weigh(
     newest: datetime | None,
     by_place: Sequence[tuple[int, str]],
 ) -> _Weighed | None:
+    """The evidence for a candidate; None if its values are not times."""
     first, last = instant_of(extent.first, kind), instant_of(extent.last, kind)
     if first is None or last is None:
         return None

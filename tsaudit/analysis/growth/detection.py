@@ -133,6 +133,7 @@ def _days_for(noise: float, days: float) -> float:
 
 
 def _last(times: Array, days: float) -> slice:
+    """The points of the last `days` days, at least three points."""
     first = int(np.searchsorted(times, times[-1] - days, side="right"))
     return slice(min(first, max(len(times) - 3, 0)), None)
 
@@ -430,6 +431,7 @@ def _rate(history: Daily, begin: int) -> float:
 
 
 def _laws(times: Array, logs: Array) -> tuple[Line, Line]:
+    """The exponential line and the straight line; the latter is relative to the last count."""
     return line_through(times, logs), line_through(times, np.exp(logs - logs[-1]))
 
 

@@ -96,6 +96,7 @@ class GrowthEvidence:
 
     @cached_property
     def _risen(self) -> Array:
+        """How far the level is above the lowest level so far."""
         return self.level - np.minimum.accumulate(self.level)
 
     def _rise(self, days: int) -> Array:
@@ -267,6 +268,7 @@ class GrowthEvidence:
 
 
 def _smallest(changes: Array, run: int) -> Array:
+    """The smallest of the last `run` changes, at each point."""
     index, inside = trailing(len(changes), run)
     smallest: Array = np.where(inside, changes[index], 0.0).min(axis=1)
     return smallest

@@ -114,6 +114,7 @@ def _columns_that_differ(here: Integers, there: Integers) -> Bits:
 
 
 def _numbered(key: bytes) -> frozenset[int]:
+    """The numbers of the columns of a set."""
     return frozenset(np.flatnonzero(np.unpackbits(np.frombuffer(key, np.uint8), bitorder="little")).tolist())
 
 
@@ -268,6 +269,7 @@ def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int, *, is_
 
 
 def _longest_run(blocks: Codes) -> Codes:
+    """The longest run of successive numbers."""
     if not len(blocks):
         return blocks
     runs = np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1)
@@ -280,6 +282,7 @@ def _pairs(alike: Codes) -> float:
 
 
 def _share_of_pairs(numbers: Codes) -> float:
+    """The share of the pairs of rows that have the same number."""
     total = len(numbers) * (len(numbers) - 1.0) / 2
     return _pairs(np.bincount(numbers - numbers.min())) / total if total else 0.0
 

@@ -84,6 +84,7 @@ def _steps(series: Integers, times: Integers) -> tuple[Integers, npt.NDArray[np.
 def _medians(
     values: npt.NDArray[np.float64], owner: npt.NDArray[np.intp], counts: npt.NDArray[np.intp]
 ) -> npt.NDArray[np.float64]:
+    """The median of each owner's values, which are contiguous; NaN for an owner without values."""
     ordered = values[order_by(owner, values)]
     found = np.full(len(counts), np.nan)
     some = counts > 0

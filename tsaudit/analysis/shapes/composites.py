@@ -169,6 +169,7 @@ def _is_meant(splits: Sequence[_Split], inner: str) -> bool:
 
 
 def _texts(splits: Sequence[_Split]) -> list[set[str]]:
+    """The different texts of each key."""
     return [{text for _, text in pairs} for pairs in zip(*splits, strict=True)]
 
 

@@ -231,6 +231,7 @@ _FEWEST_ABOVE: Final = 2
 
 
 def _above(unit: str, start: datetime) -> tuple[int, ...]:
+    """The year for a month, and the year and month for a day."""
     return (start.year,) if unit == "month" else (start.year, start.month)
 
 
@@ -326,6 +327,7 @@ _HASH: Final = re.compile(
 
 @functools.lru_cache(maxsize=1024)
 def _ids(name: str) -> tuple[tuple[int, int], ...]:
+    """The positions of hashes in the name."""
     return tuple(found.span() for found in _HASH.finditer(name) if found["uuid"] or is_random(found[0]))
 
 

@@ -134,6 +134,7 @@ def _ascending(numbers: Numbers, width: int) -> list[bytes]:
 
 
 def _from_ascending(data: bytes, width: int) -> Numbers:
+    """The numbers that `_ascending` encoded."""
     return np.cumsum(_from_planes(data, width), dtype=np.uint64)
 
 
@@ -143,6 +144,7 @@ def _planes(numbers: npt.NDArray[Any], width: int) -> list[bytes]:
 
 
 def _from_planes(data: bytes, width: int) -> Numbers:
+    """The numbers that `_planes` encoded, given its concatenated output."""
     wide = np.zeros((len(data) // width, 8), np.uint8)
     wide[:, :width] = np.frombuffer(data, np.uint8).reshape(width, -1).T
     return wide.view("<u8").ravel().astype(np.uint64)

@@ -134,6 +134,7 @@ def _names_thing(key: str) -> bool:
 
 
 def _varies(seen: TagChanges) -> bool:
+    """Whether each source has one value at a time, and most sources have different values later."""
     return bool(
         seen.by
         and seen.changing
@@ -193,6 +194,7 @@ def _ids(shape: str) -> str:
 
 
 def _text(tag: Tag, shape: shapes.Shape) -> ValueKind | None:
+    """The kind if the values are free text, or meant to be read; otherwise None."""
     if shape.kind == "json" and split_composite(tag.sample):
         return None  # attributes in a row, which composite-value names
     if shape.kind not in shapes.TEXT_KINDS:

@@ -116,6 +116,7 @@ class GreptimeAdvice(SqlAdvice):
 
     @cached_property
     def _new(self) -> NewTable:
+        """What the table is like after the changes."""
         here = self.place.here
         gone = {c.tag for c in self.changes if isinstance(c, MakeField)}
         key = [c for c in primary_key(here) if c not in gone]
@@ -160,6 +161,7 @@ class GreptimeAdvice(SqlAdvice):
 
     @property
     def _fixed_options(self) -> dict[str, str]:
+        """Options that change but cannot be set by ALTER TABLE."""
         changed = {k: v for k, v in self._new.options.items() if option(self.place.here, k) != v}
         alters = {k for k, v in changed.items() if self._alters(k, v)}
         if "append_mode" in alters:
@@ -182,6 +184,7 @@ class GreptimeAdvice(SqlAdvice):
 
     @cached_property
     def _indexes(self) -> dict[str, frozenset[str]]:
+        """For each column whose indexes change, the kinds of index that it then has."""
         here, found = self.place.here, dict[str, set[str]]()
 
         def of(column: str) -> set[str]:
@@ -266,6 +269,7 @@ class GreptimeAdvice(SqlAdvice):
                 )
 
     def _set(self, option: str, value: str) -> str:
+        """A statement that changes one of the options that can be changed."""
         return f"ALTER TABLE {self.place.table()} SET {_set_to(option, value)};"
 
     # --- A new table ------------------------------------------------------------------------------------------------
@@ -305,6 +309,7 @@ class GreptimeAdvice(SqlAdvice):
         return f" Moving them takes an INSERT ... SELECT, a day at a time{after}."
 
     def _why(self) -> Iterator[str]:
+        """What the new table is like, and why, in sentences."""
         here, new, now = self.place.here, self._new, primary_key(self.place.here)
         what = list[str]()
         if new.key != now:

@@ -107,6 +107,8 @@ _KINDS: Final[Mapping[str, pa.DataType]] = {
 
 @dataclass(frozen=True, slots=True)
 class _Question:
+    """A query about the tables of one database."""
+
     asked: CatalogQueries
     database: str
     named: Sequence[str] | None
@@ -164,6 +166,7 @@ def _options(question: _Question) -> Iterator[Row]:
 
 
 def _effective_options(question: _Question) -> Iterator[Row]:
+    """The file format of each table."""
     views, formats = _views(question.asked), dict[int, str]()
     if "region_info" in views:
         # While the format is being changed, files of both may exist: the old one, which comes last, limits what keys
@@ -278,6 +281,7 @@ def _shared(part: str) -> str:
 
 
 def _regions(asked: CatalogQueries) -> Mapping[int, Sequence[Row]]:
+    """Table ID to the table's regions."""
     return catalog.by_table(asked.once(_shared("_regions")))
 
 
@@ -291,6 +295,7 @@ def _key_rows(asked: CatalogQueries) -> list[Row]:
 
 
 def _keys(asked: CatalogQueries, database: str) -> Callable[[str], Sequence[str]]:
+    """A function that returns the columns of a table's primary key, in order."""
     if "statistics" not in _views(asked):
         # Up to 1.0, no view contains the order of the key.
         def defined(name: str) -> Sequence[str]:

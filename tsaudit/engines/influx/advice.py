@@ -180,6 +180,7 @@ class InfluxAdvice(Advice):
 
     @cached_property
     def _gone(self) -> tuple[str, ...]:
+        """The tags that are dropped or become fields."""
         names = [
             change.tag if isinstance(change, MakeField) else change.column
             for change in self.changes
@@ -321,6 +322,7 @@ class InfluxAdvice(Advice):
         return (newest + timedelta(seconds=kept.duration_s + (kept.partition_s or 0))).date()
 
     def _retention(self) -> Retention | None:
+        """The retention of the measurement's points; None if not known."""
         known = next((d for d in self.place.profile.databases if d.name == self.place.database), None)
         kept: Sequence[Retention] = () if known is None else known.retention or ()
         path = self.place.measurement.path if self.place.measurement else ()

@@ -119,6 +119,7 @@ def _documents_in(line: bytes, grant: str) -> Iterator[dict[str, Any]]:
 
 
 def _results(document: Mapping[str, Any], grant: str) -> list[Mapping[str, Any]]:
+    """The results of one document. They may contain errors, whatever the HTTP status."""
     results = document.get("results")
     # A statement without results still has a result, which is empty.
     if not isinstance(results, list) or not results or not all(isinstance(result, dict) for result in results):
@@ -150,6 +151,7 @@ def _misshapen() -> FactError:
 
 
 def _partial(result: Mapping[str, Any]) -> bool:
+    """Whether this result continues in the next document."""
     return bool(result.get("partial")) or any(
         isinstance(series, dict) and series.get("partial") for series in result.get("series", ())
     )
@@ -330,6 +332,7 @@ def _samples(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: Row
 
 
 def _row_counts(answer: Iterator[Series], _: Sequence[OfMeasurement], rows: RowsOfSeveral) -> Iterator[pa.RecordBatch]:
+    """The counts, one row per series: the number of values of its fullest field."""
     for series in answer:
         rows.measurement = series["name"]
         yield from row_count(iter([series]), {})

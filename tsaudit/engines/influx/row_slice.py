@@ -47,6 +47,8 @@ _SOURCES: Final = 8
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
+    """What to read."""
+
     key: str
     """The field that most rows have: a row can only be overwritten by another one that has the same field."""
     per_second: float
@@ -155,6 +157,7 @@ def _others(draft: Draft, without: Contribution) -> tuple[str, ...]:
 
 
 def _sources(draft: Draft, by: tuple[str, ...]) -> Iterator[dict[str, str | None]]:
+    """The sources of the series kept from the listing, without duplicates."""
     known = set()
     for tags in draft.some_series:
         source = {key: tags.get(key) for key in by}

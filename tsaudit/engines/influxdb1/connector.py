@@ -226,6 +226,7 @@ class InfluxConnection:
     # --- Facts that need several statements, or none -------------------------------------------------------------
 
     def _read(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The response to the fact's own statement."""
         most = None if ask.fact in _STREAMED else http_responses.MOST_BYTES
         return _READERS[ask.fact](self._client.series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
 
@@ -247,6 +248,7 @@ class InfluxConnection:
         )
 
     def _fields_in(self, ask: _Ask, policy: str) -> list[retention.FieldRow]:
+        """Fields and their types in one policy. Raises FactError."""
         by_url = _version(self.server_version) >= _TAKES_POLICY
         about = {"database": ask.about["database"], "named_policy": "" if by_url else policy}
         statement = queries.render(_ENGINE, "field_types", **about)
@@ -342,6 +344,7 @@ class InfluxConnection:
         yield from answer
 
     def _tag_values(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
+        """The values of each tag, with one statement per tag."""
         ask.rows.statements = 0
         for tag in ask.about["tags"]:
             ask.rows.statement = queries.render_file(_ENGINE, "_tag_values.influxql", **ask.about, tag=tag)
@@ -450,6 +453,7 @@ class InfluxConnection:
 
 
 def _about(part: retention.Part, parameters: Mapping[str, Any]) -> dict[str, Any]:
+    """The parameters of a query file for the part."""
     about: dict[str, Any] = {"policies": [], "several": [], "named_policy": "", "oldest": False, **parameters}
     about["database"] = part.database
     if part.is_divided:

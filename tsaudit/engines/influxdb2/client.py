@@ -222,6 +222,7 @@ class Client:
 
 
 def _refused(error: ApiException) -> FactError:
+    """The error for an HTTP status other than success."""
     text = _line(error)
     if error.status in (401, 403):
         return FactError(Reason.DENIED, f"{text} (HTTP {error.status}); {_GRANT}")
@@ -235,6 +236,7 @@ def _refused(error: ApiException) -> FactError:
 
 
 def _line(error: ApiException) -> str:
+    """The server's message, in one line."""
     try:
         text = str(json.loads(error.body)["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
@@ -396,6 +398,7 @@ def read_gauges(lines: Iterable[bytes]) -> Gauges:
 
 
 def _held(shard: Mapping[str, int]) -> int:
+    """Bytes of the shard; 0 for a dropped one."""
     return 0 if _is_gone(shard) else sum(shard[name] for name in _LIVE[1:])
 
 

@@ -63,6 +63,8 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
 
 @dataclass(slots=True)
 class _Known:
+    """What is known about the server; shared by all connections to it."""
+
     address: Address
     buckets: KnownBuckets = field(default_factory=KnownBuckets)
     has_influxql: bool = True
@@ -264,6 +266,7 @@ class InfluxConnection:
         yield from _FLUX[ask.fact](self, ask)
 
     def _tag_values(self, ask: FactQuery, dbrp: Dbrp | None) -> Iterator[pa.RecordBatch]:
+        """The values of each tag, with one statement per tag."""
         file = f"_tag_values.{'influxql' if dbrp else 'flux'}"
         for tag in ask.about["tags"]:
             ask.rows.statement = queries.render_file(_ENGINE, file, **ask.about, tag=tag, dbrp=dbrp)

@@ -173,6 +173,7 @@ class InfluxConnection:
         yield from self._send(ask, catalog="information_schema")
 
     def _send(self, ask: FactQuery, **changed: Any) -> Iterator[pa.RecordBatch]:
+        """The response to the fact's statement. `changed`: parameters that differ from those of the query."""
         fact, rows, parameters = ask.fact, ask.rows, {**ask.about, **changed}
         rows.statement = queries.render(_ENGINE, fact, **parameters)
         of_all = fact in _OF_CATALOG or parameters.get("catalog") == "system"

@@ -207,6 +207,7 @@ class MongoAdvice(Advice):
     # --- Writers --------------------------------------------------------------------------------------------------
 
     def _to_write(self) -> Iterator[str]:
+        """A sentence for each change of what writers send."""
         for change in self.changes:
             match change:
                 case Diagnose(what="types", column=column):
@@ -318,4 +319,5 @@ class MongoAdvice(Advice):
 
 
 def _lines(commands: Sequence[str]) -> str:
+    """The commands, each starting on a new line."""
     return "\n".join(f"{wrapped(command)};" for command in dict.fromkeys(commands))

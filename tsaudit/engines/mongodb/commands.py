@@ -208,6 +208,7 @@ class Query:
 
     @contextmanager
     def _within_time(self) -> Iterator[None]:
+        """Limits the time, also on the server, and converts the driver's errors to FactError."""
         left = self._deadline - time.monotonic()
         try:
             if left <= 0:

@@ -417,6 +417,7 @@ def _what_failed(error: errors.PyMongoError) -> str:
 
 
 def _name_another(url: str) -> None:
+    """Raises ConnectorError if another product is recognized at the address."""
     if not url.startswith("mongodb://"):
         return  # only DNS knows the hosts
     host, port = uri_parser.parse_uri(url)["nodelist"][0]

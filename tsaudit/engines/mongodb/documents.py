@@ -93,6 +93,7 @@ def _leaf(path: str, value: Any) -> Leaf:
 
 
 def _described(value: Any) -> tuple[str | None, str | None]:
+    """Type and text of a value; both None for null."""
     if value is None:
         return None, None
     # The most specific class decides, because in Python, a boolean is an integer, and so is an Int64.

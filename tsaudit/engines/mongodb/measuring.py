@@ -185,6 +185,8 @@ class _Path:
 
 @dataclass(slots=True)
 class _Sample:
+    """The documents read so far."""
+
     bytes: dict[int, int] = field(default_factory=dict)
     paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
     created: dict[int, datetime] = field(default_factory=dict)
@@ -307,6 +309,7 @@ def _time_among(draft: Draft, paths: Mapping[str, _Path], read: int, window: Win
 
 
 def _ends(paths: Mapping[str, _Path], name: str | None) -> tuple[datetime | None, datetime | None]:
+    """The oldest and the newest time; without a time field, from the ObjectIds of the documents."""
     times: list[datetime] = []
     if name is not None and name in paths:
         times = [datetime.fromisoformat(v) for v in paths[name].values if "T" in v]
@@ -392,6 +395,7 @@ def _with_buckets(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _scaled(held: Sequence[int], total: int, source: Source) -> Count:
+    """The number of rows in all buckets, scaled up from the buckets read."""
     if source.how is How.EXACT:
         return Count(sum(held), source)
     deviation = statistics.stdev(held) if len(held) > 1 else 0.0

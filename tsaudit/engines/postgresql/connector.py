@@ -78,6 +78,7 @@ def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimat
 
 
 def _read(scans: Iterable[Plan], sizes: Mapping[str, int]) -> int:
+    """The number of rows that the nodes read. `sizes`: relation to its total number of rows."""
     return sum(
         sizes.get(scan["Relation Name"], 0) if scan["Node Type"] in _WHOLE else scan["Plan Rows"] for scan in scans
     )
@@ -475,6 +476,7 @@ def _no_session(url: sa.URL, error: Exception) -> str:
 
 
 def _cannot_connect(url: sa.URL, error: Exception) -> str:
+    """What is wrong, in one line."""
     text = str(getattr(error, "orig", None) or error).strip()
     refusal = next((line.partition("FATAL:")[2] for line in text.splitlines() if "FATAL:" in line), "")
     # libpq repeats the address.

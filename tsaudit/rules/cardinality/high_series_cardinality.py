@@ -108,6 +108,7 @@ class _Scope:
 
 
 def _scopes(case: Case) -> Iterator[_Scope]:
+    """Measurements first, then databases, then the target."""
     for m in case.measurements:
         yield _Scope(subject_of(m), _counted(case, m), [m], series_error(case, m), _is_least([m]))
     totals, errors, least = [], [], False
@@ -163,6 +164,7 @@ def _already_said(case: Case, wider: Finding, found: Sequence[Finding]) -> bool:
 
 
 def _nearness(finding: Finding) -> float:
+    """How much of its limit is used."""
     assert finding.observed is not None
     assert finding.limit is not None
     return finding.observed / finding.limit.value if finding.limit.value else math.inf

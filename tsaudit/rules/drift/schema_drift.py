@@ -203,6 +203,7 @@ def _impact(case: Case, difference: Difference, measurement: Measurement | None)
 
 
 def _look(subject: Subject, measurement: Measurement | None) -> Diagnose:
+    """Shows the columns of the table or, if it was removed, which tables there are."""
     if measurement is None:
         return Diagnose(Subject(subject.database), "measurements")
     return Diagnose(subject_of(measurement), "schema")

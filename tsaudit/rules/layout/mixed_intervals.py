@@ -89,6 +89,7 @@ def _is_shown(case: Case, measurement: Measurement, field: FieldRhythm, series: 
 
 
 def _irregular(field: FieldRhythm) -> float:
+    """The share of the evaluated series that are irregular, 0 to 1."""
     return field.irregular / (field.regular + field.irregular)
 
 

@@ -117,6 +117,7 @@ def _is_over(field: Field) -> bool:
 
 
 def _before(case: Case, measurement: Measurement, field: Field) -> Field | None:
+    """The field in the previous snapshot; None if it was not in it."""
     before = case.timeline.earlier(measurement)
     return next((one for one in before.fields if one.key == field.key), None) if before else None
 

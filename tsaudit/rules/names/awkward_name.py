@@ -128,6 +128,7 @@ def _needs_quotes(case: Case, name: str) -> str:
 
 
 def _is_long(case: Case, name: str) -> str:
+    """How long the name is; empty if it is short enough."""
     return f"{number(len(name))} characters" if len(name) > case.limit("max_length").value else ""
 
 

@@ -297,6 +297,7 @@ def _of_periods(case: Case, family: CollectionFamily, families: Sequence[Collect
 
 
 def _databases(case: Case) -> Iterator[Finding]:
+    """Databases that are created for each period."""
     for family in period_families([database.name for database in case.profile.wholes], now=case.profile.window.end):
         names, first, last = [period.name for period in family.members], family.members[0], family.members[-1]
         collections = max(sum(m.database in names for m in case.measurements), len(names))

@@ -158,6 +158,7 @@ def _original(beside: Iterable[Measurement], tag: Tag | None, field: Field) -> M
 
 
 def _is_idle(one: Tag | Field) -> bool:
+    """Whether no row of the last day read has it."""
     return one.idle_hours is None or one.idle_hours > _STILL_WRITTEN_H
 
 

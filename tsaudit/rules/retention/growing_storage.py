@@ -101,6 +101,7 @@ def _spaces(case: Case) -> Iterator[_Space]:
 
 
 def _growth_of(case: Case, database: Database) -> float:
+    """Number of bytes by which the database has grown since the history started."""
     points = case.timeline.of("data_bytes", Subject(database.name))
     now = database.storage.data_bytes if database.storage else None
     return float(now or 0) - (points[0].value if points else 0.0)

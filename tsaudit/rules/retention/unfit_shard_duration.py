@@ -117,6 +117,8 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Kept:
+    """The shards of one policy or bucket."""
+
     database: Database
     policy: Retention
     shards: int
@@ -163,6 +165,7 @@ def _kept(case: Case, database: Database, price: _Price) -> _Kept | None:
 
 
 def _expired(one: _Kept) -> int:
+    """The number of shards that should have been deleted."""
     known = one.database.storage.expired_shards if one.database.storage else None
     return 0 if one.policy.duration_s == FOREVER else known or 0
 
@@ -174,6 +177,7 @@ def _was_expired(case: Case, one: _Kept) -> bool:
 
 
 def _outlived(case: Case, one: _Kept, expired: int) -> Finding:
+    """Shards that are kept although their retention has passed."""
     assert one.database.storage is not None
     held, since = one.database.storage.expired_bytes, one.database.storage.expired_since
     enabled = case.profile.server.settings.get("retention_enabled") if case.profile.server else None
@@ -324,4 +328,5 @@ def _too_many_files(case: Case, kept: list[_Kept], price: _Price) -> Iterator[Fi
 
 
 def _is_filling(one: _Kept) -> bool:
+    """Whether shards are being added while none expire."""
     return one.kept_days is None or one.shards < one.kept_days * one.per_day

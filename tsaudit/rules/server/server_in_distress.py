@@ -171,5 +171,6 @@ def _what_to_do(case: Case, risen: Collection[str]) -> str:
 
 
 def _rose_before(case: Case, name: str) -> bool:
+    """Whether the counter had risen between the two previous audits."""
     past = case.timeline.of(name, Subject())
     return len(past) > 1 and past[-1].value > past[-2].value

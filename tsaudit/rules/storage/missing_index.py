@@ -111,6 +111,7 @@ def _is_big(case: Case, measurement: Measurement) -> bool:
 
 
 def _lacks_index(measurement: Measurement, time: str, useless: Sequence[Index]) -> bool:
+    """Whether a time range needs a full scan."""
     if measurement.partitioning and time in measurement.partitioning.key[:1]:
         return False
     return not any(index.finds_ranges_of(time) and index not in useless for index in measurement.indexes or ())
@@ -128,6 +129,8 @@ def _useless(measurement: Measurement) -> tuple[Index, ...]:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
+    """What is read in vain."""
+
     impact: Impact | None
     evidence: tuple[Evidence, ...]
 

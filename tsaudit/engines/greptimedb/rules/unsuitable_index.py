@@ -151,6 +151,7 @@ def _of_words(measurement: Measurement, column: Tag | Field) -> _Misfit | None:
 
 
 def _words(sample: Sequence[str]) -> float:
+    """Mean number of words, separated by spaces."""
     return mean(len(value.split()) for value in sample)
 
 

@@ -90,6 +90,7 @@ def _still_written(case: Case, family: CollectionFamily, member: Member) -> bool
 
 
 def _counted_after(case: Case, family: CollectionFamily, member: Member) -> list[Point]:
+    """The collection's number of documents on the days after its period, oldest first."""
     points = case.timeline.of("rows", Subject(family.database, member.name))
     return [point for point in points if point.day > member.end.date()]
 

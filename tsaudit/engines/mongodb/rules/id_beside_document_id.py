@@ -90,6 +90,8 @@ def id_beside_document_id(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Spare:
+    """An ID that could be the `_id` of one collection."""
+
     measurement: Measurement
     field: Field
     index: Index
@@ -123,6 +125,7 @@ class _Spare:
 
 
 def _spare(measurement: Measurement) -> _Spare | None:
+    """The ID that could be the `_id`; None if there is none."""
     fields = {field.key: field for field in measurement.fields}
     indexes = {index.columns: index for index in measurement.indexes or ()}
     made, own = fields.get(DOCUMENT_ID), indexes.get((DOCUMENT_ID,))

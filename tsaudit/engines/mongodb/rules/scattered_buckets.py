@@ -145,6 +145,7 @@ _DAY_S: Final = 86_400
 
 
 def _changing(case: Case, measurement: Measurement, buckets: Buckets, sources: float) -> list[Field]:
+    """The fields whose changing types close the buckets; empty if something else does."""
     found = [f for f in measurement.fields if f.key != DOCUMENT_ID and len(_types(case, f)) > 1]
     if buckets.closed and buckets.closed_by_change is not None:
         return found if buckets.closed_by_change >= _MOSTLY * buckets.closed else []

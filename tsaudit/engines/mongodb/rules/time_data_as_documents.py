@@ -131,6 +131,7 @@ def _is_of_thing(measurement: Measurement, field: Field) -> bool:
 
 
 def _share(measurement: Measurement, field: Field) -> float:
+    """Distinct values per document read."""
     read = measurement.documents.read if measurement.documents else 0
     return field.distinct.value / read if field.distinct and read else 0.0
 

@@ -113,6 +113,7 @@ def _dead(case: Case, measurement: Measurement) -> _Dead | None:
 
 
 def _allowed(case: Case, measurement: Measurement, live: float) -> float:
+    """Number of dead rows that autovacuum tolerates in the table."""
     return _setting(case, measurement, "vacuum_threshold", 50) + live * _setting(
         case, measurement, "vacuum_scale_factor", 0.2
     )
@@ -161,6 +162,7 @@ def _emptied(case: Case, measurement: Measurement, free: float) -> Finding:
 
 
 def _setting(case: Case, measurement: Measurement, name: str, default: float) -> float:
+    """An autovacuum setting, as it applies to the table."""
     own = (measurement.options or {}).get(f"autovacuum_{name}")
     if own is not None:
         return float(own)

@@ -65,6 +65,7 @@ def long_chunks(case: Case) -> Iterator[Finding]:
 
 
 def _memory(case: Case) -> float | None:
+    """Memory of the server in bytes; None if it is not known."""
     if case.harm.max_memory is not None:
         return case.harm.max_memory
     cached = case.profile.server.settings.get("effective_cache_size") if case.profile.server else None
