@@ -279,11 +279,11 @@ def test_values_written_once_are_no_guess_once_there_are_two_listings() -> None:
         assert finding.message.endswith(", 400 of them new since the listing before, each written once or twice.")
 
 
-def _runners(values: Sequence[int], per_day: int, kept: int | None) -> RuleResult:
+def _runners(values: Sequence[int], per_day: int, kept: int | None, kind: ValuesKind = "unbounded") -> RuleResult:
     """A tag with these numbers of values on successive days, the newest today, of which so many are new."""
     first = [per_day] * len(values)
     series = tuple(SeriesSince(DAY - timedelta(days=n), count, count) for n, count in enumerate(first))[::-1]
-    known = values_over_time("unbounded", new_values=per_day, new_per_day=float(per_day))
+    known = values_over_time(kind, new_values=per_day, new_per_day=float(per_day))
     known = dataclasses.replace(known, series=series, newest=DAY)
     lasting = Reports(5.0, 30.0, 0.9)
     tag = a_tag("runner", values[-1], UUIDS[:64], over_time=known, reports=lasting)
@@ -302,9 +302,19 @@ def test_values_level_off_where_as_many_expire_as_are_added() -> None:
     """After the retention was extended to 60 days, 1,500 new ones a day add up to 90,000: below 100,000."""
     growing = [9_000 + 1_500 * n for n in range(20)]
     for kept, is_reached in ((60, False), (70, True), (None, True)):
-        (finding,) = _runners(growing, 1_500, kept).findings
-        left = finding.impact.days_left if finding.impact else None
-        assert (left is not None) is is_reached, kept
+        for kind in _COMING:
+            (finding,) = _runners(growing, 1_500, kept, kind).findings
+            left = finding.impact.days_left if finding.impact else None
+            assert (left is not None) is is_reached, (kept, kind)
+
+
+def test_values_that_all_replace_others_reach_no_limit() -> None:
+    for kind in _COMING:
+        for finding in _runners([60_000] * 20, 1_500, None, kind).findings:
+            assert finding.impact is None or finding.impact.days_left is None
+
+
+_COMING: Final[tuple[ValuesKind, ...]] = ("churning", "unbounded")
 
 
 def test_values_take_the_place_of_others_only_if_others_leave() -> None:

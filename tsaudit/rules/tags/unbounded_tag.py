@@ -360,7 +360,8 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
             series = costs.of_tag(case, measurement, tag)
     per_day = _values_a_day(case, measurement, tag)
     # Those that replace others come, too: others expire in their place.
-    level = costs.levels_at(case, measurement, tag, gained_per_day(case, tag) or per_day or 0.0)
+    coming = tag.over_time.new_per_day if tag.over_time and tag.over_time.kind in ("churning", "unbounded") else None
+    level = costs.levels_at(case, measurement, tag, coming or per_day or 0.0)
     toward = costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)
     near = costs.is_near(case, toward, case.harm.limit_warning)
     return toward if near and toward.is_enforced is not False else series
@@ -371,6 +372,10 @@ def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | Non
     assert tag.values is not None
     if gained_per_day(case, tag) is not None:
         return _net_per_day(case, measurement, tag)
+    known = tag.over_time
+    if known is not None and known.kind == "churning" and not ended_on(case, tag):
+        # Most are replaced, perhaps only once the retention has passed: until then, the number of values grows.
+        return (known.new_per_day or 0.0) * (_net_share(case, measurement, tag) or 0.0)
     if (tag.over_time and tag.over_time.kind != "unknown") or fleets.is_fleet(tag):
         return 0.0
     growth = costs.growth_of(case, measurement, (tag,))
@@ -383,13 +388,19 @@ _NEWEST_DAYS: Final = 3
 
 def _net_per_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
     """`gained_per_day` without the values that only replace others, by the newest listings; None if that is None."""
-    gained, known = gained_per_day(case, tag), tag.over_time
+    gained, share = gained_per_day(case, tag), _net_share(case, measurement, tag)
+    return gained if gained is None or share is None else gained * share
+
+
+def _net_share(case: Case, measurement: Measurement, tag: Tag) -> float | None:
+    """The share of the newest values that replace no others, 0 to 1, by the newest listings; None if not known."""
+    known = tag.over_time
     points = case.timeline.of("tag_values", subject_of(measurement, tag.key))
     recent = [p for p in points if 0 < (case.profile.day - p.day).days <= _NEWEST_DAYS]
-    if gained is None or known is None or tag.values is None or not recent or known.sampled_values is not None:
-        return gained
+    if known is None or tag.values is None or not recent or known.sampled_values is not None:
+        return None
     came = sum(one.values or 0 for one in known.series if one.day > recent[0].day)
-    return gained * min(max(tag.values.value - recent[0].value, 0) / came, 1.0) if came else gained
+    return min(max(tag.values.value - recent[0].value, 0) / came, 1.0) if came else None
 
 
 def _said_per_day(case: Case, measurement: Measurement, found: _Found) -> float | None:
