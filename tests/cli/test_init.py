@@ -331,7 +331,9 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
         (["--add", "--force"], "pass only one of them"),
         (["oracle://db/x"], "no engine has addresses that begin with oracle://, only with duckdb, http"),
         (["db:x"], "db:x is neither an existing file nor an address such as db7:8086"),
-        (["metrics.db"], "nothing that tsaudit knows responds at metrics.db"),
+        (["metrics.db"], "there is no file "),
+        (["./no/such/metrics.v3"], "/no/such/metrics.v3"),
+        (["a..b:1"], "nothing that tsaudit knows responds at a..b:1"),
         (["localhost:8087"], "nothing that tsaudit knows responds at localhost:8087; name the engine with"),
         (["https://db:1"], "nothing that tsaudit knows responds at db:1; name the engine with `--engine`"),
         (["me:hunter2@:x"], "Invalid value for ADDRESS: :x is neither an existing file nor an address"),
@@ -476,6 +478,23 @@ def test_init_asks_a_server_what_it_is(influxdb: str) -> None:
     ):
         assert init(url, "--force").exit_code == Exit.OK
         assert _written_urls() == [("influxdb1", expected)]
+
+
+@pytest.mark.parametrize("rest", ["/telegraf", "/?db=telegraf&u=reader&p=s3cret-word", "/query?u=reader&p=s3cret-word"])
+def test_init_takes_no_database_or_login_behind_a_server(influxdb: str, rest: str) -> None:
+    """InfluxDB 1 takes them so in each request: in the file, the password would be there for all to read."""
+    del influxdb
+    done = init(f"http://localhost:8086{rest}")
+    assert done.exit_code == Exit.USAGE
+    assert "pass http://USER:PASSWORD@localhost:8086, and name databases below `databases`" in done.stderr
+    assert "s3cret" not in done.stderr + done.stdout
+    assert not Path("tsaudit.yaml").exists()
+
+
+def test_init_writes_the_address_of_a_file_for_a_path(empty_folder: Path) -> None:
+    (empty_folder / "home.v3").touch()
+    init("--engine", "sqlite", "home.v3")
+    assert _written_urls() == [("sqlite", f"sqlite:///{empty_folder}/home.v3")]
 
 
 def test_init_takes_several_addresses_and_files(empty_folder: Path) -> None:
@@ -654,7 +673,7 @@ def test_init_replaces_nothing_by_what_the_configuration_rejects(empty_folder: P
     file.write_text(text)
     history = init("--add", "--engine", "sqlite", f"sqlite:///{empty_folder}/audits.db")
     assert "error: tsaudit.yaml:1: history: is a target's address" in history.stderr
-    ambiguous = ("--engine", "influxdb1", "http://db7/?x=a@b c")
+    ambiguous = ("--engine", "influxdb2", "http://db7/?x=a@b c")
     assert "error: tsaudit.yaml:7: targets[0].url: the address is ambiguous" in init("--force", *ambiguous).stderr
     assert file.read_text() == text
     file.unlink()

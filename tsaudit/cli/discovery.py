@@ -88,6 +88,8 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
             place = path.relative_to(root) if path.is_relative_to(root) else path
             return found.engine, f"{_scheme(found.url)}:///{place}"
         raise LookupError(f"{text} is not a DuckDB or SQLite file")
+    if "://" not in text and (text[:1] in "./~" or Path(text).suffix in _OF_FILES):
+        raise LookupError(f"there is no file {Path(text).absolute()}")
     scheme, separator, rest = text.partition("://")
     by_scheme: dict[str, list[Engine]] = {}
     for engine in ENGINES.values():
@@ -111,6 +113,9 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
             return engine.name, _as_written(url, text) if own is None else text
     at = f"{host}:{port}" if port else host
     raise LookupError(f"nothing that tsaudit knows responds at {at}; name the engine with `--engine`")
+
+
+_OF_FILES: Final = frozenset({".db", ".db3", ".ddb", ".duckdb", ".sqlite", ".sqlite3"})
 
 
 def host_and_port(text: str) -> tuple[str, int | None]:

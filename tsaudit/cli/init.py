@@ -194,6 +194,7 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
     """
     from tsaudit.engines.registry import ENGINES
 
+    is_asked = engine is None
     if engine is None:
         try:
             engine, url = discovery.engine_at(url, folder)
@@ -201,12 +202,14 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
             raise click.BadParameter(str(error.args[0]), param_hint="ADDRESS") from error
     if engine not in ENGINES:
         raise click.BadParameter(f"engine `{engine}` is not supported{ENGINES.near(engine)}", param_hint="--engine")
+    about = ENGINES[engine]
+    if about.is_a_file and "://" not in url:
+        url = about.example_url.partition("://")[0] + f":///{url}"
     try:
         parts = urlsplit(url)
         host = parts.hostname
     except ValueError as error:
         raise click.BadParameter(f"is not an address: {error}", param_hint="ADDRESS") from error
-    about = ENGINES[engine]
     database = Path(parts.path).stem if about.is_a_file or about.has_one_database else ""
     chosen = name or as_name(database) or host_name(host) or about.icon or engine
     if not _NAME.fullmatch(chosen):
@@ -216,6 +219,16 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
             advice = f"`{printable(key, 40)}` is secret: write `{printable(key, 40)}=${{NAME}}`, and export NAME"
             raise click.BadParameter(advice, param_hint="ADDRESS")
     place = parts.netloc.rpartition("@")[2]
+    if (
+        about.reads_password_apart
+        and parts.scheme.startswith("http")
+        and (parts.query or (is_asked and parts.path.strip("/")))
+    ):
+        # Behind a proxy with a path, a server is not recognized, so that its engine has to be named.
+        part = f"`{printable(parts.path, 40)}`" if not parts.query else "what follows `?`"
+        right = f"{parts.scheme}://USER:PASSWORD@{place}"
+        advice = f"{part} is not a part of the server's address: pass {right}, and name databases below `databases`"
+        raise click.BadParameter(advice, param_hint="ADDRESS")
     if about.signs_in_by_token and not parts.password:
         token = "" if "${" in (parts.username or "") else unquote(parts.username or "")
         address = urlunsplit(parts._replace(netloc=place)) if token else url

@@ -60,7 +60,8 @@ def _said(host: str, port: int, question: bytes, until: float, most: int = _READ
     said = b""
     try:
         connection = socket.create_connection((host, port), timeout=max(until - time.monotonic(), 0.01))
-    except OSError:
+    except (OSError, UnicodeError):
+        # A host name may be no name at all.
         return said
     with connection, contextlib.suppress(OSError):
         if question:
