@@ -128,7 +128,7 @@ def test_rejected_types_are_counted_and_the_field_is_named(own_influxd: Influxd)
     assert _severities(found) == {"SRV001": Severity.CRITICAL}
     # The server keeps only the first type, and says nowhere which field had another one.
     assert found["SRV001"].message.endswith(
-        "the audit does not see why; a field may have another type than before, or a limit may be reached."
+        "no tag and no database is near its limit, so a field most likely has another type than before."
     )
     # A shard that began with the other type has it.
     long_ago = int((NOW - timedelta(days=20)).timestamp()) * 10**9
