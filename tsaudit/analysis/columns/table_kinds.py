@@ -330,6 +330,7 @@ def _changed(evidence: KindEvidence) -> list[str]:
 
 
 def _other(evidence: KindEvidence, against: Sequence[str]) -> Decided:
+    """The kind of a table that has a time but no series."""
     key = [c.name for c in evidence.columns if c.key_position is not None]
     changes = bool(_changed(evidence))
     is_thing = len(key) == 1 and key[0] != evidence.time and _is_named_key(evidence, key[0])

@@ -400,6 +400,7 @@ def _begin(history: Daily, is_open: Flags, ends: Flags) -> int | None:
 
 
 def _best_bend(times: Array, values: Array) -> tuple[float, int]:
+    """How well a line that is level up to some point and rises from there fits, 0 to 1, and the best such point."""
     changes = min(limits.STEP_CHANGES[limits.FASTEST_POINTS], len(values) // limits.ONSET_STEP_SHARE)
     values = without_steps(values[None, :], np.ones((1, len(values)), bool), changes)[0]
     bends = np.maximum(times - times[:-3, None], 0.0)

@@ -95,6 +95,7 @@ class _Found:
             sets = self._without(self._known[-1], sets)
 
     def _without(self, key: bytes, sets: Bits) -> Bits:
+        """What differs in this set and more is of no interest."""
         one = np.frombuffer(key, np.uint64)[:, None]
         sets[:, ((sets & one) == one).all(axis=0)] = 0
         return sets

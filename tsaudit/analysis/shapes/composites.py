@@ -221,6 +221,8 @@ _PROSE: Final = re.compile(r" .* ")
 
 
 class _Place:
+    """The pieces of all values at one position."""
+
     def __init__(self, texts: Sequence[str]) -> None:
         self.texts = texts
         # Most positions have the same few pieces in all values.

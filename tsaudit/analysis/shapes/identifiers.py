@@ -172,6 +172,8 @@ _YEAR: Final = re.compile(r"[A-Za-z]*(?:(?:19|20)\d\d|[1-3]\d)(?:(?:0[1-9]|1[0-2
 
 @dataclass(frozen=True)
 class _Column:
+    """The parts of the values at one position."""
+
     whole: tuple[str, ...]
     prefix: str
     """The text with which all of them begin."""

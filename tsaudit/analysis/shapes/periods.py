@@ -193,6 +193,8 @@ _PACKED: Final = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 
 class _Key(NamedTuple):
+    """What names of one family have in common."""
+
     unit: str
     template: str
     is_short: bool
@@ -217,6 +219,7 @@ def _is_calendar(unit: str, periods: Sequence[Period]) -> bool:
 
 
 def _shape(name: str) -> str:
+    """The pattern that names share if they differ only in digits."""
     return re.sub(r"\d", "0", name)
 
 

@@ -193,6 +193,7 @@ def _unpacked(body: bytes, sizes: Sequence[int]) -> list[bytes]:
 
 
 def _damaged(what: str) -> ValueError:
+    """The error to raise for bytes that tsaudit cannot have written."""
     return ValueError(f"value set: the stored bytes are damaged: {what}")
 
 

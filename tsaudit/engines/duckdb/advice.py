@@ -24,6 +24,7 @@ class DuckdbAdvice(SqlAdvice):
 
     @cached_property
     def _indexes(self) -> list[Index]:
+        """Its indexes that stay, without those of constraints."""
         gone = {c.index for c in self.changes if isinstance(c, DropIndex)}
         return [i for i in self.place.here.indexes or () if not i.constraint and i.name not in gone]
 

@@ -250,6 +250,7 @@ class GreptimeAdvice(SqlAdvice):
         )
 
     def _options_set(self) -> Iterator[Part]:
+        """Parts that set options with ALTER TABLE; a new table is created with the right options."""
         name = self.place.here.name
         for change in self.changes:
             if isinstance(change, SetOption) and not self._is_replaced and self._alters(change.option, change.value):

@@ -326,6 +326,8 @@ def _defined(asked: CatalogQueries, database: str, name: str) -> CreateTable | N
 
 @dataclass(frozen=True, slots=True)
 class _Query:
+    """A statement, with instructions for reading its response."""
+
     statement: str
     names: Sequence[str]
     kinds: Sequence[pa.DataType]

@@ -310,6 +310,7 @@ class Wire:
             self._server.may_limit = False
 
     def _keep_time(self, connection: sa.Connection, deadline: float) -> None:
+        """Limit all waiting to the deadline."""
         left = deadline - time.monotonic() + (_GRACE_S if self._limit_s else 0.0)
         _raw(connection).deadline = time.monotonic() + left
 

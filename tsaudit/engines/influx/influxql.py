@@ -319,6 +319,7 @@ def _listings(
 
 
 def _samples(answer: Iterator[Series], given: Sequence[OfMeasurement], rows: RowsOfSeveral) -> Iterator[pa.RecordBatch]:
+    """The samples: time, and the fields and tags of the measurement."""
     about = united(given)
     fields = {name: place for place, name in enumerate(about["fields"], 1)}
     tags = {name: place for place, name in enumerate(about["tags"], 1 + len(fields))}

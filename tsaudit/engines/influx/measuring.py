@@ -316,6 +316,7 @@ class InfluxMeasuring(Measuring):
         return sampled(draft, self.runner.window, [], self._rows_of(draft), series=series)
 
     def _rows_of(self, draft: Draft) -> int:
+        """The number of rows to read: fewer, if they are wide."""
         return min(self.runner.rows_each, _MOST_CELLS // (1 + len(draft.fields) + len(draft.tags)))
 
     def _count_of(self, draft: Draft, series: Series) -> OfRowCount:

@@ -170,6 +170,8 @@ class _AllShards:
 
 @dataclass(frozen=True, slots=True)
 class _Ask(FactQuery):
+    """A query about a part of a database. In its parameters, `database` is the server's name for it."""
+
     part: retention.Part = field(kw_only=True)
 
 

@@ -172,6 +172,8 @@ def _in_order(given: OfDocuments) -> OfDocuments:
 
 @dataclass(slots=True)
 class _Path:
+    """One path in the documents that were read."""
+
     types: set[str] = field(default_factory=set)
     says_null: bool = False
     values: Counter[str] = field(default_factory=Counter)

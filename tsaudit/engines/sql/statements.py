@@ -283,6 +283,7 @@ def _beside(name: str, columns: Collection[str]) -> str:
 
 
 def _types(member: Merged, measurement: Measurement) -> dict[str, str]:
+    """The columns and their types, under the names that they have in the new table."""
     only = len(measurement.fields) == 1 and bool(member.field)
     renamed = {measurement.fields[0].key: member.field} if only else {}
     return {renamed.get(name, name): kind for name, kind in types_of(measurement).items()}

@@ -115,6 +115,8 @@ class Sender:
 
 
 class _Body:
+    """A response body in the form that botocore reads."""
+
     def __init__(self, data: bytes) -> None:
         self._data = data
 
@@ -216,6 +218,8 @@ class Account:
 
 
 class _Services:
+    """What all connections to an account share: credentials, and a botocore client for each service."""
+
     def __init__(self, account: Account) -> None:
         self.account = account
         self.pace = Pace()

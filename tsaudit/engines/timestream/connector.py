@@ -290,6 +290,7 @@ class TimestreamConnection:
                 self._cancel(begun)
 
     def _cancel(self, query: str) -> str:
+        """Cancel the query. Returns why that failed; empty if it did not."""
         try:
             self._client.call(_QUERY, "CancelQuery", time.monotonic() + _CANCEL_S, QueryId=query)
         except FactError as error:
@@ -315,10 +316,12 @@ def _last_run(query: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _encrypts_rejected(table: Mapping[str, Any]) -> bool:
+    """Whether encryption of rejected records is configured."""
     return any(option.startswith(f"{REJECTED}.Enc") for option, _ in _set_options(table, None))
 
 
 def _set_options(table: Mapping[str, Any], key: str | None) -> Iterator[tuple[str, str]]:
+    """The configured options of the table, under the names of the API."""
     for option, value in table.get("RetentionProperties", {}).items():
         if not isinstance(value, int) or value < 0:
             raise FactError(Reason.FAILED, f"{option} is {value}")

@@ -163,6 +163,7 @@ def _count(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]) -> 
 
 
 def _names(draft: Draft, listed: Sequence[MeasureName], found: Sequence[Mapping[str, Any]]) -> list[MeasureName]:
+    """The measure names, most rows first: those that were counted, then those without rows in the window."""
     counted = {row["measure_name"]: _counted(draft, row) for row in found}
     known = {name.name: name for name in listed}
     names = [
@@ -175,6 +176,7 @@ def _names(draft: Draft, listed: Sequence[MeasureName], found: Sequence[Mapping[
 
 
 def _counted(draft: Draft, row: Mapping[str, Any]) -> tuple[int, int, dict[str, int]]:
+    """Rows, series, and filled columns of one measure name."""
     keys = [*(t.key for t in draft.tags), *(f.key for f in draft.fields)]
     counts = {key: row[f"count_{i}"] for i, key in enumerate(keys, start=1)}
     return row["rows"], row["series"], {key: count for key, count in counts.items() if count}
@@ -232,6 +234,7 @@ def _with_sample(draft: Draft, tag: Tag) -> Tag:
 
 
 def _with_rows(draft: Draft, found: MeasureNames, listed: Sequence[MeasureName], source: Source) -> MeasureNames:
+    """The measure names with what the rows read show about each of them, and about all of them together."""
     import pyarrow.compute as pc
 
     assert draft.sample is not None

@@ -63,6 +63,7 @@ def prometheus_settings(measurements: Sequence[Measurement], changes: Sequence[C
 
 
 def _removed(name: str, label: str) -> list[str]:
+    """The rule that removes a label of the metrics."""
     return [
         "  - source_labels: [__name__]",
         f"    regex: {_scalar(name)}",

@@ -262,6 +262,8 @@ _NO_VALUE: Final = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Others:
+    """Values that a type of numbers would lose."""
+
     what: str
     some: tuple[str, ...]
 
@@ -338,6 +340,7 @@ _DIGITS_OF_MONEY: Final = re.compile(r"-?\d+(?:\.\d{,4})?")
 
 
 def _is_money(case: Case, field: Field) -> bool:
+    """Whether its values are amounts of money, and the engine has a type that adds them up to the cent."""
     fits = all(_DIGITS_OF_MONEY.fullmatch(value.strip()) for value in field.sample)
     return "decimal" in case.engine.sql_types and bool(words_of(field.key) & (MONEY - _MAY_BE_MEASURED)) and fits
 

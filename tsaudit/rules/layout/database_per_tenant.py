@@ -87,6 +87,7 @@ def _finding(case: Case, found: Tenants) -> Finding:
 
 
 def _designs(case: Case, count: int) -> str:
+    """The three possible designs, and what each is good for."""
     words = case.engine.words
     return (
         f"Know which of three designs you run. A {words.database} for each: its rights and its {words.retention} are "

@@ -105,4 +105,5 @@ def _is_keyed(measurement: Measurement) -> bool:
 
 
 def _in_short(part: Sequence[str]) -> str:
+    """Columns that are filled together, in a list of others."""
     return " and ".join(part) if len(part) <= _NAMED else f"{part[0]} with {number(len(part) - 1)} more"

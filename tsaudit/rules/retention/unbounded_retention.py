@@ -167,6 +167,8 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
 
 @dataclass(frozen=True, slots=True)
 class _Grown:
+    """A figure that grows."""
+
     before: Point
     """The last point before the growth began, or the first point known."""
     now: float
@@ -182,6 +184,7 @@ def _growth(case: Case, database: Database) -> _Grown | None:
 
 
 def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | None:
+    """The figure's growth; None if it does not grow."""
     now = Point(case.profile.day, value)
     points = (*case.usual(figure, subject), now)
     if len(points) < 2:

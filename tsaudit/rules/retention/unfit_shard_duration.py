@@ -171,6 +171,7 @@ def _expired(one: _Kept) -> int:
 
 
 def _was_expired(case: Case, one: _Kept) -> bool:
+    """Whether the previous audit saw shards that should have been deleted by the same retention."""
     before = case.timeline.previous
     known = (d for d in before.databases if d.name == one.database.name) if before else ()
     return any(bool(d.storage and d.storage.expired_shards) and one.policy in (d.retention or ()) for d in known)

@@ -253,6 +253,7 @@ def _undivided_key(measurement: Measurement, cut: Partitioning) -> Iterator[_Tro
 
 
 def _by_time(measurement: Measurement, cut: Partitioning) -> bool:
+    """Whether time is part of the partition key, as a column or in an expression."""
     time = measurement.time_column
     return time is not None and any(time in (part, part.strip('"')) or f'"{time}"' in part for part in cut.key)
 

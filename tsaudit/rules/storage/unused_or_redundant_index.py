@@ -30,6 +30,7 @@ _MANY_ROWS: Final = 10_000
 
 
 def _is_server_used(case: Case) -> bool:
+    """Whether the server has counted a use of any index."""
     return any(index.scans for m in case.profile.measurements for index in m.indexes or ())
 
 
@@ -263,6 +264,7 @@ def _served_otherwise(case: Case, measurement: Measurement, index: Index) -> _Un
 
 
 def _has_many_rows(measurement: Measurement) -> bool:
+    """Whether a value that all rows have is likely to stay that of all: a few rows may be what is left of others."""
     status, counted = measurement.status, measurement.rows_total or measurement.rows
     live = status.figures.get("live_rows") if status else None
     return (live if live is not None else counted.value if counted else 0) >= _MANY_ROWS
@@ -302,6 +304,7 @@ def _alone_finds_times(measurement: Measurement, index: Index) -> bool:
 
 
 def _to_keep(index: Index) -> tuple[bool, bool, str]:
+    """Sort key for indexes with the same columns: the first one stays."""
     return not index.constraint, not index.unique, index.name
 
 

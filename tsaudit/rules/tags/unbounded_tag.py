@@ -144,6 +144,8 @@ def _twins(measurement: Measurement, found: Mapping[str, _Found]) -> set[str]:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
+    """A tag that is reported."""
+
     tag: Tag
     kind: ValueKind
     reason: str
@@ -167,6 +169,7 @@ class _Together:
 
 
 def _together(case: Case) -> dict[tuple[str, str], _Together]:
+    """The tags of all measurements together, by database and tag key."""
     found: dict[tuple[str, str], list[Tag]] = defaultdict(list)
     for measurement in case.measurements:
         for tag in filter(_comes_and_goes, measurement.tags):
@@ -430,6 +433,7 @@ def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
 
 
 def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Sequence[str]) -> Finding:
+    """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
     tag = found.tag
     assert tag.values is not None
     newest = ended_on(case, tag)

@@ -283,6 +283,7 @@ def _parts(measurement: Measurement) -> tuple[list[tuple[str, ...]], int]:
 
 
 def _keyed(case: Case, measurement: Measurement) -> Finding | None:
+    """The finding for a table with a key, of whose rows too many were overwritten."""
     lost, stored = overwritten(measurement), measurement.stored
     if not measurement.fields or option(measurement, "merge_mode") == "last_non_null":
         return None

@@ -146,6 +146,7 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
 
 
 def _large(case: Case, measurement: Measurement, documents: Documents) -> Finding:
+    """A document that is too large for another reason than an array."""
     largest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
     about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
     return Finding(

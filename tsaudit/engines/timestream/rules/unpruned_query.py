@@ -70,6 +70,8 @@ def unpruned_query(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Query:
+    """A scheduled query, and the columns by which it filters a table."""
+
     stored: StoredQuery
     filters: frozenset[str]
 

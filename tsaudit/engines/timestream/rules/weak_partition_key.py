@@ -71,6 +71,8 @@ def weak_partition_key(case: Case) -> Iterator[Finding]:
 
 @dataclass(frozen=True, slots=True)
 class _Weakness:
+    """The problem of a table's partition key."""
+
     message: str
     advice: str
     change: Change | None
