@@ -21,6 +21,8 @@ class CounterPeriod:
     """Its beginning, in words."""
     is_recent: bool
     """Whether it began with the previous audit, or less than a day ago."""
+    is_first: bool
+    """Whether the counters are read for the first time."""
 
     def risen(self, name: str, database: str = "") -> int:
         """By how much the counter rose. One that was not reported when the period began was 0, as many are left out
@@ -35,9 +37,10 @@ def counter_period(case: Case, now: ServerStatus) -> CounterPeriod:
     previous = case.timeline.previous
     before = previous.server if previous and previous.server and previous.server.counters else None
     if previous and before and now.is_same_start(before) is not False:
-        return CounterPeriod(now, before, f"since the audit of {written(previous.day)}", is_recent=True)
+        return CounterPeriod(now, before, f"since the audit of {written(previous.day)}", is_recent=True, is_first=False)
+    is_first = before is None
     if now.started is None:
-        return CounterPeriod(now, None, "since the server started", is_recent=False)
+        return CounterPeriod(now, None, "since the server started", is_recent=False, is_first=is_first)
     audited = previous.collected_at if previous and before else case.profile.collected_at - timedelta(days=1)
     since = f"since the server started on {written(now.started.date())}"
-    return CounterPeriod(now, None, since, is_recent=now.started >= audited)
+    return CounterPeriod(now, None, since, is_recent=now.started >= audited, is_first=is_first)

@@ -122,8 +122,7 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     """
     period, previous = counter_period(case, status), case.timeline.previous
     is_restarted = bool(previous and previous.server and status.is_restarted(previous.server, previous.collected_at))
-    is_first = previous is None or previous.server is None or not previous.server.counters
-    if not period.is_recent and not is_first:
+    if not period.is_recent and not period.is_first:
         return
     risen = {name: count for name in _COUNTED if (count := period.risen(name))}
     if not period.is_recent:
