@@ -194,6 +194,11 @@ class Advice:
     """
 
     @property
+    def order(self) -> Sequence[StepKind]:
+        """The steps in the order in which they are made."""
+        return tuple(StepKind)
+
+    @property
     def measurements(self) -> list[Measurement]:
         """The measurements that the plan covers, its own first; empty for a plan about databases."""
         places = (self.place, *(one.place for one in self.also))

@@ -10,7 +10,9 @@ from tsaudit.model.figures import Subject
 
 
 class StepKind(enum.StrEnum):
-    """What a step is for. A plan has at most one step of each kind, in this order."""
+    """What a step is for. A plan has at most one step of each kind, in this order; the schema comes before the writers
+    if it has something new for them to write to.
+    """
 
     FIND = "find"
     """A query that shows who writes the data; it changes nothing."""

@@ -173,17 +173,16 @@ def _place(profile: Profile, measurement: Measurement | None, at: Subject, chang
     return replace(place, effect=effect_of(profile.engine, measurement, changes), removed_tags=removed)
 
 
-def _steps(
-    places: Sequence[Place], units: Sequence[_Unit], kinds: Sequence[StepKind] = tuple(StepKind)
-) -> Iterator[Step]:
-    """The engine's steps, at most one of each of these kinds."""
+def _steps(places: Sequence[Place], units: Sequence[_Unit], kinds: Sequence[StepKind] = ()) -> Iterator[Step]:
+    """The engine's steps, at most one of each kind. `kinds`: only these, in this order."""
     engine = places[0].profile.engine
     try:
         make = ENGINES[engine].advice()
         each = [make(p, [one.change for one in u.changes]) for p, u in zip(places, units, strict=True)]
         advice = replace(each[0], also=each[1:])
         # The name of each kind is the name of the method for it.
-        yield from (replace(step, kind=kind) for kind in kinds if (step := getattr(advice, kind)()) is not None)
+        made = ((kind, getattr(advice, kind)()) for kind in kinds or advice.order)
+        yield from (replace(step, kind=kind) for kind, step in made if step is not None)
     except (Exception, SystemExit) as error:
         # An engine of another package may raise any error.
         if not ENGINES[engine].package:

@@ -231,6 +231,7 @@ def test_what_could_convert_wrongly_is_not_converted(
     value = "2026-03-30 10:00:00" if kind == "time" else 1.5
     where = place(dataset(table("t", hosts(1), fields, lambda s, r: {"v": value}, rows=COUNT, key=False)))
     steps = where.make(ChangeType(NOWHERE, "v", kind))
+    assert list(steps).index(StepKind.SCHEMA) < list(steps).index(StepKind.WRITER)
     assert f"v_{kind}" in steps[StepKind.SCHEMA].text
     # What writers send names the column that is there by then, not the one that keeps its type.
     assert f'"v_{kind}"' in steps[StepKind.WRITER].text

@@ -128,6 +128,15 @@ class SqlAdvice(Advice):
         """How to see that those changes worked."""
         yield from ()
 
+    @property
+    def order(self) -> Sequence[StepKind]:
+        # Writers need what is created for them.
+        labels = [c for c in self.changes if isinstance(c, MakeField) and c.tag in self.labels]
+        merges = [c for c in self.changes if isinstance(c, MergeMeasurements)]
+        creates = self._typed_columns or labels or merges
+        first = (StepKind.FIND, StepKind.SCHEMA) if creates else ()
+        return (*first, *(kind for kind in StepKind if kind not in first))
+
     # --- The steps --------------------------------------------------------------------------------------------------
 
     def find(self) -> Step | None:
@@ -143,7 +152,7 @@ class SqlAdvice(Advice):
             return None
         fields = [c for c in written if isinstance(c, MakeField)]
         words = list(self._kept_as_columns([c.tag for c in fields]))
-        words += [f"After the next step, write {old} to {new} instead." for old, new in self._typed_columns.items()]
+        words += [f"Write {old} to {new} instead." for old, new in self._typed_columns.items()]
         others = [self._into_new_column(c) for c in written if c not in fields]
         words += writers.sentences(self.place.measurement, others, TERMS)
         return Step(StepKind.WRITER, " ".join([*words, found.words]), found.text, found.language)
