@@ -661,3 +661,16 @@ def test_a_forecast_has_the_days_at_the_rate_that_is_reported() -> None:
     assert ahead is not None
     assert ahead.days_at_rate == pytest.approx(growth.days_until(math.log(9_000 / counts[-1])), rel=0.05)
     assert ahead.slows_down == (ahead.days is not None and ahead.days > 1.5 * ahead.days_at_rate)
+
+
+@pytest.mark.parametrize("flat", [8, 11])
+def test_growth_that_goes_on_has_the_rate_of_the_days_since(flat: int) -> None:
+    """The level has not been flat long enough to end the growth, whose first part was slower."""
+    rising = [600.0 + 2_000 * day for day in range(1, 9)]
+    counts = rising + [rising[-1]] * flat
+    counts += [counts[-1] + 5_000 * day for day in range(1, 10)]
+    resumed = 8 + flat
+    for count in range(resumed + 3, len(counts) + 1):
+        growth = detect(days(count), counts[:count])
+        assert growth.growth_per_day * counts[count - 1] == pytest.approx(5_000, rel=0.01), count
+        assert growth.shape in ("undecided", "steady"), count

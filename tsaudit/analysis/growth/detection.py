@@ -333,8 +333,8 @@ def _evaluated(history: Daily, older: _Older) -> tuple[Growth, float, int]:
     noise = float(seen.noise[-1])
     if is_open[-1]:
         begin = _begin(history, is_open, seen.ends)
-        growing = history.points - (begin or 0)
-        return _growing(unknown, history, older, begin), noise, growing
+        resumed = _resumed(history, begin or 0)
+        return _growing(unknown, history, older, begin, resumed), noise, history.points - resumed
     return _quiet(unknown, history), noise, 0
 
 
@@ -347,7 +347,8 @@ def _quiet(unknown: Growth, history: Daily) -> Growth:
     return replace(unknown, kind="step", onset=onset, step_ratio=ratio, before=math.exp(step.before))
 
 
-def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None) -> Growth:
+def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, resumed: int) -> Growth:
+    """The growth that began at the point `begin`, and last resumed at the point `resumed`."""
     onset, before = _dated(history, begin)
     if (begin or 0) < limits.UNDATED_POINTS and len(older.days) > history.points:
         long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS)
@@ -365,10 +366,10 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None) 
         before=before,
         provisional=unknown.provisional or may_fill,
         may_fill=may_fill,
-        growth_per_day=0.0 if flat else _rate(history, begin or 0),
-        shape=_shape(history, begin or 0),
+        growth_per_day=0.0 if flat else _rate(history, resumed),
+        shape=_shape(history, resumed),
         flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
-        compounds=_compounds(history, begin or 0),
+        compounds=_compounds(history, resumed),
     )
 
 
@@ -476,6 +477,19 @@ def _flat_points(history: Daily, begin: int) -> int:
         if slope <= limits.FLAT * rise and slope + error <= limits.FLAT_AT_MOST * rise:
             found = history.points - first
     return found
+
+
+def _resumed(history: Daily, begin: int) -> int:
+    """The point at which the growth went on after it was last flat for long; `begin` if it was not within the points
+    that decide about its rate.
+    """
+    earliest = max(begin, history.points - limits.SHAPE_POINTS)
+    for points in range(history.points - 1, earliest + limits.FLAT_FEWEST, -1):
+        part = slice(None, points)
+        before = replace(history, times=history.times[part], logs=history.logs[part], tamed=history.tamed[part])
+        if _flat_points(before, begin) >= limits.FLAT_LONG:
+            return points
+    return begin
 
 
 def _off_line(times: Array, counts: Array) -> float:

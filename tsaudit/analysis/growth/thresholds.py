@@ -227,6 +227,8 @@ FLAT: Final = 0.1
 FLAT_AT_MOST: Final = 0.5
 FLAT_ERRORS: Final = 2.5
 """The slope plus this many standard errors must be at most `FLAT_AT_MOST` times the growth before."""
+FLAT_LONG: Final = 7
+"""A growth that goes on after so many flat points has the rate of the points since. Fewer may be noise."""
 SHAPE_POINTS: Final = 28
 SHAPE_FEWEST: Final = 6
 SHAPE_RATIO: Final = 1.4
