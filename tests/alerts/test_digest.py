@@ -80,8 +80,30 @@ def test_the_end_of_a_thread_is_left_out_and_counted_later_in_the_week(history: 
     assert sent_digests(history, slack) == []
     history.next_day([])
     (text,) = sent_digests(history, slack)
-    assert "0 open incidents on 1 target" in text
+    assert text.splitlines()[0].endswith(": 1 incident resolved")
     assert "1 resolved" in str(slack.messages[-1].blocks)
+
+
+def test_what_only_resolved_is_no_target_with_an_open_incident(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1), target="a")
+    history.audit(found(2), target="b")
+    for _ in range(2):
+        history.day += timedelta(days=1)
+        history.audit([], target="a")
+        history.audit(found(2), target="b")
+    (text,) = sent_digests(history, slack)
+    assert "1 open incident on 1 target" in text
+    assert "1 resolved" in str(slack.messages[-1].blocks)
+
+
+def test_what_was_not_found_that_day_is_open_and_says_so(history: History, slack: SlackDouble) -> None:
+    """One good audit does not resolve it."""
+    history.audit(found(1))
+    history.next_day(found(1))
+    history.settings = builders.with_token(slack, targets=TARGETS, incidents={"resolve_after": 2})
+    history.next_day([])
+    (text,) = sent_digests(history, slack)
+    assert f"Not found on {history.day}: main/table_1: Table 1" in text
 
 
 def test_after_a_week_what_was_resolved_is_old(history: History, slack: SlackDouble) -> None:

@@ -335,7 +335,9 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
     """
     still = [i for i in found if i.is_active]
     targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
-    title = f"tsaudit {day}: {many(len(still), 'open incident')} on {many(len(targets), 'target')}"
+    on = f" on {many(len({i.target for i in still}), 'target')}"
+    said = f"{many(len(still), 'open incident')}{on}" if still else f"{many(len(found), 'incident')} resolved"
+    title = f"tsaudit {day}: {said}"
     groups = (_target_blocks(t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
     shown = fitting(groups, MAX_BLOCKS - 3, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 200)
     blocks = [header(plain(title, MAX_HEADER)), *(block for group in shown for block in group)]
@@ -343,8 +345,14 @@ def digest(day: date, found: Sequence[Incident], reports: dict[str, str], report
         blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
     if reported:
         blocks.append(small(f"Not counted: {many(reported, 'incident')} in today's other messages."))
-    lines = (f"{i.severity} {i.target} {headline(i.finding)}" for i in sorted(still, key=by_badness))
+    lines = (f"{i.severity} {i.target} {_standing(i)}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines, len(still)), tuple(blocks))
+
+
+def _standing(incident: Incident) -> str:
+    """The headline of an open incident, which the newest audit may not have found."""
+    seen = f"Not found on {incident.day}: " if incident.is_absent else ""
+    return f"{seen}{headline(incident.finding)}"
 
 
 def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, str]:
@@ -360,7 +368,7 @@ def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -
         parts.append(link(report, "report"))
     sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
     blocks = [markup(f"{sign} {code(target, 120)} {' · '.join(parts)}")]
-    lines = [plain(f"{SIGNS[i.severity]} {headline(i.finding)}", 320) for i in still[:_SHOWN_PER_TARGET]]
+    lines = [plain(f"{SIGNS[i.severity]} {_standing(i)}", 320) for i in still[:_SHOWN_PER_TARGET]]
     if len(still) > _SHOWN_PER_TARGET:
         lines.append(f"and {number(len(still) - _SHOWN_PER_TARGET)} more")
     return [*blocks, prose(lines)] if lines else blocks
