@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 from collections.abc import Callable
@@ -10,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from prometheus_client import parser
@@ -26,6 +28,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Forecast, Limit, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Cost, Profile
 from tsaudit.report import metrics
+from tsaudit.report.storage import LocalStorage
 
 TODAY = BEGUN.date()
 LIMIT = Limit("high-series-cardinality.max_series", 1_000, "series", "set in tsaudit.yaml", "target")
@@ -167,6 +170,11 @@ def test_file_when_it_cannot_be_written_is_one_line(tsaudit: Tsaudit, folder: Pa
     done = tsaudit("metrics", "-o", "occupied/tsaudit.prom")
     assert (done.exit_code, done.stderr.count("\n")) == (Exit.USAGE, 1)
     assert "occupied/tsaudit.prom" in done.stderr
+    with pytest.MonkeyPatch.context() as patch:
+        full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+        patch.setattr(LocalStorage, "write", full)
+        done = tsaudit("metrics", "-o", "tsaudit.prom")
+    assert (done.exit_code, "No space left on device" in done.stderr) == (Exit.INTERNAL, True)
     # As /dev/stdout is, when it is a pipe.
     os.mkfifo(folder / "pipe")
     done = tsaudit("metrics", "-o", "pipe")

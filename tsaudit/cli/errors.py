@@ -66,6 +66,9 @@ _EXPECTED: Final = {
 need not be imported.
 """
 
+_WRONG_PATH: Final = (FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError)
+"""Errors of a file whose path is wrong; others, such as a full disk, are the machine's."""
+
 
 def guarded(state: CallState, call: Callable[[], Any]) -> int:
     """Run `call`, and return its exit code. Errors are printed as lines on stderr."""
@@ -147,7 +150,8 @@ def _usage(error: click.ClickException) -> int:
         return Exit.USAGE
     context = getattr(error, "ctx", None)
     say(error.format_message(), f"see `{context.command_path} --help`" if context else "")
-    return Exit.USAGE
+    is_of_machine = isinstance(error, click.FileError) and not isinstance(error.__cause__, _WRONG_PATH)
+    return Exit.INTERNAL if is_of_machine else Exit.USAGE
 
 
 def in_a_line(error: Exception) -> tuple[Exit, str]:
