@@ -173,6 +173,7 @@ def test_file_is_something_else(engine: str, tmp_path: Path) -> None:
             "cannot connect to 127.0.0.1:9/db: connection is bad: invalid sslmode",
         ),
         ("influxdb1", "localhost:8086", "not of the form http://host:8086"),
+        ("influxdb1", "http://localhost:8086?db=telegraf&u=me&p=hunter22", "`password` are set beside it"),
         ("influxdb1", "http://127.0.0.1:9", "does not respond"),
         ("influxdb2", "localhost:8086", "not of the form http://host:8086?org=NAME"),
         ("influxdb2", "http://localhost:8086?bucket=x", "not of the form"),

@@ -140,8 +140,10 @@ _LISTED_AS_ONE: Final = (
 def connect(access: Access) -> Iterator[InfluxConnection]:
     """An open connection to the server, whose version is known. Raises ConnectorError."""
     parts = urlsplit(access.url)
-    if parts.scheme not in ("http", "https") or not parts.hostname:
-        raise ConnectorError("the URL is not of the form http://host:8086")
+    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
+        raise ConnectorError(
+            "the URL is not of the form http://host:8086 (`databases`, `username`, and `password` are set beside it)"
+        )
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
     username, password = access.username or _decoded(parts.username), access.password or _decoded(parts.password)
     connection = InfluxConnection(replace(access, url=server, username=username, password=password))
