@@ -9,8 +9,9 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
+from tsaudit.collect.column_figures import same_tag
 from tsaudit.collect.draft import ReadColumn
-from tsaudit.collect.row_figures import repeats, reports, rise_per_day, same_tag, time_lag, turnover
+from tsaudit.collect.row_figures import repeats, reports, rise_per_day, time_lag, turnover
 from tsaudit.model.profile import TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

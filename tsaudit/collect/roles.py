@@ -22,10 +22,10 @@ from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, t
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
+from tsaudit.collect.column_figures import is_float
 from tsaudit.collect.draft import LONGEST, Draft, ReadColumn, ReadRows
 from tsaudit.collect.partial_reads import fewer_and_shorter, may_look_up_newest, measure_extent
 from tsaudit.collect.query_runner import QueryRunner, keeping
-from tsaudit.collect.row_figures import is_float
 from tsaudit.collect.table_kinds import kind_of_table
 from tsaudit.engines.queries import query_files
 from tsaudit.model.profile import TEXT_KEPT, Count, Field, How, OtherTimes, Reason, Role, Tag, Window, utc_now

@@ -23,6 +23,17 @@ from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
 from tsaudit.collect import partial_reads
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
+from tsaudit.collect.column_figures import (
+    document_parts,
+    equal_columns,
+    filled_in,
+    may_repeat_further,
+    packed_widths,
+    repeated_columns,
+    row_bytes,
+    row_patterns,
+    width_of,
+)
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows, content_of
 from tsaudit.collect.partial_reads import shorter
 from tsaudit.collect.query_runner import Answered, QueryRunner
@@ -32,30 +43,21 @@ from tsaudit.collect.row_figures import (
     begins,
     busiest,
     copies,
-    document_parts,
     ended,
-    equal_columns,
     field_end,
-    filled_in,
     idle_hours,
     likely_drops,
-    may_repeat_further,
-    packed_widths,
     point_sample,
-    repeated_columns,
     repeats,
     reports,
     rhythms,
     rise_per_day,
-    row_bytes,
-    row_patterns,
     rows_apart,
     series_of_rows,
     split_name,
     tag_changes,
     time_lag,
     turnover,
-    width_of,
 )
 from tsaudit.collect.series import interval, scope
 from tsaudit.model.profile import (

@@ -12,8 +12,8 @@ from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ra
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index
+from tsaudit.collect.column_figures import also_in
 from tsaudit.collect.draft import ReadColumn
-from tsaudit.collect.row_figures import also_in
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType
 from tsaudit.model.figures import Subject

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect.catalog_facts import each_of
+from tsaudit.collect.column_figures import some_values
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.roles import read_sample, roles_without_rows
-from tsaudit.collect.row_figures import some_values
 from tsaudit.collect.rows import describe_fields, patterns_and_rhythms, sample_source, series_of_read
 from tsaudit.collect.series import scope
 from tsaudit.model.profile import (
