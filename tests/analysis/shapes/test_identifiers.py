@@ -52,6 +52,17 @@ def test_numbers_in_sequence_are_ids_from_a_hundred_thousand_on():
     assert not is_id([str(433_000_000 + 100_000 * i) for i in range(64)])  # frequencies
 
 
+def test_numbers_that_hardly_differ_for_their_length_are_serial_numbers_unless_nothing_was_left_out():
+    assert not is_id([str(8_180_004_000 + R.randrange(3_000)) for _ in range(64)])
+    assert is_id([str(8_180_004_000 + R.randrange(200)) for _ in range(64)])
+    assert is_id([str(8_180_004_000 + 50 * i + R.randrange(10)) for i in range(64)])
+
+
+def test_a_catalog_has_fewer_entries_than_there_are_documents():
+    assert not is_id([f"ch{R.randint(800, 99_000)}" for _ in range(64)])
+    assert is_id([f"ch{R.randint(800, 400_000)}" for _ in range(64)])
+
+
 def test_numbers_with_a_check_digit_belong_to_articles_and_phones():
     articles = ["4006381333931", "9780306406157", "5901234123457"]
     assert are_registered(articles)

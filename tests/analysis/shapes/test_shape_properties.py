@@ -170,6 +170,8 @@ def test_numbers_that_a_counter_came_to_lately_are_ids(millions, gaps, before, c
     # A whole block of numbers with the same first digits is not passed by a counter but handed out.
     start = millions * 10**6 - COUNT * gaps // 2
     numbers = chance.sample(range(start, start + COUNT * gaps), COUNT)
+    # Of a number that long, alone and with gaps, the first digits may be those of a model.
+    assume(before or gaps <= 4 or COUNT * gaps > 1.1e-6 * start)
     assert is_id([f"{before}{number}" for number in numbers])
     if start < 10**9:
         assert is_harmless([str(start // 1000 * 1000 + 1000 * chance.randrange(5000)) for _ in range(COUNT)])

@@ -12,6 +12,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+import statistics
 import string
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
@@ -150,7 +151,8 @@ def _kind_at(place: int, columns: Sequence[_Column], values: Sequence[str]) -> s
     is_dated = any(c.is_year for c in columns if c is not column)
     is_named = all(words) and len(words) <= len(digits) / 4 + 1
     ends = (v[: v.rfind(d) + len(d)] for v, d in zip(values[:4], digits, strict=False))
-    are_documents = (is_named or is_dated) and _are_documents(digits, _PADDED - is_dated)
+    most = _OF_CATALOGS if column.words else _PAST_16_BITS
+    are_documents = (is_named or is_dated) and _are_documents(digits, _PADDED - is_dated, most)
     if are_documents and not any(map(_DESIGNATION.search, ends)):
         return "id"
     return "id" if _are_of_events(digits, whole=is_number) else None
@@ -388,6 +390,14 @@ _SPARSE: Final = 0.0001
 """Smallest share of the numbers between the lowest and the highest that occur."""
 _DENSE: Final = 0.2
 """If this share of them occurs, hardly any number was left out."""
+_LONG_AGO: Final = 1_000_000
+"""Smallest number of a counter that numbers only some of the events seen."""
+_WINDOW: Final = 1e-6
+"""Smallest span of a counter that has gaps, as a share of its lowest number: a counter that got so far did not do so in
+a million times the time that is seen, so the first digits are those of a model, and the others a serial number.
+"""
+_EVEN: Final = 0.6
+"""Largest deviation of even gaps, as a share of their mean; of random numbers, the two are equal."""
 _BLOCK: Final = 0.85
 """If the numbers span at least this share of all numbers with the same first digits, they were assigned as a block."""
 
@@ -400,8 +410,16 @@ def _is_window(numbers: Sequence[int], *, whole: bool) -> bool:
         return False
     if not whole or len(numbers) >= _DENSE * span:
         return True
+    if not _are_steady(numbers) and span < _WINDOW * low:
+        return False
     same = len(beginning([str(low), str(numbers[-1])]))
-    return low >= 1_000_000 and span < _BLOCK * 10 ** (len(str(numbers[-1])) - same)
+    return low >= _LONG_AGO and span < _BLOCK * 10 ** (len(str(numbers[-1])) - same)
+
+
+def _are_steady(numbers: Sequence[int]) -> bool:
+    """Whether the gaps are more even than those of numbers that are drawn at random."""
+    gaps = [b - a for a, b in itertools.pairwise(numbers)]
+    return statistics.pstdev(gaps) < _EVEN * statistics.fmean(gaps)
 
 
 _THINGS: Final = re.compile(
@@ -412,17 +430,21 @@ _THINGS: Final = re.compile(
 """Words for things that get one number each, so that there are only as many numbers as things."""
 _PAST_16_BITS: Final = 65_535
 """Numbers up to this may be ports, process IDs, autonomous systems, or error codes."""
+_OF_CATALOGS: Final = 99_999
+"""Numbers up to this right behind letters may be names in a catalog, such as those of stars, proteins, or variants."""
 _PADDED: Final = 6
 _PADDED_ALONE: Final = 10
 """Minimum number of digits with leading zeros, behind a word or alone: so many things has nobody."""
-_DESIGNATION: Final = re.compile(r"\b[A-Z]{1,3} \d+$|\b[A-Z]{2,6}:\d+$|\b[A-Za-z]\d{5}$")
-"""Names that look like documents but mostly are things: `HD 48915`, `GO:0008150`, `P65451`."""
+_DESIGNATION: Final = re.compile(r"\b[A-Z]{1,3} \d+$|\b[A-Z]{2,6}:\d+$")
+"""Names that look like documents but mostly are things: `HD 48915`, `GO:0008150`."""
 
 
-def _are_documents(digits: Sequence[str], padded: int) -> bool:
-    """Whether so many numbers are possible that these number documents: `RE-2024-44752`, `INC0012345`."""
+def _are_documents(digits: Sequence[str], padded: int, most: int) -> bool:
+    """Whether so many numbers are possible that these number documents: `RE-2024-44752`, `INC0012345`. `most`: of
+    things.
+    """
     long = sum(len(d.lstrip("0")) >= 5 for d in digits)
-    return _are_padded(digits, padded) or (long >= _SHARE * len(digits) and max(map(int, digits)) > _PAST_16_BITS)
+    return _are_padded(digits, padded) or (long >= _SHARE * len(digits) and max(map(int, digits)) > most)
 
 
 _GTIN: Final = frozenset({8, 12, 13, 14})
