@@ -120,7 +120,8 @@ def test_an_audit_of_nothing_loads_no_steps(tmp_path: Path) -> None:
     (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
     loaded = loaded_by("audit", tmp_path, code=3)
     assert "tsaudit.collect.measuring" in loaded
-    assert loaded & {f"tsaudit.collect.{name}" for name in ("column_figures", "roles", "rows", "row_figures", "series")} == set()
+    of_rows = ("column_figures", "roles", "rows", "row_figures", "series")
+    assert loaded & {f"tsaudit.collect.{name}" for name in of_rows} == set()
 
 
 def test_commands_search_for_cycles_rarely() -> None:
