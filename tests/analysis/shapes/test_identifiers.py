@@ -58,6 +58,23 @@ def test_numbers_that_hardly_differ_for_their_length_are_serial_numbers_unless_n
     assert is_id([str(8_180_004_000 + 50 * i + R.randrange(10)) for i in range(64)])
 
 
+@pytest.mark.parametrize(
+    ("make", "found"),
+    [
+        (lambda: f"{R.randrange(7_310_400, 7_310_440)}[{R.randrange(1, 200)}]", True),
+        (lambda: f"pipeline {R.randrange(1_482_200, 1_482_260)} job {R.randrange(1, 40)}", True),
+        (lambda: f"rec_{R.choice([1760000000, 1760003617, 1760017244])}_{R.randrange(1, 400):05}.seg", True),
+        (lambda: f"{R.randrange(1_482_200, 1_482_260)} {R.choice(['north', 'south', 'east'])}", False),
+        (lambda: f"{R.randrange(1_000_001, 1_000_060)}-{R.randrange(1, 9)}", False),
+        (lambda: f"store {R.randrange(1_482_200, 1_482_260)} till {R.randrange(1, 9)}", False),
+        (lambda: f"18/{R.randrange(140_012, 140_040)}/{R.randrange(85_400, 85_430)}", False),
+        (lambda: f"{R.randrange(64_512, 64_530)}:{R.randrange(1, 300)}", False),
+    ],
+)
+def test_numbers_restart_inside_those_of_events_and_inside_those_of_things(make, found):
+    assert is_id([make() for _ in range(150)]) is found
+
+
 def test_a_catalog_has_fewer_entries_than_there_are_documents():
     assert not is_id([f"ch{R.randint(800, 99_000)}" for _ in range(64)])
     assert is_id([f"ch{R.randint(800, 400_000)}" for _ in range(64)])

@@ -119,12 +119,43 @@ def _kind(values: Sequence[str]) -> str | None:
     for place, column in enumerate(columns):
         if column.is_new and (kind := _kind_at(place, columns, values)):
             return kind
+    if _restart(columns):
+        return "id"
     # The digits of a coordinate behind its decimal point are no serial number.
     bits = sum(c.bits for c in columns if c.whole[0] not in _FRACTION.findall(values[0]))
     if len(columns) < 2 or bits < _BITS_OF_CODES:
         return None
     bytes_only = ["".join(filter(_BYTE.fullmatch, p)) for p in parts]
     return None if _Column.of(bytes_only).is_device_address else "id"
+
+
+def _restart(columns: Sequence[_Column]) -> bool:
+    """Whether there are numbers that restart inside each number of something that never ends: the containers of an
+    application, `app_1712000000123_0044_01_000007`, or the parts of a job, `7310402[17]`.
+
+    The numbers are new only together.
+    """
+    numbers = [c for c in columns if len(c.digits) == len(c.whole) and len(set(c.digits)) > 1]
+    together = set(zip(*(c.digits for c in numbers), strict=True))
+    if len(numbers) < 2 or len(together) < _NEW * len(columns[0].whole):
+        return False
+    return any(
+        not column.is_new
+        and not any(_THINGS.fullmatch(word) for word in (*column.words, *(c.whole[0] for c in columns if c.is_fixed)))
+        and _never_ends([*dict.fromkeys(column.digits)])
+        for column in numbers
+    )
+
+
+def _never_ends(digits: Sequence[str]) -> bool:
+    """Whether the different numbers are times, or a part of what a counter has reached long ago."""
+    if _share(is_epoch, digits) >= _SHARE and len(set("".join(digits))) >= _KINDS_OF_DIGITS:
+        return True
+    numbers = sorted(map(int, digits))
+    if len(numbers) < FEWEST or numbers[0] < _LONG_AGO or not _is_window(numbers, whole=True):
+        return False
+    # Whoever assigns numbers begins at a round one.
+    return numbers[0] % 10 ** (len(str(numbers[0])) - _ROUND) > numbers[-1] - numbers[0]
 
 
 def _kind_at(place: int, columns: Sequence[_Column], values: Sequence[str]) -> str | None:
@@ -189,6 +220,11 @@ class _Column:
         prefix = beginning(whole)
         parts = tuple(p[len(prefix) :] for p in whole)
         return cls(tuple(whole), prefix, parts, frozenset("".join(parts)))
+
+    @property
+    def is_fixed(self) -> bool:
+        """Whether all values have the same part."""
+        return len(set(self.whole)) == 1
 
     @property
     def lengths(self) -> frozenset[int]:
@@ -348,7 +384,7 @@ def are_random_texts(values: Sequence[str]) -> bool:
 
 _LARGE: Final = 9
 """Minimum number of digits for numbers that are not in sequence to be IDs; shorter ones may be serial numbers."""
-_KINDS_OF_DIGITS: Final = 8
+_KINDS_OF_DIGITS: Final = 5
 """Minimum number of different digits in such numbers: map tiles are numbered with four."""
 
 
@@ -391,7 +427,9 @@ _SPARSE: Final = 0.0001
 _DENSE: Final = 0.2
 """If this share of them occurs, hardly any number was left out."""
 _LONG_AGO: Final = 1_000_000
-"""Smallest number of a counter that numbers only some of the events seen."""
+"""Smallest number of a counter that numbers only some of the events, or things inside which others are numbered."""
+_ROUND: Final = 2
+"""Number of digits before the zeros of a round number."""
 _WINDOW: Final = 1e-6
 """Smallest span of a counter that has gaps, as a share of its lowest number: a counter that got so far did not do so in
 a million times the time that is seen, so the first digits are those of a model, and the others a serial number.
