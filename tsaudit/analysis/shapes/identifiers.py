@@ -155,7 +155,8 @@ def _never_ends(digits: Sequence[str]) -> bool:
     if len(numbers) < FEWEST or numbers[0] < _LONG_AGO or not _is_window(numbers, whole=True):
         return False
     # Whoever assigns numbers begins at a round one.
-    return numbers[0] % 10 ** (len(str(numbers[0])) - _ROUND) > numbers[-1] - numbers[0]
+    begun = int(f"{numbers[0]}"[:_ROUND].ljust(len(f"{numbers[0]}"), "0"))
+    return numbers[0] - begun > numbers[-1] - numbers[0]
 
 
 def _kind_at(place: int, columns: Sequence[_Column], values: Sequence[str]) -> str | None:
