@@ -208,6 +208,16 @@ def test_classify_does_not_take_names_of_products_for_log_lines(values):
     assert classify(values).kind != "log_text"
 
 
+def test_classify_takes_words_in_any_order_for_texts_and_in_one_order_for_names():
+    chance = random.Random(7)
+    words = ["shoes", "red", "running", "women", "winter", "size", "42", "kids", "cheap", "blue", "boots", "hiking"]
+    queries = [chance.sample(words, chance.randint(1, 4)) for _ in range(120)]
+    assert classify([" ".join(query) for query in queries]).kind == "log_text"
+    assert classify([" ".join(sorted(query)) for query in queries]).kind != "log_text"
+    places = ["Bern", "New York", "Ulm", "Rio de Janeiro", "Graz", "Old Town", "Kiel", "Bad Ems", "Split", "Le Mans"]
+    assert classify([f"{a} to {b}" for a in places for b in places if a != b]).kind != "log_text"
+
+
 def test_classify_takes_short_hex_ids_of_any_length_together():
     values = [hexadecimal(n) for n in (8, 12, 16) for _ in range(30)]
     assert classify(values).kind == "hash"

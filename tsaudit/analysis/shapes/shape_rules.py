@@ -253,6 +253,31 @@ _PATTERN: Final = 0.7
 """Largest share of sentences with the same number of words."""
 
 
+def unordered(values: Sequence[str]) -> float:
+    """The share of values of several words that people put in any order, such as `shoes red` and `red shoes 42`; 0 if
+    they keep an order, as names do, or a pattern: if a word is in most values, or most have the same number.
+    """
+    split = [dict.fromkeys(value.lower().split()) for value in values]
+    several = sum(len(words) > 1 for words in split)
+    lengths, usual = Counter(map(len, split)), Counter(itertools.chain.from_iterable(split))
+    most = max(lengths.most_common(1)[0][1], usual.most_common(1)[0][1])
+    if several < 0.5 * len(values) or most > _PATTERN * len(values):
+        return 0.0
+    pairs = Counter(pair for words in split for pair in itertools.combinations(itertools.islice(words, _FIRST), 2))
+    again = [(a, b) for a, b in pairs if pairs[a, b] + pairs[b, a] > 1 and (a < b or not pairs[b, a])]
+    turned = sum(pairs[b, a] > 0 for a, b in again)
+    return several / len(values) if turned >= max(_FEWEST_TURNED, _TURNED * len(again)) else 0.0
+
+
+_FIRST: Final = 8
+"""Words of a value that are compared."""
+_TURNED: Final = 0.3
+"""Minimum share of the pairs of words that recur that do so in both orders; of words in any order, half of those that
+occur twice do.
+"""
+_FEWEST_TURNED: Final = 6
+
+
 def _is_prose(value: str) -> bool:
     words = [w.strip(".,:;!?()[]'\"") for w in _PIECES.findall(value)]
     has_signs = bool(_SIGNS.search(value))

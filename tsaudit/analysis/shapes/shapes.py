@@ -21,6 +21,7 @@ from tsaudit.analysis.shapes.shape_rules import (
     remembered,
     rule_for,
     sentences,
+    unordered,
 )
 
 _SHOWN: Final = 2
@@ -124,8 +125,8 @@ def classify(values: Sequence[str]) -> Shape:
     """The kind of the distinct values, decided by the column as a whole.
 
     A kind that a single value can show, such as an address, needs 80% of the values. If a third of the values are
-    sentences, it is a column of texts. IDs are recognized by a part that is random, or a large number, and different in
-    nearly every value.
+    sentences, or words in any order, it is a column of texts. IDs are recognized by a part that is random, or a large
+    number, and different in nearly every value.
     """
     return remembered(_classified, values)
 
@@ -148,7 +149,7 @@ def _classified(values: Sequence[str]) -> Shape:
         if (agents := counts["user_agent"] / len(looked_at)) >= _TEXTS:
             return Shape("user_agent", agents, len(distinct))
         texts = (counts["log_text"] + counts["sql"] + counts["json"]) / len(looked_at)
-        texts = max(texts, sentences(looked_at))
+        texts = max(texts, sentences(looked_at), unordered(compared(looked_at)))
         if texts >= _TEXTS and split_composite(compared(looked_at)) is None:
             return Shape("log_text", texts, len(distinct))
         if found := identifier_kind(compared(looked_at)):
