@@ -180,3 +180,16 @@ def test_numbered_things_inside_numbered_things_are_attributes_where_each_has_th
     assert [part.name for part in found.parts] == ["sw", "part_2"]
     # The slots and ports of one device are a name of one thing.
     assert split_composite([f"gi{s}/0/{p}" for s in range(1, 5) for p in range(1, 9)]) is None
+
+
+def test_codes_of_words_and_numbers_are_attributes_if_all_combinations_occur():
+    sites, kinds = ("HAM", "ULM", "BER"), ("FIL", "CAP")
+    lines = [f"{s}{line}{kind}{n}" for s in sites for line in (1, 2) for kind in kinds for n in range(8, 12)]
+    found = split_composite(lines)
+    assert found is not None
+    assert (found.parts[0].example, found.places) == (found.example[:3], (0, 3, 4, 7))
+    assert split_composite([line.replace("FIL", "CAP") for line in lines]) is None
+    models = [f"{word}{100 + 7 * i}{'BK' if i % 2 else 'WH'}{36 + i % 9}" for i in range(30) for word in ("AX", "CT")]
+    assert split_composite(models) is None
+    of_one_site = [("HAM", "FIL"), ("HAM", "CAP"), ("ULM", "LBL"), ("ULM", "PAL"), ("BER", "MIX"), ("BER", "WGH")]
+    assert split_composite([f"{site}{i}{kind}{i % 2}" for site, kind in of_one_site for i in range(9)]) is None

@@ -205,6 +205,8 @@ _SPLITS: Final = (
 """The ways to split values, tried in this order; each after the characters of which it needs at least one. The
 separators are groups, so that one split returns them between the pieces.
 """
+_CODE: Final = re.compile(r"[A-Za-z0-9]+")
+_RUNS: Final = re.compile(r"[A-Za-z]+|\d+")
 _ARROW: Final = re.compile("->|=>|→")
 _PATH: Final = re.compile(r"[A-Za-z]:\\|\\\\|/")
 _FILE: Final = re.compile(
@@ -276,7 +278,27 @@ def _positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composi
         found = [(one, len(alike)) for form, alike in forms if (one := _of_form(form, alike, is_prose=is_prose))]
         if found and sum(count for _, count in found) >= _MAJORITY * total:
             return found[0][0]
-    return None
+    return _coded(values, total)
+
+
+def _coded(values: Sequence[str], total: int) -> Composite | None:
+    """The attributes of codes such as `HAM1FIL12`: words of fixed lengths, and numbers between them, that occur in
+    most combinations.
+    """
+    runs = {value: _RUNS.findall(value) if _CODE.fullmatch(value) else [] for value in values}
+    lengths = ((tuple(len(run) * run.isalpha() for run in found) or None, v) for v, found in runs.items())
+    forms = _forms(lengths, total, _ENOUGH)
+    if not forms or len(forms[0][1]) < _MAJORITY * total:
+        return None
+    alike = [runs[value] for value in forms[0][1]]
+    places = [*map(_Place, zip(*alike, strict=True))]
+    varying = [place for place in places if place.values > 1]
+    are_words = sum(all(map(str.isalpha, place.texts)) for place in varying) >= 2
+    if len(varying) < 3 or not are_words or not all(p.is_few for p in varying) or not _are_combined(varying):
+        return None
+    begins = [0, *itertools.accumulate(map(len, alike[0]))]
+    at = tuple(begins[i] for i, place in enumerate(places) if place.values > 1)
+    return Composite(tuple(_parts(places)), forms[0][1][0], at, len(places) - len(varying))
 
 
 def _of_form(form: tuple[str, ...], alike: Sequence[Sequence[str]], *, is_prose: bool) -> Composite | None:
