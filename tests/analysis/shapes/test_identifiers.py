@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from datetime import date, timedelta
 
 import pytest
 
@@ -22,6 +23,10 @@ UPPER = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 def is_id(values: list[str]) -> bool:
     return classify(values).kind in IDENTIFIER_KINDS
+
+
+def day() -> date:
+    return date(2023, 11, 20) + timedelta(R.randrange(80))
 
 
 def test_codes_have_letters_and_digits_at_the_same_places_and_ids_do_not():
@@ -64,6 +69,11 @@ def test_numbers_that_hardly_differ_for_their_length_are_serial_numbers_unless_n
         (lambda: f"{R.randrange(7_310_400, 7_310_440)}[{R.randrange(1, 200)}]", True),
         (lambda: f"pipeline {R.randrange(1_482_200, 1_482_260)} job {R.randrange(1, 40)}", True),
         (lambda: f"rec_{R.choice([1760000000, 1760003617, 1760017244])}_{R.randrange(1, 400):05}.seg", True),
+        (lambda: f"S-{day():%d%m%y}-{R.randrange(1, 80):02}", True),
+        (lambda: f"{day():%y%j}K{R.randrange(1, 80):02}", True),
+        (lambda: f"S-{R.randrange(231101, 231199)}-{R.randrange(1, 80):02}", False),
+        (lambda: f"{R.randrange(23001, 23100)}K{R.randrange(1, 80):02}", False),
+        (lambda: f"{R.randrange(1, 9):02}{R.randrange(1, 5):02}{R.randrange(1, 20):02}-{R.randrange(1, 9)}", False),
         (lambda: f"{R.randrange(1_482_200, 1_482_260)} {R.choice(['north', 'south', 'east'])}", False),
         (lambda: f"{R.randrange(1_000_001, 1_000_060)}-{R.randrange(1, 9)}", False),
         (lambda: f"store {R.randrange(1_482_200, 1_482_260)} till {R.randrange(1, 9)}", False),

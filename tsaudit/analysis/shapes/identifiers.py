@@ -17,6 +17,7 @@ import string
 from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
@@ -119,7 +120,7 @@ def _kind(values: Sequence[str]) -> str | None:
     for place, column in enumerate(columns):
         if column.is_new and (kind := _kind_at(place, columns, values)):
             return kind
-    if _restart(columns):
+    if _restart(values):
         return "id"
     # The digits of a coordinate behind its decimal point are no serial number.
     bits = sum(c.bits for c in columns if c.whole[0] not in _FRACTION.findall(values[0]))
@@ -129,26 +130,27 @@ def _kind(values: Sequence[str]) -> str | None:
     return None if _Column.of(bytes_only).is_device_address else "id"
 
 
-def _restart(columns: Sequence[_Column]) -> bool:
+def _restart(values: Sequence[str]) -> bool:
     """Whether there are numbers that restart inside each number of something that never ends: the containers of an
-    application, `app_1712000000123_0044_01_000007`, or the parts of a job, `7310402[17]`.
+    application, `app_1712000000123_0044_01_000007`, the parts of a job, `7310402[17]`, or the samples of a day.
 
     The numbers are new only together.
     """
-    numbers = [c for c in columns if len(c.digits) == len(c.whole) and len(set(c.digits)) > 1]
-    together = set(zip(*(c.digits for c in numbers), strict=True))
-    if len(numbers) < 2 or len(together) < _NEW * len(columns[0].whole):
+    found = [_NUMBERS.findall(value) for value in values]
+    if len(set(map(len, found))) > 1:
         return False
-    return any(
-        not column.is_new
-        and not any(_THINGS.fullmatch(word) for word in (*column.words, *(c.whole[0] for c in columns if c.is_fixed)))
-        and _never_ends([*dict.fromkeys(column.digits)])
-        for column in numbers
-    )
+    numbers = [column for column in zip(*found, strict=True) if len(set(column)) > 1]
+    if len(numbers) < 2 or len(set(zip(*numbers, strict=True))) < _NEW * len(values):
+        return False
+    words = set.intersection(*(set(_WORD.findall(value)) for value in values))
+    outer = [[*dict.fromkeys(column)] for column in numbers if len(set(column)) < _NEW * len(values)]
+    return any(map(_never_ends, outer)) and not any(map(_THINGS.fullmatch, words))
 
 
 def _never_ends(digits: Sequence[str]) -> bool:
-    """Whether the different numbers are times, or a part of what a counter has reached long ago."""
+    """Whether the different numbers are times, days in sequence, or a part of what a counter has reached long ago."""
+    if len(digits) >= FEWEST and _are_days(digits):
+        return True
     if _share(is_epoch, digits) >= _SHARE and len(set("".join(digits))) >= _KINDS_OF_DIGITS:
         return True
     numbers = sorted(map(int, digits))
@@ -157,6 +159,33 @@ def _never_ends(digits: Sequence[str]) -> bool:
     # Whoever assigns numbers begins at a round one.
     begun = int(f"{numbers[0]}"[:_ROUND].ljust(len(f"{numbers[0]}"), "0"))
     return numbers[0] - begun > numbers[-1] - numbers[0]
+
+
+def _are_days(digits: Sequence[str]) -> bool:
+    """Whether the numbers are days in one notation: hardly any day is left out, but numbers are, behind each month or
+    year.
+    """
+    for notation in _DAYS.get(len(digits[0]), ()):
+        try:
+            days = [datetime.strptime(one, notation).replace(tzinfo=UTC).toordinal() for one in digits]
+        except ValueError:
+            continue
+        numbers, span = [*map(int, digits)], max(days) - min(days)
+        if len(days) >= _DENSE * span and max(numbers) - min(numbers) > _LEFT_OUT * span:
+            return True
+    return False
+
+
+_WORD: Final = re.compile("[A-Za-z]+")
+_DAYS: Final = {
+    5: ("%y%j",),
+    6: ("%y%m%d", "%d%m%y", "%m%d%y"),
+    7: ("%Y%j",),
+    8: ("%Y%m%d", "%d%m%Y", "%m%d%Y"),
+}
+"""Notations of days by the number of digits."""
+_LEFT_OUT: Final = 2
+"""Minimum span of days as numbers, per day."""
 
 
 def _kind_at(place: int, columns: Sequence[_Column], values: Sequence[str]) -> str | None:
@@ -221,11 +250,6 @@ class _Column:
         prefix = beginning(whole)
         parts = tuple(p[len(prefix) :] for p in whole)
         return cls(tuple(whole), prefix, parts, frozenset("".join(parts)))
-
-    @property
-    def is_fixed(self) -> bool:
-        """Whether all values have the same part."""
-        return len(set(self.whole)) == 1
 
     @property
     def lengths(self) -> frozenset[int]:
