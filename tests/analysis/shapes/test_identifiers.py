@@ -74,6 +74,7 @@ def test_numbers_that_hardly_differ_for_their_length_are_serial_numbers_unless_n
         (lambda: f"S-{R.randrange(231101, 231199)}-{R.randrange(1, 80):02}", False),
         (lambda: f"{R.randrange(23001, 23100)}K{R.randrange(1, 80):02}", False),
         (lambda: f"{R.randrange(1, 9):02}{R.randrange(1, 5):02}{R.randrange(1, 20):02}-{R.randrange(1, 9)}", False),
+        (lambda: f"{R.randrange(48_211_000, 48_211_090)}-{R.randrange(1, 5)}", False),
         (lambda: f"{R.randrange(1_482_200, 1_482_260)} {R.choice(['north', 'south', 'east'])}", False),
         (lambda: f"{R.randrange(1_000_001, 1_000_060)}-{R.randrange(1, 9)}", False),
         (lambda: f"store {R.randrange(1_482_200, 1_482_260)} till {R.randrange(1, 9)}", False),

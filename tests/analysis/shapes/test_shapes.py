@@ -210,10 +210,12 @@ def test_classify_does_not_take_names_of_products_for_log_lines(values):
 
 def test_classify_takes_words_in_any_order_for_texts_and_in_one_order_for_names():
     chance = random.Random(7)
-    words = ["shoes", "red", "running", "women", "winter", "size", "42", "kids", "cheap", "blue", "boots", "hiking"]
+    words = [*SERVICES, "shoes", "red", "women", "winter", "size", "42", "kids", "cheap", "blue", "boots", "hiking"]
     queries = [chance.sample(words, chance.randint(1, 4)) for _ in range(120)]
     assert classify([" ".join(query) for query in queries]).kind == "log_text"
     assert classify([" ".join(sorted(query)) for query in queries]).kind != "log_text"
+    toppings = [chance.sample(["tomato", "basil", "ham", "olive", "tuna"], chance.randint(1, 3)) for _ in range(120)]
+    assert classify([" ".join(chosen) for chosen in toppings]).kind != "log_text"
     places = ["Bern", "New York", "Ulm", "Rio de Janeiro", "Graz", "Old Town", "Kiel", "Bad Ems", "Split", "Le Mans"]
     assert classify([f"{a} to {b}" for a in places for b in places if a != b]).kind != "log_text"
 

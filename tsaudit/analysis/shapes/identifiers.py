@@ -134,7 +134,7 @@ def _restart(values: Sequence[str]) -> bool:
     """Whether there are numbers that restart inside each number of something that never ends: the containers of an
     application, `app_1712000000123_0044_01_000007`, the parts of a job, `7310402[17]`, or the samples of a day.
 
-    The numbers are new only together.
+    The numbers are new only together, and fill a small part of their combinations, unlike the slots of a fleet.
     """
     found = [_NUMBERS.findall(value) for value in values]
     if len(set(map(len, found))) > 1:
@@ -143,8 +143,15 @@ def _restart(values: Sequence[str]) -> bool:
     if len(numbers) < 2 or len(set(zip(*numbers, strict=True))) < _NEW * len(values):
         return False
     words = set.intersection(*(set(_WORD.findall(value)) for value in values))
-    outer = [[*dict.fromkeys(column)] for column in numbers if len(set(column)) < _NEW * len(values)]
-    return any(map(_never_ends, outer)) and not any(map(_THINGS.fullmatch, words))
+    if any(map(_THINGS.fullmatch, words)):
+        return False
+    room = [max(column) - min(column) + 1 for column in ([*map(int, column)] for column in numbers)]
+    for column, inside in zip(numbers, room, strict=True):
+        outer = [*dict.fromkeys(column)]
+        is_sparse = len(values) <= _COMBINED * len(outer) * math.prod(room) / inside
+        if len(outer) < _NEW * len(values) and is_sparse and _never_ends(outer):
+            return True
+    return False
 
 
 def _never_ends(digits: Sequence[str]) -> bool:
@@ -176,6 +183,8 @@ def _are_days(digits: Sequence[str]) -> bool:
     return False
 
 
+_COMBINED: Final = 0.2
+"""Largest share of the numbers inside each number that may occur."""
 _WORD: Final = re.compile("[A-Za-z]+")
 _DAYS: Final = {
     5: ("%y%j",),

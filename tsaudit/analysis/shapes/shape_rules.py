@@ -9,6 +9,7 @@ import functools
 import hashlib
 import ipaddress
 import itertools
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -255,7 +256,8 @@ _PATTERN: Final = 0.7
 
 def unordered(values: Sequence[str]) -> float:
     """The share of values of several words that people put in any order, such as `shoes red` and `red shoes 42`; 0 if
-    they keep an order, as names do, or a pattern: if a word is in most values, or most have the same number.
+    they keep an order, as names do, or a pattern: if a word is in most values, or most have the same number. Also 0 if
+    there are too few words to tell the values from choices out of a short list, such as toppings or a pair of cities.
     """
     split = [dict.fromkeys(value.lower().split()) for value in values]
     several = sum(len(words) > 1 for words in split)
@@ -263,12 +265,17 @@ def unordered(values: Sequence[str]) -> float:
     most = max(lengths.most_common(1)[0][1], usual.most_common(1)[0][1])
     if several < 0.5 * len(values) or most > _PATTERN * len(values):
         return 0.0
+    room = sum(count * math.perm(len(usual), length) for length, count in lengths.items()) / len(values)
+    if len(values) > _FILLED * room:
+        return 0.0
     pairs = Counter(pair for words in split for pair in itertools.combinations(itertools.islice(words, _FIRST), 2))
     again = [(a, b) for a, b in pairs if pairs[a, b] + pairs[b, a] > 1 and (a < b or not pairs[b, a])]
     turned = sum(pairs[b, a] > 0 for a, b in again)
     return several / len(values) if turned >= max(_FEWEST_TURNED, _TURNED * len(again)) else 0.0
 
 
+_FILLED: Final = 0.02
+"""Largest share of the ways to put that many words in a row that may occur."""
 _FIRST: Final = 8
 """Words of a value that are compared."""
 _TURNED: Final = 0.3
