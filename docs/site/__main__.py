@@ -1,7 +1,8 @@
 """The documentation as a site: the files in `docs/`, and a page for each rule, guideline, and engine.
 
-`make docs` builds it in `build/site`. It needs no network, neither to be built nor to be read, and its search works
-from a folder, too. A link to a page or heading that does not exist fails the build.
+`make docs` builds it in `build/site`; an argument is another folder than `build`. It needs no network, neither to be
+built nor to be read, and its search works from a folder, too. A link to a page or heading that does not exist fails the
+build.
 """
 
 from __future__ import annotations
@@ -24,8 +25,6 @@ from tsaudit.rules import all_rules
 ROOT: Final = Path(__file__).parents[2]
 DOCS: Final = ROOT / "docs"
 BUILD: Final = ROOT / "build"
-SOURCES: Final = BUILD / "docs"
-SITE: Final = BUILD / "site"
 
 GENERATED: Final = ("rules.md", "guidelines.md")
 """Documents in `docs/` that contain all pages in one; the site has a page for each instead."""
@@ -33,24 +32,27 @@ _SHIM: Final = re.compile(r"https://unpkg\.com/iframe-worker/shim[^\"]*")
 _ELSEWHERE: Final = re.compile(r'<(?:script|link|img|iframe)\b[^>]*\b(?:src|href)="https?://[^"]*"')
 
 
-def main() -> None:
-    """Build the site; exits with 1 and the reason if it cannot be built, or would load anything from elsewhere."""
-    shutil.rmtree(SOURCES, ignore_errors=True)
+def main(build: Path = BUILD) -> None:
+    """Build the site in `build/site`; exits with 1 and the reason if it cannot be built, or would load anything from
+    elsewhere.
+    """
+    sources, site = build / "docs", build / "site"
+    shutil.rmtree(sources, ignore_errors=True)
     for name, text in documents().items():
-        path = SOURCES / name
+        path = sources / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text, encoding="utf-8")
-    shutil.copytree(DOCS / "images", SOURCES / "images")
-    shutil.copy(Path(__file__).with_name("worker.js"), SOURCES)
-    shutil.copy(Path(__file__).with_name("zensical.toml"), BUILD)
+    shutil.copytree(DOCS / "images", sources / "images")
+    shutil.copy(Path(__file__).with_name("worker.js"), sources)
+    shutil.copy(Path(__file__).with_name("zensical.toml"), build)
     program = Path(sys.executable).with_name("zensical")
     # Its cache keeps pages that no longer exist.
-    if subprocess.run([program, "build", "--clean", "--strict"], cwd=BUILD, check=False).returncode:
+    if subprocess.run([program, "build", "--clean", "--strict"], cwd=build, check=False).returncode:
         sys.exit("the site was not built: see above")
-    problems = [problem for page in sorted(SITE.rglob("*.html")) for problem in _completed(page)]
+    problems = [problem for page in sorted(site.rglob("*.html")) for problem in _completed(page, site)]
     if problems:
         sys.exit("\n".join(["the site would load from elsewhere:", *problems]))
-    sys.stdout.write(f"{SITE}/index.html\n")
+    sys.stdout.write(f"{site}/index.html\n")
 
 
 def documents() -> dict[str, str]:
@@ -183,13 +185,13 @@ def _page_of(document: str) -> str:
     return f"{document}/index.md" if f"{document}.md" in GENERATED else f"{document}.md"
 
 
-def _completed(page: Path) -> list[str]:
+def _completed(page: Path, site: Path) -> list[str]:
     """Let search work from a folder without loading anything from elsewhere; returns what still would be loaded."""
-    up = "../" * (len(page.relative_to(SITE).parts) - 1)
+    up = "../" * (len(page.relative_to(site).parts) - 1)
     text = _SHIM.sub(f"{up}worker.js", page.read_text(encoding="utf-8"))
     page.write_text(text, encoding="utf-8")
-    return [f"{page.relative_to(SITE)}: {found}" for found in _ELSEWHERE.findall(text)]
+    return [f"{page.relative_to(site)}: {found}" for found in _ELSEWHERE.findall(text)]
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(Path, sys.argv[1:]))

@@ -14,17 +14,19 @@ from tsaudit.guidelines import GUIDELINES
 from tsaudit.rules import all_rules
 
 ROOT = Path(__file__).parents[2]
-SITE = ROOT / "build" / "site"
 
 pytestmark = pytest.mark.ui
 
 
 @pytest.fixture(scope="module")
-def site() -> Path:
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Zensical fails on links to pages and headings that do not exist, and the program on anything from elsewhere."""
-    done = subprocess.run([sys.executable, "-m", "docs.site"], cwd=ROOT, capture_output=True, text=True, check=False)
+    # In a folder of its own: tests of this module may run in several processes.
+    build = tmp_path_factory.mktemp("build")
+    command = [sys.executable, "-m", "docs.site", str(build)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    return SITE
+    return build / "site"
 
 
 def test_site_has_a_page_for_each_rule_guideline_and_engine(site: Path) -> None:
