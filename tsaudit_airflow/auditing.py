@@ -230,13 +230,16 @@ def counted(audit: Mapping[str, Any]) -> str:
 
 
 def verdict_line(audit: Mapping[str, Any]) -> str:
-    """Verdict, what is wrong or the worst of it, how much there is, and where the report is."""
+    """Verdict, what is wrong or the worst of it, how much there is, where the report is, and without a warning, what
+    keeps tsaudit from saying more.
+    """
     text = f"{audit['target']}: {audit['verdict']}. {audit['error'] or audit['headline']}"
-    findings, report = counted(audit), audit["report"]
-    # Without anything worse, the headline counts the notes itself.
+    findings, lacking = counted(audit), ""
     if not audit["error"] and not audit["findings"].get("critical") and not audit["findings"].get("warning"):
-        findings = ""
-    return text + (f"; {findings}" if findings else "") + (f"; report: {report}" if report else "")
+        # The headline counts the notes itself.
+        findings, lacking = "", audit["first_step"]
+    report = f"report: {audit['report']}" if audit["report"] else ""
+    return ". ".join(filter(None, ("; ".join(filter(None, (text, findings, report))), lacking)))
 
 
 def _figure(figure: Mapping[str, str]) -> str:

@@ -130,7 +130,8 @@ class AuditOperator(_OfTsaudit):
         self.fail_on = fail_on
         self.workers = workers
         self.notify = notify
-        self.outlets = [*self.outlets, AUDITS]
+        # A mapped task names it itself.
+        self.outlets = [*(one for one in self.outlets if one != AUDITS), AUDITS]
         self.audits: dict[str, dict[str, Any]] = {}
         """Target to its audit, set once the task has run, for the link and the callbacks."""
 

@@ -64,7 +64,9 @@ def test_baseline_is_shown_then_saved_then_complete(tsaudit: Tsaudit) -> None:
     assert critical == "left 1 critical; pass --up-to critical to mute what is critical, too"
     assert audit == "left 1 about the audit itself (TGT001); mute these by their fingerprints"
 
-    done = tsaudit("baseline", "--owner", "ada")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("TSAUDIT_OWNER", "ada")
+        done = tsaudit("baseline")
     assert done.stdout == tried.stdout.replace("would mute", "muted")
     assert set(_decided(tsaudit)) == {f"main/{m}" for m in "abcdep"}
     again = tsaudit("baseline", "--owner", "bob")

@@ -169,6 +169,9 @@ def test_audit_when_it_is_summed_up_counts_its_findings_and_leads_to_the_report(
     assert verdict_line(AN_AUDIT | {"verdict": "ok", "headline": "nothing"}) == "metrics: ok. nothing"
     noted = {"verdict": "ok", "headline": "No warnings, 6 notes", "findings": {"critical": 0, "warning": 0, "note": 6}}
     assert verdict_line(AN_AUDIT | noted) == "metrics: ok. No warnings, 6 notes"
+    lacking = noted | {"first_step": "2 rules could not be evaluated on jobs: GRANT SELECT."}
+    assert verdict_line(AN_AUDIT | lacking).endswith("6 notes. 2 rules could not be evaluated on jobs: GRANT SELECT.")
+    assert "GRANT" not in verdict_line(AN_AUDIT | lacking | {"findings": {"warning": 1}})
     assert summary("metrics", audit).splitlines()[1] == f"Findings: {counts}"
 
 
@@ -355,7 +358,12 @@ def test_command_of_the_page_has_the_connections(
     example: dict[str, Any], folder: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     example["common"] |= {"config": f"{folder}/tsaudit.yaml", "connections": ["shop"]}
-    example["run"].function({"command": "check metrics"})
+    environments: list[dict[str, str]] = []
+    run = subprocess.run
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(subprocess, "run", lambda *a, env, **k: [environments.append(env), run(*a, env=env, **k)])
+        example["run"].function({"command": "check metrics"}, SimpleNamespace(triggering_user_name="ada"))
+    assert environments[0]["TSAUDIT_OWNER"] == "ada"
     assert re.search(r"^metrics +ok", capfd.readouterr().out, re.MULTILINE)
 
 

@@ -64,7 +64,7 @@ def check(targets: tuple[str, ...], only_roles: bool, everything: bool, notify: 
     from tsaudit.policy import rule_policy
 
     file = config_file.find(config)
-    needs = ("history", "slack", "notifiers", "owners") if notify else None
+    needs = ("targets",) if only_roles else ("history", "slack", "notifiers", "owners") if notify else None
     settings = config_file.load(file, needs=needs)
     chosen = options.chosen(settings, targets)
     if only_roles:

@@ -29,7 +29,9 @@ F = TypeVar("F", bound=Callable[..., Any])
 _HEADS: Final = ("severity", "fingerprint", "target", "rule", "owner", "state")
 _EXAMPLES: Final = 3
 
-_owner_option = click.option("--owner", help="Who decided; default: git's user.name, or the login name.")
+_owner_option = click.option(
+    "--owner", envvar="TSAUDIT_OWNER", help="Who decided; default: $TSAUDIT_OWNER, git's user.name, or the login name."
+)
 _replace_option = click.option("--replace", is_flag=True, help="Replace another decision that applies.")
 
 

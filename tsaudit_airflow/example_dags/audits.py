@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 
 from airflow.sdk import DAG
 
+from tsaudit_airflow.assets import AUDITS
 from tsaudit_airflow.operators import AuditOperator, TargetsOperator
 
 CONFIG = os.environ.get("AUDIT_CONFIG", "/opt/airflow/tsaudit.yaml")
@@ -32,4 +33,6 @@ with DAG(
         max_active_tis_per_dagrun=4,
         retries=1,
         retry_delay=timedelta(minutes=5),
+        # Airflow's graph of assets shows only outlets that a mapped task names itself.
+        outlets=[AUDITS],
     ).expand(target=targets.output)
