@@ -172,7 +172,28 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
     cost = Impact(currency, 5_000_000_000, whole=6_000_000_000, per_day=per_day, days_left=5, unit_bytes=600)
     (finding,) = of(priced(cost, basis=basis))
     assert finding.consequence.endswith(".")
-    assert bool(finding.severity_reason) is (finding.severity is not NOTE)
+    assert finding.severity_reason
+
+
+@pytest.mark.parametrize(
+    ("cost", "basis", "why"),
+    [
+        (None, Basis.DECLARED, "it costs nothing that can be measured"),
+        (
+            impact(Currency.SERIES, 20_000, whole=30_000),
+            Basis.INFERRED,
+            "it rests on guessed roles, or on a figure that another one contradicts",
+        ),
+        (
+            impact(Currency.SERIES, 2_000, whole=30_000),
+            Basis.DECLARED,
+            "2,000 avoidable series, 7% of the database; a warning from 10,000 and 5% of all on",
+        ),
+    ],
+)
+def test_note_says_why_it_is_no_warning(cost: Impact | None, basis: Basis, why: str) -> None:
+    (finding,) = of(priced(cost, basis=basis))
+    assert (finding.severity, finding.severity_reason) == (NOTE, why)
 
 
 @pytest.mark.parametrize(

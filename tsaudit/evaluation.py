@@ -300,6 +300,9 @@ def _setting(rule: Rule | RuleResult, switches: RulePolicy, finding: Finding) ->
     return switches.setting(rule.code, rule.name, finding.subject.measurement)
 
 
+_SET: Final = "`rules` in tsaudit.yaml says so"
+
+
 def _with_severities(result: RuleResult, switches: RulePolicy) -> RuleResult:
     """The result with the severities that the configuration sets, worst first."""
     if not result.findings:
@@ -307,5 +310,7 @@ def _with_severities(result: RuleResult, switches: RulePolicy) -> RuleResult:
     findings = []
     for finding in result.findings:
         setting = _setting(result, switches, finding)
-        findings.append(finding if setting in (None, "on") else replace(finding, severity=Severity(setting)))
+        if setting not in (None, "on", finding.severity):
+            finding = replace(finding, severity=Severity(setting), severity_reason=_SET)
+        findings.append(finding)
     return replace(result, findings=tuple(sorted(findings, key=lambda one: worst_first(result.code, one))))

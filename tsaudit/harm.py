@@ -14,7 +14,7 @@ from typing import Final
 
 from tsaudit.config.settings import Harm
 from tsaudit.model.finding import Basis, Currency, Finding, Impact, Limit, RuleResult, Severity
-from tsaudit.text import impacts
+from tsaudit.text import impacts, many, number, percent, size
 
 _PART: Final = 0.1
 """Share of what findings cost together from which on each of them is worth acting on."""
@@ -34,7 +34,7 @@ def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
 def _decided(finding: Finding, sums: Mapping[_Group, Impact], harm: Harm) -> Finding:
     impact = finding.impact
     if impact is None:
-        return replace(finding, severity=Severity.NOTE, severity_reason="", consequence="")
+        return replace(finding, severity=Severity.NOTE, severity_reason=_NO_COST, consequence="")
     severity, reason = Severity.NOTE, impact
     if finding.basis is not Basis.INFERRED:
         severity = severity_of(impact, harm)
@@ -51,11 +51,41 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
     days = _days_ahead(reason, harm)
     return replace(
         finding,
-        severity_reason=impacts.reason(reason, days) + _but(reason, finding.limit, harm)
-        if finding.severity is not Severity.NOTE
-        else "",
-        consequence=impacts.consequence(reason, days, harm.min_reads),
+        severity_reason=_GUESSED
+        if finding.basis is Basis.INFERRED
+        else impacts.reason(reason, days)
+        + (_from(reason, harm) if finding.severity is Severity.NOTE else _but(reason, finding.limit, harm)),
+        consequence=impacts.consequence(reason, days),
     )
+
+
+_NO_COST: Final = "it costs nothing that can be measured"
+_GUESSED: Final = "it rests on guessed roles, or on a figure that another one contradicts"
+
+
+def _from(impact: Impact, harm: Harm) -> str:
+    """From where on this is a warning, as the end of the reason; empty where that is no amount."""
+    match impact.currency:
+        case Currency.LIMIT if impact.is_enforced is False:
+            return "; the server does not enforce it"
+        case Currency.LIMIT:
+            least = f"{percent(harm.limit_warning)} on, or {many(harm.warning_days, 'day')} before it is reached"
+            return f"; a warning from {least}"
+        case Currency.SERIES:
+            least = f"{number(harm.min_series)} and {percent(harm.min_series_share)} of all"
+        case Currency.FAMILY:
+            least = number(harm.min_names)
+        case Currency.BYTES:
+            least = f"{size(harm.min_bytes)} and {percent(harm.min_bytes_share)} of the table"
+        case Currency.MONEY:
+            least = f"${number(harm.min_money)} a month and {percent(harm.min_money_share)} of the cost"
+        case Currency.READS:
+            least = f"{number(harm.min_reads)} a day"
+        case Currency.OVERWRITTEN:
+            least = percent(harm.max_overwritten_share)
+        case _:
+            return ""
+    return f"; a warning from {least} on{', in one of them' if impact.places > 1 else ''}"
 
 
 def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm) -> Finding:

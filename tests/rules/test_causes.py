@@ -215,7 +215,8 @@ def test_many_places_say_what_each_of_them_costs() -> None:
     ]
     assert one.impact is not None
     assert one.impact.how == "of orders: 80 MB"
-    assert one.severity_reason == ""
+    least = "a warning from 100 MB and 5% of the table on, in one of them"
+    assert one.severity_reason == f"120 MB of avoidable storage in all 5 places, 10% of 1.2 GB; {least}"
     assert one.consequence == "Nothing more: it stays at 120 MB of avoidable storage in all 5 places."
 
 

@@ -7,7 +7,7 @@ from tsaudit.text import duration, listed, many, number, percent, quantity, roun
 
 
 def reason(impact: Impact, days: float) -> str:
-    """Why a finding is a warning or critical, in a few words. `days`: how far ahead its growth was evaluated."""
+    """Why a finding is as severe as it is, in a few words. `days`: how far ahead its growth was evaluated."""
     match impact.currency:
         case Currency.LIMIT:
             return _limit(impact, days)
@@ -36,10 +36,9 @@ def reason(impact: Impact, days: float) -> str:
             return ", ".join(parts)
 
 
-def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
+def consequence(impact: Impact, days: float) -> str:
     """What happens if nothing is done, in one sentence, with the figure that `reason` has or a larger one: next to
-    each other, `at least 748 MB` would be less than 749 MB. For fewer rows a day than `min_reads`, from how many on
-    that is a warning, in another one.
+    each other, `at least 748 MB` would be less than 749 MB.
     """
     match impact.currency:
         case Currency.REJECTED:
@@ -56,7 +55,7 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
         case Currency.READS:
             or_more = "" if impact.counted_s is None else " or more"
             read = f"about {_amount(impact, impact.now)}{or_more}"
-            return f"Each day, {read}, and more as the table grows.{_below(impact, min_reads)}"
+            return f"Each day, {read}, and more as the table grows."
         case _:
             if impact.per_day is None:
                 amount = f"{_amount(impact, impact.now)}{_in_all(impact)}"
@@ -72,14 +71,6 @@ def consequence(impact: Impact, days: float, min_reads: float = 0.0) -> str:
 
 def _in_all(impact: Impact) -> str:
     return f" in all {impact.places} places" if impact.places > 1 else ""
-
-
-def _below(impact: Impact, least: float) -> str:
-    """How much of an amount that comes each day is a warning by default; empty from there on."""
-    if impact.now >= least:
-        return ""
-    counted = "" if impact.counted_s is None else f"This was counted {a_day_or_less(impact.counted_s)}, not in a day. "
-    return f" {counted}From {number(least)} a day on, it is a warning."
 
 
 def a_day_or_less(seconds: float | None) -> str:

@@ -185,12 +185,10 @@ def test_note_says_in_how_long_its_rows_were_counted() -> None:
     status = _status(30 * BIG, since=timedelta(minutes=20))
     finding = _found(_read(0, status=status))
     assert finding.severity is Severity.NOTE
-    assert finding.consequence.endswith(
-        "This was counted in 20 minutes, not in a day. From 500,000,000 a day on, it is a warning."
-    )
+    assert finding.severity_reason.endswith(" in 20 minutes; a warning from 500,000,000 a day on")
     whole_days = _found(_read(30 * 10 * BIG))
-    assert whole_days.consequence.endswith("From 500,000,000 a day on, it is a warning.")
-    assert "note" not in _found(_read(300 * 10 * BIG)).consequence
+    assert whole_days.severity_reason.endswith(" a day; a warning from 500,000,000 a day on")
+    assert "a warning" not in _found(_read(300 * 10 * BIG)).severity_reason
 
 
 @pytest.mark.parametrize(

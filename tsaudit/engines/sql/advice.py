@@ -232,7 +232,9 @@ class SqlAdvice(Advice):
             yield f"Write {_all(short)} of {here} to {one}, not as {'a label' if len(labels) == 1 else 'labels'}."
         if plain:
             one = "a plain column" if len(plain) == 1 else "plain columns"
-            yield f"Keep {_all(plain)} as {one} of {here}, in no index except its key: many values do no harm there."
+            also = [i.name for i in self.place.here.indexes or () if not i.constraint and set(i.columns) & set(plain)]
+            key = f"its key (now also in {_all(also)})" if also else "its key"
+            yield f"Keep {_all(plain)} as {one} of {here}, in no index except {key}: many values do no harm there."
 
     @cached_property
     def _typed_columns(self) -> dict[str, str]:
