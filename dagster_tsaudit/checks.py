@@ -35,7 +35,7 @@ from tsaudit.model.finding import (
 )
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
-from tsaudit.text import many, number
+from tsaudit.text import listed, many, number
 from tsaudit.text.findings import sentence as sentence_of
 from tsaudit.text.findings import tally
 from tsaudit.text.markdown import escape, items, prose, table
@@ -73,8 +73,8 @@ def check_specs(key: dg.AssetKey, engines: Iterable[str], prefix: str = "") -> l
 
 
 def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> Iterator[dg.AssetCheckResult]:
-    """The check results for one target, each with the summary of its worst finding. A family has no result if none of
-    its rules applies.
+    """The check results for one target, each with the summary of its worst finding. A family of which no rule applies
+    passes: Dagster shows a check without a result as failed if another target fails the run.
 
     Only `critical` is an ERROR. What could not be measured of single measurements fails only `coverage`; a family that
     evaluated the others passes, and says what it lacks. Any other unknown result does not pass. Muted findings do not
@@ -89,11 +89,31 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
             continue
         rules = [r for r in run.result.results if r.family == family]
         verdict = unmuted.verdict_of(family)
-        if verdict is not None:
-            metadata = _family_metadata(family, rules, unmuted, verdict, found)
-            described = description_of(family, found)
-            yield result(key, prefix + family, run.day, verdict, metadata, described, passed=run.passes(family))
+        if verdict is None:
+            yield _nothing_to_evaluate(key, prefix + family, run.day, _why_inapplicable(family, rules))
+            continue
+        metadata = _family_metadata(family, rules, unmuted, verdict, found)
+        described = description_of(family, found)
+        yield result(key, prefix + family, run.day, verdict, metadata, described, passed=run.passes(family))
     yield _coverage(key, prefix + COVERAGE, run)
+
+
+def _nothing_to_evaluate(key: dg.AssetKey, name: str, day: date, why: str) -> dg.AssetCheckResult:
+    """A check that passes because no rule of its family applies. It has no `value`: nothing was counted."""
+    metadata: Metadata = {"verdict": text("not applicable")}
+    return result(key, name, day, Verdict.OK, metadata, escape(why))
+
+
+def _why_inapplicable(family: str, rules: Iterable[RuleResult]) -> str:
+    """Why no rule of the family applies, in a sentence, with the codes of the rules if they have different reasons."""
+    codes: dict[str, list[str]] = {}
+    for rule in rules:
+        codes.setdefault(rule.reason, []).append(rule.code)
+    if len(codes) > 1:
+        why = "; ".join(f"{reason} ({listed(of, len(of))})" for reason, of in codes.items())
+    else:
+        why = next(iter(codes), "") or "no rule applies to this target"
+    return f"Nothing to evaluate about {family}: {why}."
 
 
 def description_of(family: str, found: AuditedTarget) -> str:
@@ -282,13 +302,14 @@ def _finding_line(result: RuleResult, finding: Finding) -> str:
 
 
 def group_check_results(key: dg.AssetKey, found: Sequence[AuditedTarget]) -> Iterator[dg.AssetCheckResult]:
-    """One result per family that applies to at least one target, and one for what was not measured.
-
-    Each has the summary of the worst target.
+    """One result per family, and one for what was not measured, each with the summary of the worst target. A family
+    that applies to none of them passes.
     """
     for name in CHECK_NAMES:
         verdicts = {one.run.target: verdict for one in found if (verdict := _verdict_in(one.run, name)) is not None}
         if not verdicts:
+            of = many(len(found), "target")
+            yield _nothing_to_evaluate(key, name, found[0].run.day, f"Nothing to evaluate about {name} in {of}.")
             continue
         bad = sorted(
             (one for one in found if one.run.target in verdicts and not _passes(one.run, name)),

@@ -129,7 +129,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")
     if profile.measurements and not case.measurements:
-        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply: {of_other_kinds(case)}")
+        return result(Outcome.NOT_APPLICABLE, reason=f"there are only {of_other_kinds(case)}")
     others = {(m.database, m.name) for m in profile.measurements if not case.evaluates(m)}
     gaps = tuple(
         gap

@@ -106,12 +106,33 @@ def test_a_family_without_a_rule_for_the_engine_is_no_check(engine: str, missing
     assert check_names([engine]) == tuple(name for name in CHECK_NAMES if name not in missing)
 
 
-def test_a_family_without_a_rule_that_applies_has_no_result() -> None:
-    rules = (a_rule_result(), a_rule_result(code="RET001", family="retention", outcome=Outcome.NOT_APPLICABLE))
-    checks = checks_of(an_audit(result=a_result(*rules)))
-    assert set(checks) == {"cardinality", "coverage"}
-    assert checks["cardinality"].passed
-    assert checks["coverage"].passed
+def test_a_family_without_a_rule_that_applies_passes_and_says_why() -> None:
+    """Without a result, Dagster shows it as failed as soon as another target fails the run."""
+    off = a_rule_result(code="RET001", family="retention", outcome=Outcome.NOT_APPLICABLE, reason="switched off")
+    events = "there are only 2 tables with events (invoices and payments)"
+    tags = [
+        a_rule_result(code=code, family="tags", outcome=Outcome.NOT_APPLICABLE, reason=reason)
+        for code, reason in (("TAG001", events), ("TAG002", events), ("TAG003", "switched off"))
+    ]
+    run = an_audit(result=a_result(a_rule_result(), off, *tags))
+    checks = checks_of(run)
+    assert list(checks) == list(CHECK_NAMES)
+    assert all(check.passed for check in checks.values())
+    assert (value(checks["cardinality"], "verdict"), value(checks["tags"], "verdict")) == ("ok", "not applicable")
+    assert description(checks["retention"]) == "Nothing to evaluate about retention: switched off."
+    said = "Nothing to evaluate about tags: there are only 2 tables with events (invoices and payments) "
+    said += "(TAG001 and TAG002); switched off (TAG003)."
+    assert description(checks["tags"]).replace("\\", "") == said
+    assert "value" not in checks["tags"].metadata
+
+
+def test_a_group_to_which_a_family_does_not_apply_passes_and_says_so() -> None:
+    checks = group_checks_of(an_audit("a"), an_audit("b"))
+    assert list(checks) == list(CHECK_NAMES)
+    assert (checks["storage"].passed, value(checks["storage"], "verdict")) == (True, "not applicable")
+    assert description(checks["storage"]) == "Nothing to evaluate about storage in 2 targets."
+    checks = group_checks_of(an_audit("a"), a_failed_audit("b"))
+    assert not checks["storage"].passed, "nobody knows whether it applies to b"
 
 
 @pytest.mark.parametrize(

@@ -44,7 +44,7 @@ def test_all_targets_are_materialized_with_their_checks(tmp_path: Path, instance
     assert outcome.success
     assert keys_of(outcome) == {"a", "b"}
     assert {(c.asset_key.path[-1], c.check_name) for c in outcome.get_asset_check_evaluations()} == {
-        (name, check) for name in "ab" for check in ("cardinality", "coverage")
+        (name, check) for name in "ab" for check in check_names(["duckdb"])
     }
 
 
@@ -59,6 +59,26 @@ def test_a_failed_target_neither_stops_nor_hides_the_others(
     assert len(bad) == len(check_names(["duckdb"]))
     assert not any(c.passed for c in bad)
     assert failure_of(outcome) == "b: no such file"
+
+
+@pytest.mark.parametrize("granularity", ["target", "group"])
+def test_every_check_of_a_healthy_target_has_a_result_when_another_one_fails(
+    granularity: str, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever applies to it: Dagster shows those without a result as failed."""
+    config = write_config(tmp_path, "a", "b", target_extra="group: own\nasset_key: [shop, orders]")
+    config.write_text(config.read_text("utf-8").replace("group: own", "group: other", 1), "utf-8")
+    monkeypatch.setattr(run, "audit_targets", fake_audits(a_failed_audit("b")))
+    plan = a_plan(config, granularity=granularity)
+    specs = definitions_of(plan).resolve_asset_graph().asset_check_keys
+    outcome = execute(plan, instance)
+    assert not outcome.success
+    own = {(c.asset_key, c.check_name) for c in outcome.get_asset_check_evaluations()}
+    shown = {(key.asset_key, key.name) for key in specs if key.asset_key != dg.AssetKey(["shop", "orders"])}
+    assert own == shown
+    assert len(shown) == 2 * len(check_names(["duckdb"]))
+    for key in set(specs) - {key for key in specs if (key.asset_key, key.name) in shown}:
+        assert instance.event_log_storage.get_asset_check_execution_history(key, limit=1), key
 
 
 def test_a_critical_finding_leaves_the_run_green(
