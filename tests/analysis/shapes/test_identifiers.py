@@ -86,6 +86,13 @@ def test_numbers_restart_inside_those_of_events_and_inside_those_of_things(make,
     assert is_id([make() for _ in range(150)]) is found
 
 
+@pytest.mark.parametrize("length", [300, 5_000])
+def test_numbers_of_any_length_are_compared(length):
+    assert is_id([some("123456789", length) for _ in range(20)])
+    assert is_id([f"{some('123456789', length)}-{i % 7}" for i in range(20)])
+    assert not is_id([f"{'7' * length}{i % 3}-{'8' * length}{i % 11}" for i in range(30)])
+
+
 def test_a_catalog_has_fewer_entries_than_there_are_documents():
     assert not is_id([f"ch{R.randint(800, 99_000)}" for _ in range(64)])
     assert is_id([f"ch{R.randint(800, 400_000)}" for _ in range(64)])

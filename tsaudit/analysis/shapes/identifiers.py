@@ -32,6 +32,8 @@ _NEW: Final = 0.9
 
 _PART: Final = re.compile(r"[^\W_]+")
 _REQUEST: Final = re.compile(r"(?:https?:/)?/?[^\s?]*\?[\w.\[\]-]+=\S*(?:&\S+)?")
+_LONG_NUMBER: Final = re.compile(r"(\d{20})\d+(\d{20})")
+"""A number too long to compute with, of which the first and the last digits are enough."""
 _OF_COUNTRY: Final = re.compile(
     r"(?:AT|BE|CH|CZ|DE|DK|ES|FI|FR|GB|HU|IE|IT|JP|LU|NL|PL|PT|RO|SE|US)U?\d{8,20}|\+\d[\d -]{7,17}"
 )
@@ -74,6 +76,7 @@ def identifier_kind(values: Sequence[str]) -> str | None:
     """
     if len(values) < FEWEST:
         return None
+    values = [_LONG_NUMBER.sub(r"\1\2", value) for value in values]
     if _share(_REQUEST.fullmatch, values) >= _SHARE:
         return "request"
     if _share(_OF_COUNTRY.fullmatch, values) >= _SHARE:
@@ -148,7 +151,7 @@ def _restart(values: Sequence[str]) -> bool:
     room = [max(column) - min(column) + 1 for column in ([*map(int, column)] for column in numbers)]
     for column, inside in zip(numbers, room, strict=True):
         outer = [*dict.fromkeys(column)]
-        is_sparse = len(values) <= _COMBINED * len(outer) * math.prod(room) / inside
+        is_sparse = len(values) * inside * _SPREAD <= len(outer) * math.prod(room)
         if len(outer) < _NEW * len(values) and is_sparse and _never_ends(outer):
             return True
     return False
@@ -183,8 +186,8 @@ def _are_days(digits: Sequence[str]) -> bool:
     return False
 
 
-_COMBINED: Final = 0.2
-"""Largest share of the numbers inside each number that may occur."""
+_SPREAD: Final = 5
+"""Of the numbers inside each number, at most one in so many occurs."""
 _WORD: Final = re.compile("[A-Za-z]+")
 _DAYS: Final = {
     5: ("%y%j",),
