@@ -227,3 +227,7 @@ def test_each_name_is_in_one_family_at_most(names):
 def test_parts_are_named_after_what_they_are_or_where(names: list[str], parts: dict[str, str]) -> None:
     (family,) = name_families(names)
     assert {part.name: part.example for part in family.tags} == parts
+
+
+def test_names_with_very_long_numbers_are_read():
+    assert name_families([f"a_{'9' * 5_000}{i}" for i in range(30)]) == []

@@ -264,7 +264,8 @@ _DATA: Final = re.compile(
     rf"|(?P<token>{_FROM}[A-Za-z0-9]+{_TO})",
     re.IGNORECASE,
 )
-_COUNTER: Final = re.compile(r"([A-Za-z]*)(\d+)")
+_COUNTER: Final = re.compile(r"([A-Za-z]*)(\d{1,40})")
+"""A number of more digits counts nothing."""
 _LAST_WORD: Final = re.compile(r"([A-Za-z]+)[^A-Za-z0-9]*$")
 _TOKEN: Final = re.compile(r"[A-Za-z0-9]{4,}")
 _PART: Final = re.compile(r"[^\s/:;,|=.()]{8,}")
