@@ -20,8 +20,8 @@ from tsaudit import report
 from tsaudit.config import settings as config
 from tsaudit.history import lease
 from tsaudit.history.store import Store
-from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Forecast, Verdict
+from tsaudit.model.figures import Gap, Reason, Subject
+from tsaudit.model.finding import Forecast, Outcome, Verdict
 from tsaudit.model.jsonfile import to_json
 from tsaudit.report import index
 from tsaudit.report.storage import Folder, ReportError
@@ -93,6 +93,16 @@ def test_most_urgent_come_first_by_verdict_then_time_left_then_series() -> None:
     ]
     expected = ["calm-critical", "full", "runaway", "slow-runaway", "big-index", "small", "not-known", "lost"]
     assert order(*entries) == order(*reversed(entries)) == expected
+
+
+def test_entry_of_what_could_not_be_evaluated_says_why() -> None:
+    gap = Gap("row_sample", Reason.DENIED, "the account may not read it", "telegraf", "disk")
+    result = a_result(a_rule_result(outcome=Outcome.OPEN, gaps=(gap,)), a_rule_result(code="CAR004"))
+    entry = index.entry_of(sample.the_contents(result=result, incidents=()))
+    assert entry.verdict is Verdict.UNKNOWN
+    assert entry.headline.endswith(
+        "1 only in part. 1 rule could not be evaluated on telegraf/disk: the account may not read it."
+    )
 
 
 def test_entry_takes_its_urgency_from_what_decides_the_verdict() -> None:

@@ -98,7 +98,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
         day=result.day,
         audited_at=result.audited_at,
         verdict=contents.verdict,
-        headline=contents.summary.headline,
+        headline=_headline(contents),
         counts={str(severity): count for severity, count in contents.counts.items()},
         series=profile.series if profile else None,
         trend=tuple(p.value for p in points[-SPARK_POINTS:]),
@@ -107,6 +107,13 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
         days_left=first_limit(deciding),
         affected=max((f.affected_series for f in deciding if f.affected_series is not None), default=None),
     )
+
+
+def _headline(contents: html.ReportContents) -> str:
+    """What is wrong; if nothing is known to be, although rules could not be evaluated, also the reason why not."""
+    summary = contents.summary
+    lacking = contents.verdict is Verdict.UNKNOWN and not summary.fingerprint
+    return ". ".join(filter(None, (summary.headline, summary.first_step if lacking else "")))
 
 
 def write_entry(folder: Folder, entry: IndexEntry) -> None:
