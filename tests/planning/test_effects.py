@@ -15,6 +15,7 @@ from tsaudit.model.plan import Effect, Loss
 from tsaudit.model.profile import Contribution, How, Measurement, RowsApart, SetApart, TagSets
 from tsaudit.planning import describe
 from tsaudit.planning.plans import effect_of, tags_ended, together, with_next
+from tsaudit.rules.series_estimate import identity_kept
 
 AT = Subject("main", "cpu")
 PART = "at least; by 1,000 of 90,000 rows"
@@ -66,6 +67,19 @@ def test_part_of_the_series_proves_nothing(how: How, scope: str, sampled: int | 
 def test_series_of_a_part_are_compared_with_those_of_the_part() -> None:
     effect = without("rack", measurement(How.SAMPLED, PART))
     assert describe.effect(effect).startswith(f"Series: 30 now, 30 afterward ({PART}).")
+
+
+def test_rows_that_do_not_overwrite_each_other_only_need_their_source() -> None:
+    """A table without a unique key keeps both rows."""
+    found = measurement(rows_apart=compared(4_900))
+    lost = "4,900 of the 5,000 rows that were compared"
+    assert identity_kept(found, "host", keeps_rows=False).endswith(
+        f"{lost} would overwrite another one, so it is what identifies the sources."
+    )
+    assert identity_kept(found, "host", keeps_rows=True) == (
+        "Raise the limit: host is what identifies the sources, and without it, "
+        f"{lost} have the time and the other tags of another one."
+    )
 
 
 SOME = "the rows read are only some of those that share a time"

@@ -140,12 +140,16 @@ def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTa
         tuple(measurement for _, measurement, _ in parts),
         sum(series for series, _, _ in parts),
         changes,
-        identity_kept(largest, tag, *first.together_with) if all(isinstance(c, Diagnose) for c in changes) else "",
+        identity_kept(largest, tag, *first.together_with, keeps_rows=keeps_rows)
+        if all(isinstance(c, Diagnose) for c in changes)
+        else "",
     )
 
 
-def identity_kept(measurement: Measurement, *tags: str) -> str:
-    """What to do about a tag that has to stay, because nothing else identifies the sources, or what is measured."""
+def identity_kept(measurement: Measurement, *tags: str, keeps_rows: bool) -> str:
+    """What to do about a tag that has to stay, because nothing else identifies the sources, or what is measured.
+    `keeps_rows`: see `remedies`.
+    """
     if not (rows_kept_apart(measurement, *tags) or identifies(measurement, *tags)):
         return (
             f"Write fewer values of {listed(tags)}, or let them expire sooner. Rows of all series were not compared: "
@@ -154,6 +158,9 @@ def identity_kept(measurement: Measurement, *tags: str) -> str:
     apart = measurement.rows_apart
     lost, _ = apart.lost(with_twins(measurement, tags)) if apart else (0, True)
     of_them = f"{number(lost)} of the {number(apart.rows)} rows that were compared" if apart else "rows"
+    if keeps_rows:
+        alike = f"without it, {of_them} have the time and the other tags of another one"
+        return f"Raise the limit: {listed(tags)} is what identifies the sources, and {alike}."
     if rows_kept_apart(measurement, *tags):
         less = f"Raise the limit, write fewer values of {listed(tags)}, or divide them among several databases."
     else:

@@ -458,7 +458,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     quick = stopgap(case, limit) if limit and is_near else ""
     match changes[0]:
         case Diagnose():
-            fix = identity_kept(measurement, tag.key)
+            fix = identity_kept(measurement, tag.key, keeps_rows=case.engine.infers_roles)
         case StopSource():
             fix = ""  # The values of the other sources are right.
         case _:
