@@ -193,3 +193,4 @@ def test_codes_of_words_and_numbers_are_attributes_if_all_combinations_occur():
     assert split_composite(models) is None
     of_one_site = [("HAM", "FIL"), ("HAM", "CAP"), ("ULM", "LBL"), ("ULM", "PAL"), ("BER", "MIX"), ("BER", "WGH")]
     assert split_composite([f"{site}{i}{kind}{i % 2}" for site, kind in of_one_site for i in range(9)]) is None
+    assert split_composite([f"{a}{i}{b}{j}" for a in "ABCD" for i in range(1, 5) for b in "NS" for j in (1, 2)]) is None

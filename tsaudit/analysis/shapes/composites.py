@@ -282,8 +282,8 @@ def _positional(values: Sequence[str], total: int, *, is_prose: bool) -> Composi
 
 
 def _coded(values: Sequence[str], total: int) -> Composite | None:
-    """The attributes of codes such as `HAM1FIL12`: words of fixed lengths, and numbers between them, that occur in
-    most combinations.
+    """The attributes of codes such as `HAM1FIL12`: letters of fixed lengths, at one place two or more, and numbers
+    between them, that occur in most combinations.
     """
     runs = {value: _RUNS.findall(value) if _CODE.fullmatch(value) else [] for value in values}
     lengths = ((tuple(len(run) * run.isalpha() for run in found) or None, v) for v, found in runs.items())
@@ -293,7 +293,8 @@ def _coded(values: Sequence[str], total: int) -> Composite | None:
     alike = [runs[value] for value in forms[0][1]]
     places = [*map(_Place, zip(*alike, strict=True))]
     varying = [place for place in places if place.values > 1]
-    are_words = sum(all(map(str.isalpha, place.texts)) for place in varying) >= 2
+    words = [place for place in varying if place.texts[0].isalpha()]
+    are_words = len(words) >= 2 and any(place.share(_NAMED) == 1 for place in words)
     if len(varying) < 3 or not are_words or not all(p.is_few for p in varying) or not _are_combined(varying):
         return None
     begins = [0, *itertools.accumulate(map(len, alike[0]))]
