@@ -484,7 +484,12 @@ def _resumed(history: Daily, begin: int) -> int:
     that decide about its rate.
     """
     earliest = max(begin, history.points - limits.SHAPE_POINTS)
-    for points in range(history.points - 1, earliest + limits.FLAT_FEWEST, -1):
+    rises = history.tamed[limits.FLAT_LONG :] - history.tamed[: -limits.FLAT_LONG]
+    usual = float(rises[earliest:].mean()) if len(rises) > earliest else 0.0
+    for points in range(history.points - 1, earliest + limits.FLAT_LONG, -1):
+        if rises[points - 1 - limits.FLAT_LONG] > usual / 2:
+            # Examining each point would take as long as all the rest.
+            continue
         part = slice(None, points)
         before = replace(history, times=history.times[part], logs=history.logs[part], tamed=history.tamed[part])
         if _flat_points(before, begin) >= limits.FLAT_LONG:
