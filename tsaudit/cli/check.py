@@ -302,10 +302,11 @@ def _roles(settings: Settings, chosen: Sequence[Target]) -> int:
             continue
         screen.line(f"# {target.name}: {found}")
         if found.entries:
-            screen.line("columns:")
+            # As deep as below a target of tsaudit.yaml, to be pasted there.
+            screen.line("    columns:")
         for entry in found.entries:
             # YAML must not be cut off, and its writer escapes unprintable characters.
-            click.echo(f"  {entry}")
+            click.echo(f"      {entry}")
     return code
 
 
