@@ -139,28 +139,39 @@ def _restart(values: Sequence[str]) -> bool:
 
     The numbers are new only together, and fill a small part of their combinations, unlike the slots of a fleet.
     """
-    found = [_NUMBERS.findall(value) for value in values]
+    found = [_PIECES.findall(value) for value in values]
     if len(set(map(len, found))) > 1:
         return False
-    numbers = [column for column in zip(*found, strict=True) if len(set(column)) > 1]
-    if len(numbers) < 2 or len(set(zip(*numbers, strict=True))) < _NEW * len(values):
+    columns = [*zip(*found, strict=True)]
+    numbers = {
+        i: column for i, column in enumerate(columns) if all(map(str.isdecimal, column)) and len(set(column)) > 1
+    }
+    # A day is one number, or three pieces in a row.
+    outer: dict[tuple[int, ...], tuple[str, ...]] = {(i,): column for i, column in numbers.items()}
+    outer |= {(i, i + 1, i + 2): _joined(columns[i : i + 3]) for i in range(len(columns) - 2)}
+    if len(numbers) < 2 or any(len(set(column)) == 1 and _THINGS.fullmatch(column[0]) for column in columns):
         return False
-    words = set.intersection(*(set(_WORD.findall(value)) for value in values))
-    if any(map(_THINGS.fullmatch, words)):
-        return False
-    room = [max(column) - min(column) + 1 for column in ([*map(int, column)] for column in numbers)]
-    for column, inside in zip(numbers, room, strict=True):
-        outer = [*dict.fromkeys(column)]
-        is_sparse = len(values) * inside * _SPREAD <= len(outer) * math.prod(room)
-        if len(outer) < _NEW * len(values) and is_sparse and _never_ends(outer):
+    room = {i: max(map(int, column)) - min(map(int, column)) + 1 for i, column in numbers.items()}
+    for places, column in outer.items():
+        inner = [i for i in numbers if i not in places]
+        together = set(zip(column, *(numbers[i] for i in inner), strict=True))
+        once = [*dict.fromkeys(column)]
+        if (
+            inner
+            and max(_NEW * len(values), len(once) / _NEW) <= len(together)
+            and len(values) * _SPREAD <= len(once) * math.prod(room[i] for i in inner)
+            and (_are_days(once) or (len(places) == 1 and _never_ends(once)))
+        ):
             return True
     return False
 
 
+def _joined(columns: Sequence[Sequence[str]]) -> tuple[str, ...]:
+    return tuple(map("".join, zip(*columns, strict=True)))
+
+
 def _never_ends(digits: Sequence[str]) -> bool:
-    """Whether the different numbers are times, days in sequence, or a part of what a counter has reached long ago."""
-    if len(digits) >= FEWEST and _are_days(digits):
-        return True
+    """Whether the different numbers are times, or a part of what a counter has reached long ago."""
     if _share(is_epoch, digits) >= _SHARE and len(set("".join(digits))) >= _KINDS_OF_DIGITS:
         return True
     numbers = sorted(map(int, digits))
@@ -171,33 +182,41 @@ def _never_ends(digits: Sequence[str]) -> bool:
     return numbers[0] - begun > numbers[-1] - numbers[0]
 
 
-def _are_days(digits: Sequence[str]) -> bool:
-    """Whether the numbers are days in one notation: hardly any day is left out, but numbers are, behind each month or
-    year.
+def _are_days(texts: Sequence[str]) -> bool:
+    """Whether the different texts are days in one notation: the last ones of a month occur, and hardly any day is left
+    out; but numbers are, behind each month or year.
     """
-    for notation in _DAYS.get(len(digits[0]), ()):
+    if len(texts) < FEWEST:
+        return False
+    numbers = [int(text) for text in texts if text.isdecimal()]
+    width = max(numbers) - min(numbers) if numbers else math.inf
+    for notation in _DAYS.get(len(texts[0]), ()):
         try:
-            days = [datetime.strptime(one, notation).replace(tzinfo=UTC).toordinal() for one in digits]
+            days = [datetime.strptime(text, notation).replace(tzinfo=UTC).date() for text in texts]
         except ValueError:
             continue
-        numbers, span = [*map(int, digits)], max(days) - min(days)
-        if len(days) >= _DENSE * span and max(numbers) - min(numbers) > _LEFT_OUT * span:
+        span = (max(days) - min(days)).days
+        is_end = max(day.day for day in days) > _IN_ALL_MONTHS
+        if is_end and len(days) >= _DENSE * span and width > _LEFT_OUT * span:
             return True
     return False
 
 
-_SPREAD: Final = 5
-"""Of the numbers inside each number, at most one in so many occurs."""
-_WORD: Final = re.compile("[A-Za-z]+")
+_PIECES: Final = re.compile(r"\d+|[^\W\d_]+")
 _DAYS: Final = {
     5: ("%y%j",),
     6: ("%y%m%d", "%d%m%y", "%m%d%y"),
-    7: ("%Y%j",),
+    7: ("%Y%j", "%d%b%y"),
     8: ("%Y%m%d", "%d%m%Y", "%m%d%Y"),
+    9: ("%d%b%Y", "%Y%b%d"),
 }
-"""Notations of days by the number of digits."""
+"""Notations of days by the number of digits and letters."""
+_IN_ALL_MONTHS: Final = 28
+"""The last day that each month has: sizes of buildings end below it, or go on behind the 31st."""
 _LEFT_OUT: Final = 2
 """Minimum span of days as numbers, per day."""
+_SPREAD: Final = 5
+"""Of the numbers inside each number, at most one in so many occurs."""
 
 
 def _kind_at(place: int, columns: Sequence[_Column], values: Sequence[str]) -> str | None:
