@@ -106,7 +106,8 @@ def resolve_limit(
     if set_by_owner is not None and not (said and said < set_by_owner[0]):
         found = set_by_owner
     elif said and declared:
-        found = (said, f"the server's setting {declared.setting.replace('_', '-')}", SERVER)
+        setting = declared.settings or f"setting {declared.setting.replace('_', '-')}"
+        found = (said, f"the server's {setting}", SERVER)
     elif declared and declared.value is not None and said is None:
         found = (declared.value, declared.source, f"engine {profile.engine} {declared.edition}".rstrip())
     value, source, origin = found

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from tsaudit.analysis.partition_ranges import next_ranges, range_of
+from tsaudit.analysis.partition_ranges import added_a_day, next_ranges, range_of
 from tsaudit.model.profile import Partition
 
 MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC)
@@ -26,6 +26,15 @@ MARCH, APRIL = datetime(2026, 3, 1, tzinfo=UTC), datetime(2026, 4, 1, tzinfo=UTC
 )
 def test_range_of_times(bounds: str) -> None:
     assert range_of(bounds) == (MARCH, APRIL)
+
+
+@pytest.mark.parametrize(("days_after", "expected"), [(-2, 1.0), (1, 1.0), (2, None)])
+def test_partitions_added_a_day(days_after: int, expected: float | None) -> None:
+    """By the last range, whatever the older ones are, as long as it has not ended for longer than it is long."""
+    bounds = ("('2025-01-01') TO ('2026-01-01')", "('2026-02-28') TO ('2026-03-01')", "(MINVALUE) TO ('2025-01-01')")
+    parts = [Partition(f"p{n}", f"FOR VALUES FROM {one}", None, None) for n, one in enumerate(bounds)]
+    assert added_a_day(parts, MARCH + timedelta(days=days_after)) == expected
+    assert added_a_day([Partition("p", "FOR VALUES IN (1)", None, None)], MARCH) is None
 
 
 def test_zone_and_open_beginning() -> None:

@@ -49,6 +49,17 @@ def _instant(value: str) -> datetime | None:
     return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
 
 
+def added_a_day(partitions: Iterable[Partition], now: datetime) -> float | None:
+    """How many partitions by time are added a day, by the length of the last range; None if no range has a start and
+    an end, or if the last one ended longer ago than it is long.
+    """
+    ranges = [found for part in partitions if (found := range_of(part.bounds)) is not None]
+    first, end = max(ranges, key=lambda one: one[1], default=(None, _EPOCH))
+    if first is None or end <= first or now - end > end - first:
+        return None
+    return _DAY / (end - first)
+
+
 def next_ranges(
     table: str, partitions: Iterable[Partition], count: int, until: datetime | None = None
 ) -> list[Partition]:

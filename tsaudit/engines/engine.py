@@ -129,6 +129,8 @@ class ServerLimit:
     """Name in the fact `server_status` of the server's own value, which takes precedence over this one; a value of 0
     means no limit.
     """
+    settings: str = ""
+    """How the server's own value follows from its settings; empty if `setting` is one of them."""
     is_enforced: bool | None = True
     """Whether the server rejects what exceeds the limit; False for a recommendation. None: see
     `Engine.enforces_limits`.

@@ -155,6 +155,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
             yield row("measure_names", subject, measurement.measure_names.count)
             if measurement.measure_names.series_keys is not None:
                 yield row("series_keys", subject, measurement.measure_names.series_keys)
+        if measurement.partitioning is not None:
+            yield Figure("partitions", subject, float(measurement.partitioning.count), How.EXACT)
         yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
         yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
         for key, last in measurement.status.ids.items() if measurement.status else ():

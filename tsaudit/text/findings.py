@@ -9,6 +9,7 @@ from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.figures import POLICY_SEPARATOR, Subject
+from tsaudit.model.finding import SERVER
 from tsaudit.text import day, many, number, percent, quantity
 
 if TYPE_CHECKING:
@@ -55,12 +56,14 @@ def baseline_offer(target: str) -> str:
 
 
 def origin(limit: Limit) -> str:
-    """Where the limit was set: `tsaudit's default`, `set for this target`, `of engine influxdb1`."""
+    """Where the limit was set: `tsaudit's default`, `set for this target`, `of the server`, `of engine influxdb1`."""
     kind, _, name = limit.origin.partition(" ")
     if limit.origin == "default":
         return "tsaudit's default"
     if kind == "target":
         return "set for this target"
+    if limit.origin == SERVER:
+        return "of the server"
     if limit.origin == "all targets":
         return "set for all targets"
     return f"set for {name}" if kind == "measurement" else f"of {kind} {name}"

@@ -42,6 +42,7 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.near_limit import near_limit as rule
+from tsaudit.text.findings import origin
 
 MILLION = 1_000_000
 
@@ -797,6 +798,57 @@ def test_the_lock_table_is_shared(bounds: str, fix: str) -> None:
     assert finding.fix.startswith(fix)
     assert finding.consequence == (
         "Statements on all partitions fail with `out of shared memory` as soon as several run at once."
+    )
+
+
+def _cut(count: int, hours: int, *, ended: int = 0) -> Measurement:
+    """A table with ranges of so many hours, the last of which ended so many hours ago, and two indexes."""
+    end = NOW - timedelta(hours=ended)
+    bounds = f"FOR VALUES FROM ('{end - timedelta(hours=hours):%Y-%m-%d %H:%M}') TO ('{end:%Y-%m-%d %H:%M}')"
+    indexes = tuple(an_index(f"i{n}", "time") for n in range(2))
+    return a_measurement(
+        partitioning=Partitioning(("time",), count, (Partition("last", bounds, None, None),)), indexes=indexes
+    )
+
+
+@pytest.mark.parametrize(
+    ("count", "hours", "ended", "severity"),
+    [
+        (1_100, 2, 0, "warning"),  # 92 days of them, and 86 days to the limit
+        (1_100, 3, 0, "note"),
+        (1_100, 2, 3, "note"),  # No more are made.
+        (990, 2, 0, None),  # It may be that they are dropped after 83 days.
+    ],
+)
+def test_locks_run_out_by_the_ranges_of_partitions(count: int, hours: int, ended: int, severity: str | None) -> None:
+    findings = run_rule(rule, _server(_cut(count, hours, ended=ended))).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    if severity == "warning":
+        assert findings[0].impact is not None
+        assert findings[0].impact.per_day == 12 * 3
+        assert findings[0].severity_reason == "52% of the limit of 6,400 locks, reached in about 86 days"
+
+
+def test_history_shows_whether_partitions_are_dropped() -> None:
+    def severity(made: Measurement, timeline: Timeline) -> str:
+        return _found(_server(made), timeline=timeline).severity
+
+    now, days = _cut(1_100, 2), timedelta(days=2)
+    for before, expected in ((1_076, "warning"), (1_100, "note")):
+        earlier = _server(_cut(before, 2, ended=48))
+        earlier = dataclasses.replace(earlier, day=DAY - days, collected_at=earlier.collected_at - days)
+        assert severity(now, Timeline(previous=earlier)) == expected
+    for grown, expected in ((0, "note"), (240, "warning"), (1_000, "critical")):
+        points = (Point(DAY - timedelta(days=10), 1_100.0 - grown),)
+        assert severity(now, Timeline(points={("partitions", Subject("main", "cpu")): points})) == expected
+
+
+def test_a_limit_of_the_server_says_by_which_settings() -> None:
+    finding = _found(_server(_cut(1_100, 2)))
+    assert finding.limit is not None
+    assert origin(finding.limit) == "of the server"
+    assert finding.limit.source == (
+        "the server's max_locks_per_transaction * (max_connections + max_prepared_transactions + workers)"
     )
 
 

@@ -66,12 +66,14 @@ class Postgresql(SqlEngine):
             None,
             f"{_DOCS}/runtime-config-locks.html",
             setting="lock_table",
+            settings="max_locks_per_transaction * (max_connections + max_prepared_transactions + workers)",
         ),
         ServerLimit(
             "near-limit.connections",
             None,
             f"{_DOCS}/runtime-config-connection.html#GUC-MAX-CONNECTIONS",
             setting="connections",
+            settings="max_connections, without those reserved",
             fix="Let programs share a pool of connections, such as that of PgBouncer: each connection of its own is a "
             "process. Or raise max_connections, which takes a restart.",
         ),

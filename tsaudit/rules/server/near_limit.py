@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from functools import partial
 from math import inf
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.partition_ranges import added_a_day
 from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.engines.quoting import Qualified
 from tsaudit.harm import severity_of
@@ -81,7 +83,8 @@ def near_limit(case: Case) -> Iterator[Finding]:
     reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
     a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
     where rows have most of them, at the rate at which rows come. They also run out for columns that refer to them by
-    a foreign key and have a narrower type. Open files and connections are the fewer of this audit and the one before.
+    a foreign key and have a narrower type. Locks run out at the rate at which partitions are added: in the first week,
+    by the length of their ranges of time. Open files and connections are the fewer of this audit and the one before.
 
     ## Why it matters
 
@@ -152,6 +155,8 @@ class _Use:
     """Share of the limit from which on it is reported, 0 to 1."""
     per_day: float | None = None
     """Number added per day, for use as long as the history does not show it; None if not known."""
+    levels_at: float = inf
+    """Up to which number it is known to grow."""
     most: float | None = None
     """The limit for this one, if limits are not the same for all; None if they are."""
     is_used_up: bool = False
@@ -182,7 +187,8 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
             limit = replace(limit, value=use.most, source="declared in the catalog", origin=SERVER)
         if 0 < limit.value < inf:
             per_day = costs.rate(case, *use.grows) if use.grows else None
-            impact = costs.of_limit(case, use.count, limit, per_day=use.per_day if per_day is None else per_day)
+            per_day = use.per_day if per_day is None else per_day
+            impact = costs.of_limit(case, use.count, limit, per_day=per_day, levels_at=use.levels_at)
             impact = replace(impact, is_used_up=use.is_used_up, consequence=use.consequence)
             # A limit that is not enforced is only reported once it is exceeded.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
@@ -282,11 +288,21 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
     if measurement.partitioning is not None:
         partitions, of_each = measurement.partitioning.count, 1 + len(measurement.indexes or ())
         fewer = _fewer_partitions(measurement.partitioning)
-        yield _Use("partitions", partitions, lambda: _Advice(fewer, ("partitions",)))
+        per_day, most = _partitions_a_day(case, measurement, measurement.partitioning)
+        yield _Use(
+            "partitions",
+            partitions,
+            lambda: _Advice(fewer, ("partitions",)),
+            ("partitions", at, partitions),
+            per_day=per_day,
+            levels_at=most,
+        )
         yield _Use(
             "locks",
             (partitions + 1) * of_each,
             lambda: _locks(partitions, of_each, fewer),
+            per_day=None if per_day is None else per_day * of_each,
+            levels_at=(most + 1) * of_each,
             consequence="Statements on all partitions fail with `out of shared memory` as soon as several run at once.",
         )
     if (status := measurement.status) is not None:
@@ -311,6 +327,24 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
                 most=status.id_limits[column],
                 is_used_up=True,
             )
+
+
+def _partitions_a_day(case: Case, measurement: Measurement, cut: Partitioning) -> tuple[float | None, float]:
+    """How many partitions are added a day and stay, None if not known, and up to which number.
+
+    By a week of history; before, by the length of their ranges, or how many more there are than at the previous audit.
+    Nobody knows then whether old ones will be dropped, so it is not looked further ahead than back.
+    """
+    known = costs.rate(case, "partitions", subject_of(measurement), cut.count)
+    if known is not None:
+        return known, inf
+    previous, before = case.timeline.previous, case.timeline.earlier(measurement)
+    coming = added_a_day(cut.partitions, case.profile.window.end)
+    if coming and previous and before and before.partitioning:
+        days = (case.profile.collected_at - previous.collected_at) / timedelta(days=1)
+        stay = max(cut.count - before.partitioning.count, 0)
+        coming = min(coming, stay / days) if coming * days >= 1 else coming
+    return coming, 2.0 * cut.count
 
 
 def _rise(measurement: Measurement, column: str) -> float | None:
