@@ -182,7 +182,7 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
         (
             impact(Currency.SERIES, 20_000, whole=30_000),
             Basis.INFERRED,
-            "it rests on guessed roles, or on a figure that another one contradicts",
+            "it rests on what was inferred, such as the role of a column",
         ),
         (
             impact(Currency.SERIES, 2_000, whole=30_000),

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.config.settings import Harm
+from tsaudit.model.figures import CONTRADICTED
 from tsaudit.model.finding import Basis, Currency, Finding, Impact, Limit, RuleResult, Severity
 from tsaudit.text import impacts, many, number, percent, size
 
@@ -51,7 +52,7 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
     days = _days_ahead(reason, harm)
     return replace(
         finding,
-        severity_reason=_GUESSED
+        severity_reason=_doubt(finding)
         if finding.basis is Basis.INFERRED
         else impacts.reason(reason, days)
         + (_from(reason, harm) if finding.severity is Severity.NOTE else _but(reason, finding.limit, harm)),
@@ -60,7 +61,12 @@ def _described(finding: Finding, reason: Impact, harm: Harm) -> Finding:
 
 
 _NO_COST: Final = "it costs nothing that can be measured"
-_GUESSED: Final = "it rests on guessed roles, or on a figure that another one contradicts"
+
+
+def _doubt(finding: Finding) -> str:
+    if finding.source is not None and CONTRADICTED in finding.source.scope:
+        return "another figure contradicts it"
+    return "it rests on what was inferred, such as the role of a column"
 
 
 def _from(impact: Impact, harm: Harm) -> str:
