@@ -100,7 +100,7 @@ def a_profile(*measurements: Measurement, engine: str = "duckdb", **changes: Any
             "engine": engine,
             "server_version": "1.0",
             "day": DAY,
-            "collected_at": NOW,
+            "collected_at": NOW - (DAY - changes.get("day", DAY)),
             "window": Window(NOW - timedelta(days=30), NOW),
             "facts": tuple(FACTS),
             "databases": databases,
@@ -146,7 +146,7 @@ def a_result(*results: RuleResult, **changes: Any) -> AuditResult:
             "engine": "duckdb",
             "server_version": "1.0",
             "day": DAY,
-            "audited_at": NOW,
+            "audited_at": NOW - (DAY - changes.get("day", DAY)),
             "tsaudit_version": "0.1.0",
             "results": results or (a_rule_result(),),
         }

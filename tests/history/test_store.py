@@ -16,6 +16,7 @@ from sqlalchemy import func, select, text, update
 
 from tests.builders import (
     DAY,
+    NOW,
     a_field,
     a_finding,
     a_measurement,
@@ -170,6 +171,37 @@ def test_previous_skips_a_snapshot_that_does_not_show_the_whole_schema(store: St
     save(store, -1, gaps=(Gap(fact, Reason.DENIED, "no right"),))
     assert store.timeline("demo", DAY).previous == profile_on(-2)
     assert store.timeline("demo", DAY).of("series", CPU) == (Point(on(-2), 3.0), Point(on(-1), 3.0))
+
+
+def audited(store: Store, days: int, ago: timedelta, tags: int) -> None:
+    """Save the day's audit, made so long before now, when the table had so many tags."""
+    found = a_profile(
+        a_measurement(tags=tuple(a_tag(f"t{n}") for n in range(tags))), day=on(days), collected_at=NOW - ago
+    )
+    store.save(found, a_result(day=on(days), audited_at=NOW - ago), None)
+
+
+def test_what_a_catalog_said_is_as_of_the_audit(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Yesterday, audited again after today or right before it, shows the catalog of today."""
+    monkeypatch.setattr("tsaudit.history.store.utc_now", lambda: NOW)
+    day = timedelta(days=1)
+
+    def known() -> tuple[list[int], list[int], int | None]:
+        timeline = store.timeline("demo", DAY)
+        points = (timeline.of(name, CPU) for name in ("tags", "rows"))
+        tags, rows = ([(DAY - point.day).days for point in one] for one in points)
+        return tags, rows, (DAY - timeline.previous.day).days if timeline.previous else None
+
+    audited(store, -1, timedelta(minutes=2), tags=3)
+    assert known() == ([], [1], 1), "nothing else is known about earlier days"
+    audited(store, -3, 3 * day, tags=1)
+    audited(store, -2, 2 * day, tags=2)
+    assert known() == ([3, 2], [3, 2, 1], 2)
+    audited(store, -1, day - timedelta(hours=7), tags=3)
+    assert known() == ([3, 2, 1], [3, 2, 1], 1), "a schedule may be late"
+    audited(store, 0, timedelta(hours=3), tags=3)
+    audited(store, -1, timedelta(hours=2), tags=4)
+    assert known() == ([3, 2], [3, 2, 1], 2), "it was new since today's first audit"
 
 
 def test_points_come_oldest_first_whatever_was_saved_last(store: Store) -> None:

@@ -24,10 +24,10 @@ from sqlalchemy import ColumnElement, Connection, Engine, and_, delete, func, in
 
 from tsaudit.history import clock, database
 from tsaudit.history.schema import base_text, duration, figure, incident_day, rule_outcome, snapshot
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, utc_now
 from tsaudit.model.finding import AuditResult, Finding
 from tsaudit.model.jsonfile import from_json, in_parts, to_json
-from tsaudit.model.timeline import Episode, Point, Timeline, figures_of_its_day
+from tsaudit.model.timeline import OF_ROWS, Episode, Point, Timeline, figures_of_its_day
 
 if TYPE_CHECKING:
     from tsaudit.model.profile import Profile
@@ -312,7 +312,8 @@ class Store:
 
         That snapshot is the newest complete one, if it is at most a week older than the newest: if the last audits saw
         only part of the schema, changes in the rest are still found. If no audit is complete, for example because
-        access to a database is always denied, it is the newest snapshot, whose gaps say what it cannot show.
+        access to a database is always denied, it is the newest snapshot, whose gaps say what it cannot show. A snapshot
+        that was made in time comes before one of a day that was audited late, which shows the schema of the audit.
         """
         with self.reading() as connection:
             previous = _previous(connection, target, before)
@@ -321,7 +322,7 @@ class Store:
             return Timeline(
                 previous=previous,
                 wanted=tuple(one for result in results for one in result.wanted()),
-                points=_points(connection, target, before - timedelta(days=days), before - timedelta(days=1)),
+                points=_points(connection, target, before, days),
                 episodes=episodes,
             )
 
@@ -429,10 +430,29 @@ def _previous(connection: Connection, target: str, before: date) -> Profile | No
     )
     rows = connection.execute(measured).all()
     whole = [row for row in rows if row.schema_complete and row.day >= rows[0].day - _WHOLE_WITHIN]
-    for row in (*whole, *rows):
+    in_time = _in_time(connection, target, before)
+    for row in (*(row for row in whole if row.day in in_time), *whole, *rows):
         if (found := _profile(connection, target, row.day)) is not None:
             return found
     return None
+
+
+def _in_time(connection: Connection, target: str, before: date) -> set[date]:
+    """The days before the day whose snapshots show the catalog and the counters of about their day: it took about as
+    long until the next of them was audited as there are days between, at least half of it.
+
+    Yesterday, audited after or right before today, shows those of today.
+    """
+    query = select(snapshot.c.day, snapshot.c.audited_at).where(snapshot.c.target == target, snapshot.c.day <= before)
+    rows = list(connection.execute(query.order_by(snapshot.c.day.desc())))
+    # If the day has been audited before, what was audited since then is no earlier than the day.
+    day, at = rows.pop(0) if rows and rows[0].day == before else (before, naive(utc_now()))
+    found = set()
+    for row in rows:
+        if at - row.audited_at >= (day - row.day) / 2:
+            day, at = row.day, row.audited_at
+            found.add(day)
+    return found
 
 
 def _asking(
@@ -496,8 +516,12 @@ class _Points(Mapping[tuple[str, Subject], tuple[Point, ...]]):
         return len(self._found)
 
 
-def _points(connection: Connection, target: str, first: date, last: date) -> _Points:
-    """Every figure of the target from the first to the last day, oldest first."""
+def _points(connection: Connection, target: str, before: date, count: int) -> _Points:
+    """Every figure of the target on the `count` days before the day, oldest first. What catalogs and counters said is
+    as of the audit, and left out for days that were not audited in time.
+    """
+    first, last = before - timedelta(days=count), before - timedelta(days=1)
+    in_time = _in_time(connection, target, before)
     within = (snapshot.c.target == target, snapshot.c.day.between(first, last))
     # Filtered by ID, because reading the day from the text of every row takes longer than everything else.
     days = {row.id: row.day for row in connection.execute(select(snapshot.c.id, snapshot.c.day).where(*within))}
@@ -508,7 +532,11 @@ def _points(connection: Connection, target: str, first: date, last: date) -> _Po
         .order_by(snapshot.c.day)
     )
     rows = connection.execute(query).all()
-    return _Points((name, subject, days[snapshot_id], value) for name, subject, snapshot_id, value in rows)
+    return _Points(
+        (name, subject, day, value)
+        for name, subject, snapshot_id, value in rows
+        if (day := days[snapshot_id]) in in_time or name in OF_ROWS
+    )
 
 
 def write_outcomes(connection: Connection, target: str, outcomes: RuleOutcomes) -> None:

@@ -41,6 +41,9 @@ class Point:
 SAME_DAY: Final = timedelta(days=1)
 """How long after the end of a day an audit still shows that day: schedules audit a day after midnight."""
 
+_ABOUT: Final = 0.9
+"""Share of a span between two audits that counts as all of it, because no schedule is on time to the second."""
+
 _BACK: Final = 1.25
 """Maximum ratio of a figure after an episode to its level before the episode that counts as back to normal."""
 
@@ -75,6 +78,15 @@ class Timeline:
     def is_empty(self) -> bool:
         """Whether nothing is known about earlier days."""
         return self.previous is None and not self.points and not self.episodes
+
+    def is_older(self, profile: Profile, span: timedelta) -> bool:
+        """Whether `previous` was collected about so long before the profile, or longer; False if there is none.
+
+        The days do not show that: an earlier day may be audited right before the profile, and what a catalog or a
+        counter says is as of the audit.
+        """
+        previous = self.previous
+        return previous is not None and profile.collected_at - previous.collected_at >= _ABOUT * span
 
     @cached_property
     def _earlier(self) -> Mapping[tuple[str, str], Measurement]:
@@ -221,7 +233,8 @@ def _how_summed(profile: Profile) -> tuple[How, float | None]:
     return how_summed([count for count in counts if count is not None])
 
 
-_OF_ROWS: Final = frozenset({"rows", "null_ratio", "series", "tag_values", "measure_names", "series_keys"})
+OF_ROWS: Final = frozenset({"rows", "null_ratio", "series", "tag_values", "measure_names", "series_keys"})
+"""The figures that rows show, whose times say of which day they are; all others are as of the audit."""
 
 
 def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
@@ -232,4 +245,4 @@ def figures_of_its_day(profile: Profile) -> Iterator[Figure]:
     """
     if profile.collected_at - profile.window.end <= SAME_DAY:
         return figures(profile)
-    return (figure for figure in figures(profile) if figure.name in _OF_ROWS)
+    return (figure for figure in figures(profile) if figure.name in OF_ROWS)

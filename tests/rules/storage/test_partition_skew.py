@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
@@ -181,15 +182,18 @@ def test_default_partition_when_it_collects_rows() -> None:
 
 
 def test_rows_in_the_default_partition_are_a_failure_while_they_become_more() -> None:
-    def found(rows: int, then: int | None, key: str = "time") -> Finding:
-        def profile(count: int) -> Profile:
-            return _profile(a_partition("rest", 1, count, "DEFAULT"), a_partition("a", 1, 50), key=(key,))
+    def found(rows: int, then: int | None, key: str = "time", ago: timedelta = A_DAY) -> Finding:
+        def profile(count: int, ago: timedelta = timedelta()) -> Profile:
+            parts = a_partition("rest", 1, count, "DEFAULT"), a_partition("a", 1, 50)
+            return _profile(*parts, key=(key,), collected_at=NOW - ago)
 
-        timeline = None if then is None else Timeline(previous=profile(then))
+        timeline = None if then is None else Timeline(previous=profile(then, ago))
         (finding,) = run_rule(rule, profile(rows), timeline=timeline).findings
         return finding
 
     assert [found(500, then).severity for then in (None, 499, 500)] == ["warning", "warning", "note"]
+    # Yesterday, audited minutes ago, does not show how many there were a day ago.
+    assert found(500, 500, ago=timedelta(minutes=9)).severity == "warning"
     impact = found(500, None).impact
     assert impact is not None
     assert (impact.currency, impact.days_left) == (Currency.MECHANISM, None)
@@ -267,6 +271,22 @@ def test_silence_when_rows_come_no_more_or_the_last_one_has_no_end() -> None:
 def _audited(days_ago: int, *days: int) -> Profile:
     cut = Partitioning(("time",), len(days), tuple(_ranges(*days)))
     return a_profile(a_measurement(partitioning=cut), engine="postgresql", day=DAY - timedelta(days=days_ago))
+
+
+def test_an_earlier_day_audited_just_now_shows_the_partitions_of_now() -> None:
+    """It has seen the same end, and not a range ago: the job that makes the next one has not run since."""
+    for minutes, is_found in ((2, False), (60 * 23, True)):
+        before = dataclasses.replace(_audited(1, *range(-3, 2)), collected_at=NOW - timedelta(minutes=minutes))
+        assert (_ending(*range(-3, 2), before=before) is not None) is is_found
+    # Rows that are rejected since the last one ended: a load that comes once a day may make it.
+    bounds = [f"FOR VALUES FROM ('{NOW - 2 * A_DAY:%F %T}+00') TO ('{NOW - A_DAY / 2:%F %T}+00')"]
+    cut = Partitioning(("time",), 1, (a_partition("p", 1, 10, *bounds),))
+    full = a_measurement(partitioning=cut, last_time=NOW - A_DAY / 2 - timedelta(minutes=2))
+    profile = a_profile(full, engine="postgresql")
+    for ago, severity in ((timedelta(minutes=2), "warning"), (A_DAY, "critical")):
+        before = dataclasses.replace(profile, day=DAY - A_DAY, collected_at=NOW - ago)
+        (finding,) = run_rule(rule, profile, timeline=Timeline(previous=before)).findings
+        assert finding.severity == severity
 
 
 def test_a_job_that_makes_partitions_is_seen_at_work() -> None:

@@ -117,6 +117,11 @@ def _profile(*indexes: Index, engine: str = "sqlite", **changes: Any) -> Profile
     return a_profile(a_measurement(indexes=indexes, **changes), READ, engine=engine, collected_at=NOW)
 
 
+def _seen(profile: Profile, ago: timedelta = timedelta(days=1)) -> Timeline:
+    """The audit before, which saw the same."""
+    return Timeline(previous=dataclasses.replace(profile, collected_at=profile.collected_at - ago))
+
+
 def _message(*indexes: Index, engine: str = "sqlite") -> str:
     findings = run_rule(rule, _profile(*indexes, engine=engine)).findings
     return findings[0].message if findings else ""
@@ -181,12 +186,12 @@ def test_unused_when_the_counters_are_old_enough() -> None:
     unused = an_index("i", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
     profile = _profile(unused)
     assert _impact(profile) is None, "it may have been made today"
-    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
+    (finding,) = run_rule(rule, profile, timeline=_seen(profile)).findings
     assert _bytes_of(finding) == 5_000_000
     assert "not used once since 2026-03-01, or since it was created; it takes 5 MB" in finding.message
-    renamed = Timeline(previous=_profile(dataclasses.replace(unused, name="old")))
+    renamed = _seen(_profile(dataclasses.replace(unused, name="old")))
     assert _impact(profile, renamed) is None
-    assert run_rule(rule, profile, {"min_days": 31}, Timeline(previous=profile)).outcome is Outcome.PASS
+    assert run_rule(rule, profile, {"min_days": 31}, _seen(profile)).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(
@@ -197,7 +202,7 @@ def test_unused_when_the_counters_are_old_enough() -> None:
 def test_silence_when_not_known_to_be_unused(changes: dict[str, Any]) -> None:
     index = an_index("i", "region", **{"scans": 0, "counted_since": SINCE} | changes)
     profile = _profile(index)
-    assert run_rule(rule, profile, timeline=Timeline(previous=profile)).outcome is Outcome.PASS
+    assert run_rule(rule, profile, timeline=_seen(profile)).outcome is Outcome.PASS
 
 
 @pytest.mark.parametrize(("own", "other", "found"), [(0, 9, 0), (3, 0, 1), (None, 0, 0), (None, 9, 1)])
@@ -215,14 +220,17 @@ def test_counters_of_what_nobody_reads_prove_nothing(own: int | None, other: int
 
 def test_unused_needs_observed_days_if_the_engine_does_not_say_since_when_it_counts() -> None:
     unknown = _profile(an_index("i", "region", scans=0, size_bytes=5_000_000))
-    assert run_rule(rule, unknown, timeline=Timeline(previous=unknown)).outcome is Outcome.PASS
+    assert run_rule(rule, unknown, timeline=_seen(unknown)).outcome is Outcome.PASS
     for days, outcome in ((29, Outcome.PASS), (30, Outcome.FAIL)):
         since = NOW - timedelta(days=days)
         observed = _profile(an_index("i", "region", scans=0, size_bytes=5_000_000, scans_since=since))
-        result = run_rule(rule, observed, timeline=Timeline(previous=observed))
+        result = run_rule(rule, observed, timeline=_seen(observed))
         assert result.outcome is outcome
     (finding,) = result.findings
     assert _bytes_of(finding) == 5_000_000
+    # Yesterday, audited minutes ago, knew no index earlier than today does.
+    (finding,) = run_rule(rule, observed, timeline=_seen(observed, timedelta(minutes=9))).findings
+    assert finding.impact is None
     assert "not used once since 2026-03-01; it takes 5 MB" in finding.message
 
 
@@ -556,11 +564,11 @@ def test_index_that_stands_in_for_another_is_not_dropped_with_it() -> None:
     narrow = an_index("narrow", "host", scans=1000, counted_since=SINCE, size_bytes=5_000_000)
     wide = an_index("wide", "host", "region", scans=0, counted_since=SINCE, size_bytes=5_000_000)
     profile = _profile(narrow, wide, engine="postgresql")
-    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=profile)).findings
+    (finding,) = run_rule(rule, profile, timeline=_seen(profile)).findings
     assert finding.message.startswith("Index narrow on (host) is not needed: wide (host, region) starts with")
     assert "wide" not in finding.fix
     unused = _profile(dataclasses.replace(narrow, scans=0), wide, engine="postgresql")
-    (finding,) = run_rule(rule, unused, timeline=Timeline(previous=unused)).findings
+    (finding,) = run_rule(rule, unused, timeline=_seen(unused)).findings
     assert finding.message.endswith("; it takes 5 MB; wide may not be needed either.")
     assert text_of(StepKind.SCHEMA, rule, unused) == 'DROP INDEX CONCURRENTLY "main"."narrow";'
 

@@ -23,6 +23,7 @@ _NEXT: Final = 3
 """Number of partitions that the plan creates, or more where the last one ended long ago."""
 _QUIET_DAYS: Final = 7
 """If there was no row for this many days, no further partition is needed."""
+_A_DAY: Final = timedelta(days=1)
 _LOADS: Final = timedelta(days=2)
 """For so long after its end, the rows of a day may be about to be loaded, by a program that makes their partition."""
 _GAPS: Final = 0.1
@@ -50,13 +51,14 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     What fails is a mechanism that the database declares, and costs more than a note:
 
     - The last range of time has ended, there is no default partition, and rows came until it did: since then, they are
-      rejected. That is critical once it ended two days ago or the previous audit saw the same end, and a warning
-      before, because a program that loads rows once a day may create partitions, too.
+      rejected. That is critical once it ended two days ago or the previous audit, a day before, saw the same end, and
+      a warning before, because a program that loads rows once a day may create partitions, too.
     - It ends within 14 days, or has ended, and rows still come: critical from `critical_days` before the end if
       partitions are created ahead of time. If the previous audit saw an earlier end, somebody creates partitions, and
       nothing is reported. Ranges of at most a week are created all the time, so an end that lies ahead is reported only
-      if less than two ranges are left, and an audit at least one range earlier saw the same end.
-    - The default partition of a table by time contains rows, and more of them than the previous audit saw.
+      if less than two ranges are left, and an audit made at least one range earlier saw the same end.
+    - The default partition of a table by time contains rows, and more of them than the previous audit, a day before,
+      saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
     - All rows of a table of GreptimeDB are in one of its partitions, and take at least 10 GB.
 
@@ -153,7 +155,8 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     before = _end_before(case, measurement)
     if is_rejecting and first is not None and before is not None and before < end and now - end <= 2 * (end - first):
         return  # Somebody made it since the previous audit, and the next one may be made with the next load.
-    is_sure = is_rejecting and (now - end > _LOADS or before == end)
+    is_same = before == end and case.timeline.is_older(case.profile, _A_DAY)
+    is_sure = is_rejecting and (now - end > _LOADS or is_same)
     # A program may create a partition with its first row, but not if it creates partitions ahead of time.
     is_ahead = first is not None and first > now
     if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or _may_end(case, measurement, cut, now)):
@@ -193,8 +196,8 @@ def _may_end(case: Case, measurement: Measurement, cut: Partitioning, now: datet
         return True
     if end < now:
         return False
-    previous, length = case.timeline.previous, end - first
-    return previous is not None and case.profile.day - previous.day >= length and end - now < 2 * length
+    length = end - first
+    return case.timeline.is_older(case.profile, length) and end - now < 2 * length
 
 
 def _end_before(case: Case, measurement: Measurement) -> datetime | None:
@@ -273,7 +276,7 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
             f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
         )
         words = f"the default partition {default.name} contains {_rows(default.rows)}, {percent(share)} of all"
-        before = case.timeline.earlier(measurement)
+        before = case.timeline.earlier(measurement) if case.timeline.is_older(case.profile, _A_DAY) else None
         then = _rest_of(before.partitioning) if before and before.partitioning else None
         # Rows that have been there for long, and do not increase, are not a failure of today.
         grows = then is None or then.rows is None or default.rows > then.rows

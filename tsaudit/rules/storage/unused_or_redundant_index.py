@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit import costs
@@ -234,11 +234,11 @@ def _one_value(measurement: Measurement, index: Index) -> _Unneeded | None:
 
 def _seen_before(case: Case, measurement: Measurement, index: Index) -> bool:
     """Whether it has had time to be used: the server counts that it was written with all rows since the counters began,
-    or the previous audit knew it.
+    or the previous audit, a day before, knew it.
     """
     if index.is_as_old:
         return True
-    before = case.timeline.earlier(measurement)
+    before = case.timeline.earlier(measurement) if case.timeline.is_older(case.profile, timedelta(days=1)) else None
     known = (before.indexes or ()) if before else ()
     return any(index.name == i.name and index.columns == i.columns for i in known)
 

@@ -7,7 +7,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import DAY, a_field, a_profile
+from tests.builders import DAY, NOW, a_field, a_profile
 from tests.databases import Collection, Dataset
 from tests.engines.mongodb.builders import a_collection
 from tests.engines.mongodb.mongosh import one_line
@@ -88,6 +88,11 @@ def test_severity_follows_from_the_size(share: float, expected: Severity) -> Non
         assert finding.observed == finding.impact.now
 
 
+def _audited(profile: Profile, ago: timedelta) -> Profile:
+    """The profile of yesterday, collected so long ago."""
+    return dataclasses.replace(profile, day=DAY - timedelta(days=1), collected_at=NOW - ago)
+
+
 @pytest.mark.parametrize(
     ("before", "mean_before", "days_left"),
     [
@@ -102,7 +107,7 @@ def test_severity_follows_from_the_size(share: float, expected: Severity) -> Non
 def test_days_left_when_it_has_grown_since_the_audit_before(
     before: int, mean_before: float, days_left: float | None
 ) -> None:
-    yesterday = dataclasses.replace(_profile(300, 900, before, mean_before), day=DAY - timedelta(days=1))
+    yesterday = _audited(_profile(300, 900, before, mean_before), timedelta(days=1))
     profile = _profile(300, 900, 10_000_000, 1_000.0)
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=yesterday)).findings
     assert finding.impact is not None
@@ -111,11 +116,17 @@ def test_days_left_when_it_has_grown_since_the_audit_before(
 
 
 def test_critical_when_the_largest_size_is_reached_soon() -> None:
-    before = dataclasses.replace(_profile(300, 900, 9_500_000, 950.0), day=DAY - timedelta(days=1))
-    (finding,) = run_rule(rule, _profile(300, 900, 10_000_000, 1_000.0), timeline=Timeline(previous=before)).findings
+    before, profile = _profile(300, 900, 9_500_000, 950.0), _profile(300, 900, 10_000_000, 1_000.0)
+    timeline = Timeline(previous=_audited(before, timedelta(days=1)))
+    (finding,) = run_rule(rule, profile, timeline=timeline).findings
     assert finding.impact is not None
     assert finding.impact.days_left == pytest.approx(13.55, rel=0.01)
     assert finding.severity is Severity.CRITICAL
+    # Yesterday, audited a quarter of an hour ago: what another sample contains is no growth of a day.
+    timeline = Timeline(previous=_audited(before, timedelta(minutes=15)))
+    (finding,) = run_rule(rule, profile, timeline=timeline).findings
+    assert finding.impact is not None
+    assert finding.impact.days_left is None
 
 
 def test_longest_one_counts_even_if_another_is_longer_on_average() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 
 from tsaudit import costs
 from tsaudit.engines.mongodb.collections import ItemsToDocuments
@@ -92,9 +93,10 @@ def _impact(case: Case, measurement: Measurement, documents: Documents, growth: 
         )
     before = case.timeline.previous
     of_before = next((m.documents for m in before.measurements if _is_same(m, measurement)), None) if before else None
-    if before is not None and of_before is not None and (days := (case.profile.day - before.day).days) > 0:
+    if before is not None and of_before is not None and case.timeline.is_older(case.profile, timedelta(days=1)):
         # Another sample may contain another largest document, so it is assumed to grow no faster than the mean.
         with_mean = documents.max_bytes * (documents.mean_bytes / of_before.mean_bytes - 1)
+        days = (case.profile.collected_at - before.collected_at) / timedelta(days=1)
         per_day = max(min(documents.max_bytes - of_before.max_bytes, with_mean), 0.0) / days
         since = f", and its growth since {before.day}"
     how = f"largest of {many(documents.read, 'document')} read{since}; {limit.source}"
