@@ -30,14 +30,15 @@ from tsaudit.model.finding import (
     RuleResult,
     Severity,
     Verdict,
+    fingerprint,
     ordered,
     worst_first,
 )
 from tsaudit.rule import Family
 from tsaudit.rules import all_rules, families
 from tsaudit.text import listed, many, number
+from tsaudit.text.findings import headline, tally
 from tsaudit.text.findings import sentence as sentence_of
-from tsaudit.text.findings import tally
 from tsaudit.text.markdown import escape, items, prose, table
 
 if TYPE_CHECKING:
@@ -117,7 +118,8 @@ def _why_inapplicable(family: str, rules: Iterable[RuleResult]) -> str:
 
 
 def description_of(family: str, found: AuditedTarget) -> str:
-    """The summary of the family's worst finding; without one, what was evaluated, and why something was not.
+    """The summary of the family's worst finding; without one, what was evaluated, with the worst note and what is
+    muted. Then why something was not evaluated, each cause once.
 
     Returns Markdown. The target must have been audited.
     """
@@ -127,10 +129,43 @@ def description_of(family: str, found: AuditedTarget) -> str:
     rules = tuple(r for r in run.result.results if r.family == family)
     # The gaps of other families are in the check `coverage`, and in the checks of those families.
     own = dataclasses.replace(run.result, results=rules), dataclasses.replace(run.profile, gaps=())
-    text = summary.of_result(*own, found.run.muted).in_markdown()
-    reasons = [prose(reason) for reason in _reasons(rules)]
-    parts = [text, f"Not evaluated: {'; '.join(reasons)}" if reasons else "", _elsewhere(family, found.run)]
-    return "\n\n".join(filter(None, parts))
+    brief, causes = summary.of_result(*own, found.run.muted), _causes(rules)
+    if causes and not brief.fingerprint:
+        brief = dataclasses.replace(brief, first_step="")  # It is one of the causes.
+    more = () if brief.fingerprint else _quiet(own[0], found.run.muted)
+    left = causes[_MOST_CAUSES:]
+    named = [*causes[:_MOST_CAUSES], *([f"{number(len(left))} more: see the check `{COVERAGE}`"] if left else [])]
+    why = f"Not evaluated:\n\n{items(map(prose, named))}" if causes else ""
+    return "\n\n".join(filter(None, (brief.in_markdown(), *more, why, _elsewhere(family, found.run))))
+
+
+_MOST_CAUSES: Final = 3
+_MOST_MUTED: Final = 3
+
+
+def _quiet(result: AuditResult, muted: Mapping[str, date]) -> Iterator[str]:
+    """The headlines of what fails no check: of the worst note, and of what is muted."""
+    notes = [f for _, f in result.without(muted.keys()).findings() if f.severity is Severity.NOTE]
+    if notes:
+        yield f"{'The note' if len(notes) == 1 else 'The first note'}: {escape(headline(notes[0]))}."
+    silent = [headline(f) for r, f in result.findings() if fingerprint(result.target, r.code, f.subject) in muted]
+    if silent:
+        left = f"; {number(len(silent) - _MOST_MUTED)} more" if silent[_MOST_MUTED:] else ""
+        yield f"Muted: {escape('; '.join(silent[:_MOST_MUTED]))}{left}."
+
+
+def _causes(rules: Iterable[RuleResult]) -> list[str]:
+    """Why rules were not evaluated, or not completely: each cause once, with its place and the codes of the rules."""
+    codes: dict[str, list[str]] = {}
+    for rule in rules:
+        if not rule.is_lacking:
+            continue
+        own = [f"{f'{gap.place}: ' if gap.place else ''}{gap.detail}" for gap in rule.gaps]
+        if rule.outcome is Outcome.ERROR or not own:
+            own = [rule.reason]
+        for cause in dict.fromkeys(own):
+            codes.setdefault(cause, []).append(rule.code)
+    return [f"{listed(of, len(of))}: {cause}" for cause, of in codes.items()]
 
 
 def _elsewhere(family: str, run: "AuditRun") -> str:
@@ -202,8 +237,6 @@ def _family_metadata(
     muted = sum(len(r.findings) for r in rules) - len(open_)
     counts = filter(None, (tally(f.severity for f in open_), f"{number(muted)} muted" if muted else ""))
     metadata["severities"] = text(", ".join(filter(None, counts)) or "no findings")
-    if reasons := _reasons(rules):
-        metadata["reason"] = text("\n".join(reasons))
     if pairs:
         metadata["findings"] = dg.MetadataValue.md(findings_list(pairs))
     return metadata
@@ -231,11 +264,6 @@ def _figures(
     bad = sum(f.severity is not Severity.NOTE for f in findings)
     figures = numbers(value=None if verdict is Verdict.UNKNOWN else bad)
     return {**figures, "value_of": text(f"findings about {family} at warning and above, not muted")}
-
-
-def _reasons(rules: Iterable[RuleResult]) -> list[str]:
-    """Why rules are unknown, or could not be evaluated completely."""
-    return [f"{r.code}: {r.reason}" for r in rules if r.is_lacking]
 
 
 def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResult:

@@ -183,6 +183,25 @@ def test_summary_counts_notes_and_what_is_muted(outcomes: list[Outcome], muted: 
 
 
 @pytest.mark.parametrize(
+    ("unread", "notes", "expected"),
+    [
+        (["visits"], 0, "Nothing wrong was found in what was measured: 1 rule evaluated except on visits"),
+        (["visits", "wards"], 1, "No warnings, 1 note; 1 rule evaluated except on visits and wards"),
+        (["visits", "wards", "beds"], 0, "1 rule could not be evaluated, and no other rule applies"),
+        ([None], 0, "1 rule could not be evaluated, and no other rule applies"),
+    ],
+)
+def test_rules_evaluated_on_all_but_single_tables_were_evaluated(
+    unread: list[str | None], notes: int, expected: str
+) -> None:
+    gaps = tuple(Gap("row_sample", Reason.DENIED, "no right", "main", name) for name in unread)
+    findings = [a_finding(Subject("main", "beds"), Severity.NOTE)] * notes
+    rule = a_rule_result(*findings, **({} if notes else {"outcome": Outcome.OPEN}), gaps=gaps, reason="gaps")
+    profile = a_profile(*map(a_measurement, ("visits", "wards", "beds")), gaps=gaps)
+    assert summary.of_result(a_result(rule), profile).headline == expected
+
+
+@pytest.mark.parametrize(
     ("outcome", "expected"),
     [
         (None, "1 warning muted until 2026-06-01; nothing could be evaluated"),

@@ -248,7 +248,7 @@ def _gaps(profile: Profile) -> list[Gap]:
 def _not_evaluated(profile: Profile, results: Sequence[RuleResult]) -> str | None:
     """Why no rule could be evaluated, in one line; None if one could, even for part of the target."""
     applying = [r for r in results if r.outcome is not Outcome.NOT_APPLICABLE]
-    if any(_evaluated_some(r, profile) for r in applying):
+    if any(evaluated_some(r, profile) for r in applying):
         return None
     if not applying:
         return "all rules are switched off" if any(r.switched_off for r in results) else "no rule applies to it"
@@ -256,7 +256,7 @@ def _not_evaluated(profile: Profile, results: Sequence[RuleResult]) -> str | Non
     return _cause(g for r in applying for g in r.gaps) or broken or applying[0].reason or "no rule could be evaluated"
 
 
-def _evaluated_some(rule: RuleResult, profile: Profile) -> bool:
+def evaluated_some(rule: RuleResult, profile: Profile) -> bool:
     """Whether the rule was evaluated on at least one measurement, even if there are gaps elsewhere."""
     if rule.outcome in (Outcome.PASS, Outcome.FAIL):
         return True

@@ -27,6 +27,7 @@ from tsaudit.model.finding import (
 )
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
+from tsaudit.not_audited import evaluated_some
 from tsaudit.planning import describe
 from tsaudit.text import amount, findings, listed, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
@@ -187,6 +188,10 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, known: Sequence
     """What was evaluated, after what is known: muted findings and notes."""
     evaluated, unsure = rules_evaluated(result.results), rules_lacking(result.results)
     rules, found = many(evaluated, "rule"), "Nothing wrong was found"
+    parts = _not_evaluated_on(result, profile) if profile and unsure and not evaluated else ()
+    if parts:
+        rest = f"{many(unsure, 'rule')} evaluated except on {listed(parts, 3)}"
+        return f"{', '.join(known) or f'{found} in what was measured'}{'; ' if known else ': '}{rest}"
     if not evaluated and known:
         rest = "no rule could be evaluated completely" if unsure else "nothing could be evaluated"
         return f"{', '.join(known)}; {rest}"
@@ -203,6 +208,17 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, known: Sequence
         but = f", but no row of {listed(unread, 3)} is in the window" if unread else ""
         rest = f"evaluated on complete figures{but}"
     return f"{', '.join(known)}; {rules} {rest}" if known else f"{found}: {rules} {rest}"
+
+
+def _not_evaluated_on(result: AuditResult, profile: Profile) -> list[str]:
+    """The names of the measurements on which rules could not be evaluated, if each rule that applies was evaluated on
+    all others; otherwise empty.
+    """
+    rules = [r for r in _rules(result.results) if r.is_lacking]
+    gaps = [gap for rule in rules for gap in rule.gaps]
+    if not all(evaluated_some(rule, profile) and rule.gaps for rule in rules) or not all(g.measurement for g in gaps):
+        return []
+    return sorted({printable(gap.measurement or "", 60) for gap in gaps})
 
 
 def _unread(profile: Profile | None) -> list[str]:

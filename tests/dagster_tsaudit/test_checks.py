@@ -293,8 +293,7 @@ def test_an_open_rule_does_not_pass_and_says_why() -> None:
     checks = checks_of(run)
     assert (checks["fields"].passed, checks["fields"].severity) == (False, dg.AssetCheckSeverity.WARN)
     assert value(checks["fields"], "verdict") == "unknown"
-    assert value(checks["fields"], "reason") == "FLD001: 1 gap"
-    assert description(checks["fields"]).endswith("Not evaluated: FLD001: 1 gap")
+    assert description(checks["fields"]).endswith("Not evaluated:\n\n- FLD001: main/cpu: took longer than 60 s")
     assert "row\\_sample of main/cpu: took longer than 60 s" in description(checks["coverage"])
     assert not checks["coverage"].passed
     assert value(checks["coverage"], "value") == 1
@@ -320,6 +319,54 @@ def test_a_table_that_may_not_be_read_fails_coverage_alone() -> None:
     group = group_checks_of(run)
     assert (group["tags"].passed, group["coverage"].passed) == (True, False)
     assert "only in part, see `coverage`" in description(group["tags"])
+
+
+def test_what_could_not_be_read_hides_neither_a_note_nor_what_was_evaluated() -> None:
+    """Each cause once, whatever the number of rules that lack it."""
+    gaps = tuple(
+        Gap(fact, Reason.DENIED, f"permission denied for table {name}: GRANT SELECT ON {name} TO tsaudit", "main", name)
+        for name in ("badges", "salaries")
+        for fact in ("row_sample", "series")
+    )
+    note = a_finding(Subject("main", "doors"), Severity.NOTE, message="Series grew from 600 to 24,600.")
+    rules = (
+        a_rule_result(outcome=Outcome.OPEN, gaps=gaps, reason=f"4 gaps, the first: {gaps[0].detail}"),
+        a_rule_result(note, code="CAR004", gaps=gaps, reason=f"4 gaps, the first: {gaps[0].detail}"),
+    )
+    profile = a_profile(*map(a_measurement, ("doors", "badges", "salaries")), gaps=gaps)
+    check = checks_of(an_audit(result=a_result(*rules), profile=profile))["cardinality"]
+    assert check.passed
+    assert description(check).replace("\\", "").split("\n\n") == [
+        "**No warnings, 1 note; 2 rules evaluated except on badges and salaries**",
+        "The note: main/doors: Series grew from 600 to 24,600.",
+        "Not evaluated:",
+        "\n".join(
+            f"- CAR001 and CAR004: main/{name}: permission denied for table {name}: GRANT SELECT ON {name} TO tsaudit"
+            for name in ("badges", "salaries")
+        ),
+    ]
+    shown = [str(item.value) for item in check.metadata.values()]
+    assert not any("GRANT" in text for text in shown)
+    quiet = checks_of(an_audit(result=a_result(rules[0]), profile=profile))["cardinality"]
+    said = "Nothing wrong was found in what was measured: 1 rule evaluated except on badges and salaries"
+    assert description(quiet).startswith(f"**{said}**")
+
+
+def test_many_causes_are_cut_and_are_all_in_coverage() -> None:
+    gaps = tuple(Gap("columns", Reason.DENIED, f"no right on t{n}", "main", f"t{n}") for n in range(9))
+    rule = a_rule_result(outcome=Outcome.OPEN, gaps=gaps, reason="9 gaps")
+    profile = a_profile(a_measurement(), *(a_measurement(f"t{n}") for n in range(9)), gaps=gaps)
+    checks = checks_of(an_audit(result=a_result(rule), profile=profile))
+    assert description(checks["cardinality"]).endswith("t2: no right on t2\n- 6 more: see the check `coverage`")
+    assert str(value(checks["coverage"], "not_measured")).count("no right on") == 9
+
+
+def test_a_check_of_what_is_muted_names_it() -> None:
+    places = [Subject("main", name) for name in ("lifts", "gates")]
+    run = run_with(*(a_finding(place, message="The last partition ends.") for place in places), family="storage")
+    muted = {fingerprint("demo", "CAR001", place): date(2026, 6, 1) for place in places}
+    said = description(checks_of(replace(run, muted=muted))["storage"])
+    assert said.endswith("Muted: main/gates: The last partition ends; main/lifts: The last partition ends.")
 
 
 @pytest.mark.parametrize("lacks", ["every table", "a fact of the whole database", "a rule that failed", "a warning"])
