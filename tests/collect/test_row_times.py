@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
 from tsaudit.collect.column_figures import same_tag
 from tsaudit.collect.draft import ReadColumn
-from tsaudit.collect.row_figures import repeats, reports, rise_per_day, time_lag, turnover
-from tsaudit.model.profile import TimeLag
+from tsaudit.collect.row_figures import repeats, reports, rise_per_day, stopped_totals, time_lag, turnover
+from tsaudit.model.profile import StoppedTotals, TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)
 
@@ -118,6 +119,45 @@ def test_rise_between_rows_far_apart_is_that_of_the_others() -> None:
     hours = [*range(20), *range(92, 112)]
     times = _column([hour * 3_600_000_000 for hour in hours], pa.int64())
     assert rise_per_day(_column([24 * hour for hour in hours], pa.int64()), times) == pytest.approx(24 * 24)
+
+
+def _liters(step: float, rows: int = 60) -> list[float]:
+    """A water meter's total as a float of four bytes, read each minute, to which sixty small steps are added."""
+    total, found = np.float32(2_047.9), list[float]()
+    for _ in range(rows):
+        for _ in range(60):
+            total += np.float32(step)
+        found.append(float(total))
+    return found
+
+
+@pytest.mark.parametrize(
+    ("totals", "expected"),
+    [
+        ([_liters(0.0001), _liters(0.01)], StoppedTotals(1, 1, 2_048.0, 2**-12, 47)),
+        # Each event counts as one, up to 2^24.
+        ([[*(2.0**24 - n for n in range(30, 0, -1)), *[2.0**24] * 30]], StoppedTotals(1, 0, 2.0**24, 2.0, 30)),
+        # Nothing else rises, and nobody knows whether it was used at all.
+        ([[2_048.0] * 60], None),
+        # Its valve is closed: the next number is near enough.
+        ([[2_047.5] * 60, _liters(0.01)], None),
+        ([[2_048.0] * 60, [float(n) for n in range(60)]], None),
+        # A level, which falls, too.
+        ([[2_048.0] * 60, [100 + n % 7 / 7 for n in range(60)]], None),
+        # Idle only just now.
+        ([[*_liters(0.01, 45), *[4_096.0] * 15], _liters(0.01)], None),
+        # Sizes of files, which grow by blocks.
+        ([[2.0**30] * 60, [2.0**24 * n for n in range(60)]], None),
+    ],
+    ids=["stopped", "events", "no other", "idle", "counts", "up and down", "not for long", "sizes"],
+)
+def test_totals_that_stop_where_floats_are_too_far_apart(
+    totals: list[list[float]], expected: StoppedTotals | None
+) -> None:
+    times = _column([60_000_000 * n for n in range(60)] * len(totals), pa.int64())
+    values = _column([value for own in totals for value in own], pa.float32())
+    found = stopped_totals(values, times, np.repeat(np.arange(len(totals)), 60))
+    assert found == expected
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ from tsaudit.model.profile import (
     SetApart,
     Source,
     SplitName,
+    StoppedTotals,
     TagChanges,
     TagSets,
     TimeLag,
@@ -381,6 +382,12 @@ _RISING: Final = 0.9
 """Minimum share of the rows, in the order of their times, whose number is higher than that of the row before."""
 _FEWEST_RISING: Final = 20
 """Fewest rows that show it."""
+_POWER: Final = 0.5
+"""The mantissa of each power of two."""
+_NUMBERS_BELOW: Final = 2**20
+"""Among so many numbers of as many decimals, that a power of two is the last one is no coincidence."""
+_ROUND: Final = 256
+"""Multiples of this part of a number are as round as it is."""
 _LEAST_SPAN_DAYS: Final = 1 / 24
 """A rate from less is chance."""
 
@@ -401,6 +408,52 @@ def rise_per_day(column: ReadColumn, times: ReadColumn) -> float | None:
     # Rows of a few pages have large gaps: what lies between two of them is no rise at once.
     left = np.arange(len(steps)) != int(steps.argmax())
     return max(float(steps[left].sum()), 0.0) / float(days[left].sum()) if days[left].any() else None
+
+
+def stopped_totals(column: ReadColumn, times: ReadColumn, series: Codes) -> StoppedTotals | None:
+    """The series of a total in floats of four bytes whose newest rows all have one power of two, where the distance to
+    the next float doubles, while others rise. `times`: in microseconds. `series`: a number per row.
+
+    None if none has stopped, if it also falls, as what is measured does, or if so few numbers are so round, or have so
+    few digits, that it may be a coincidence.
+    """
+    both = column.known & times.known
+    if not pa.types.is_floating(column.type):
+        return None
+    at, groups = times.values.filter(pa.array(both)).to_numpy(), series[both]
+    numbers = column.values.filter(pa.array(both)).to_numpy().astype(np.float32)
+    order = np.lexsort((at, groups))
+    numbers, groups = numbers[order], groups[order]
+    is_same = groups[1:] == groups[:-1]
+    steps = np.diff(numbers)[is_same]
+    if (steps > 0).sum() < _FEWEST_RISING or (steps < 0).sum() > (1 - NEARLY_ALL) * (steps > 0).sum():
+        return None
+    ends = np.append(np.flatnonzero(~is_same) + 1, len(numbers))
+    each = [own for own in np.split(numbers, ends[:-1]) if len(own) >= _FEWEST_RISING]
+    others = np.unique(numbers)
+    others = others[np.frexp(others)[0] != _POWER]
+    least = _NUMBERS_BELOW * 10.0 ** -_decimals(others)
+    found = [
+        own
+        for own in each
+        if own[-1] >= least
+        and np.frexp(own[-1])[0] == _POWER
+        and (own[-_FEWEST_RISING:] == own[-1]).all()
+        # What is allocated comes in such steps.
+        and (others % (own[-1] / _ROUND) > 0).mean() >= NEARLY_ALL
+    ]
+    if not found:
+        return None
+    worst = max(found, key=lambda own: float(own[-1]))
+    rows = int((worst[::-1] == worst[-1]).cumprod().sum())
+    rising = sum(own[-1] > own[0] for own in each) - sum(own[-1] > own[0] for own in found)
+    return StoppedTotals(len(found), int(rising), float(worst[-1]), float(np.spacing(worst[-1])), rows)
+
+
+def _decimals(numbers: npt.NDArray[np.float32]) -> int:
+    """How many decimals nearly all of the numbers have, up to those of a float of four bytes."""
+    exact = numbers.astype(np.float64)
+    return next(n for n in range(8) if n == 7 or (exact.round(n).astype(np.float32) == numbers).mean() >= NEARLY_ALL)
 
 
 def _microseconds(times: pa.ChunkedArray) -> np.ndarray:

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
-from tsaudit.analysis.columns.columns import is_integer, is_number
+from tsaudit.analysis.columns.columns import is_integer, is_number, is_single
 from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
@@ -55,6 +55,7 @@ from tsaudit.collect.row_figures import (
     rows_apart,
     series_of_rows,
     split_name,
+    stopped_totals,
     tag_changes,
     time_lag,
     turnover,
@@ -239,6 +240,8 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         if times:
             shown["lag"] = time_lag(column, times[0])
             shown["per_day"] = rise_per_day(column, times[1]) if field.key in given else None
+            if any(map(is_single, field.types)) and runner.engine.sql_types["float"] not in field.types:
+                shown["stopped"] = stopped_totals(column, times[1], series_of_read(draft))
             if field.key in layout.tag_columns:
                 tag = layout.tag_columns[field.key]
                 shown["split"] = split_name(column, tag, times[1], series_of_read(draft))

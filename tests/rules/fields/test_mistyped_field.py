@@ -9,11 +9,14 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_ratio
+from tests.collecting import collected
 from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index
+from tests.servers import Postgresql
 from tsaudit.collect.column_figures import also_in
 from tsaudit.collect.draft import ReadColumn
+from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType
 from tsaudit.model.figures import Subject
@@ -240,6 +243,27 @@ def test_information_when_floats_are_always_whole() -> None:
 def test_whole_floats_where_their_type_can_be_changed(engine: str, data_type: str, found: int) -> None:
     whole = a_field("visits", (data_type,), whole_ratio=a_ratio(1.0), distinct=a_count(9))
     assert len(run_rule(rule, _profile(whole, engine=engine)).findings) == found
+
+
+@pytest.mark.parametrize(("kind", "severity"), [("REAL", "warning"), ("DOUBLE PRECISION", "")])
+def test_totals_that_four_bytes_have_stopped(postgresql: Postgresql, kind: str, severity: str) -> None:
+    """Liters by meter, each minute of the last hour: one meter has stopped, the others count on."""
+    values = "CASE meter WHEN 0 THEN 2048 ELSE 2000 + meter * minute / 7.0 END, 4 + minute % 5 / 7.0"
+    schema = postgresql.new_schema(
+        f"CREATE TABLE water (at TIMESTAMPTZ NOT NULL, meter TEXT NOT NULL, liters {kind}, pressure {kind})",
+        f"INSERT INTO water SELECT TIMESTAMPTZ '{NOW}' - (60 - minute) * INTERVAL '1 minute', 'm' || meter, {values}"
+        " FROM generate_series(1, 60) AS minute, generate_series(0, 3) AS meter",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    findings = [f for f in run_rule(rule, collected(target)).findings if "stopped" in f.message]
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    for finding in findings:
+        assert finding.subject.column == "liters"
+        assert finding.message == (
+            "Field liters is stored as real, of four bytes, and 1 series has stopped rising, at 2,048, where the next "
+            "number is 0.000244 higher; 3 still rise."
+        )
+        assert "DOUBLE PRECISION" in finding.fix
 
 
 @pytest.mark.parametrize("unique", [True, False])

@@ -345,6 +345,24 @@ class FieldEnd:
 
 
 @dataclass(frozen=True, slots=True)
+class StoppedTotals:
+    """Series in which a total in floats of four bytes has stopped rising, at a number from which on they are too far
+    apart.
+    """
+
+    series: int
+    """Number of series that have stopped."""
+    rising: int
+    """Number of series that still rise."""
+    value: float
+    """The highest number at which one has stopped, a power of two."""
+    next: float
+    """By how much the next number is higher."""
+    rows: int
+    """Number of rows read with this number in its series, the newest ones."""
+
+
+@dataclass(frozen=True, slots=True)
 class SplitName:
     """Rows read that have a name only as a field, and others that have it only as a tag, with the same values."""
 
@@ -411,6 +429,8 @@ class Field:
     """
     end: FieldEnd | None = None
     """The rows before and after the newest one with the field; None if so few come after it that this may be chance."""
+    stopped: StoppedTotals | None = None
+    """The series in which it no longer rises because its floats have four bytes; None if there are none."""
     per_day: float | None = None
     """By how much the numbers of a generated column rise a day, including those that no row has, without the
     largest step. None for other columns, if they do not rise with the time, and if the rows read cover less than a day.

@@ -17,7 +17,16 @@ from tsaudit.analysis.significance import ALIKE, NEARLY_ALL, REPEATS
 from tsaudit.engines.value_kinds import kind_of_texts
 from tsaudit.model.change import ChangeType
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, How, Measurement, MisdatedRows, NumbersBy, OtherTimes, TableKind
+from tsaudit.model.profile import (
+    Field,
+    How,
+    Measurement,
+    MisdatedRows,
+    NumbersBy,
+    OtherTimes,
+    StoppedTotals,
+    TableKind,
+)
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules import downsampling
 from tsaudit.text import count, day, instant, listed, many, number, percent
@@ -63,6 +72,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     texts, the values in another form than most are reported from 20 of them on: ranges of times and sorts give wrong
     answers.
 
+    Totals in floats of four bytes are reported once they have stopped rising: from some power of two on, the next
+    number is too far away for the steps. What goes up and down is none.
+
     Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
     milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history
     that goes back to 1970, and 1970-01-01 00:00:00, which stands for no time, are none of these.
@@ -100,6 +112,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         is_unclear = measurement.kind is TableKind.OTHER
         is_summary = (measurement.database, measurement.name) in summaries
         for field in (field for field in measurement.fields if field.key not in mixed):
+            if field.stopped:
+                yield _stopped(case, measurement, field, field.stopped)
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
             if is_unclear and kind != "float":
                 continue
@@ -111,6 +125,32 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
             # A mean is a float, and its writer is a query.
             elif case.engine.alters_types and _is_whole(field) and not is_in_key and not is_summary:
                 yield _finding(case, measurement, field, "integer")
+
+
+def _stopped(case: Case, measurement: Measurement, field: Field, found: StoppedTotals) -> Finding:
+    """A total that no longer rises, because a float of four bytes has no number that is so little higher."""
+    stored, to = " and ".join(field.types), case.engine.sql_types["float"]
+    lost = f"What is added to {field.key} is lost, so that differences and rates of it are 0."
+    others = f"; {number(found.rising)} still rise{'s' if found.rising == 1 else ''}" if found.rising else ""
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        impact=Impact(Currency.ANSWERS, how="the newest rows of each series, as read", consequence=lost),
+        message=f"Field {field.key} is stored as {stored}, of four bytes, and {many(found.series, 'series', 'series')} "
+        f"{'has' if found.series == 1 else 'have'} stopped rising, at {'' if found.series == 1 else 'up to '}"
+        f"{number(found.value)}, where the next number is {number(found.next)} higher{others}.",
+        fix=f"Give {field.key} the type {to} (`ALTER TABLE`, which rewrites the table), and have its writer add up in "
+        "eight bytes, too. What was lost since can only be added up from what was measured.",
+        observed=float(found.series),
+        unit="series",
+        main_contributor=field.key,
+        evidence=(
+            Evidence("stored as", stored),
+            Evidence("stopped at", number(found.value)),
+            Evidence("newest rows with it, of one series", number(found.rows)),
+        ),
+        facts=("field_types", "field_values"),
+        source=field.distinct.source if field.distinct else None,
+    )
 
 
 _DATE_DIGITS: Final = 4
