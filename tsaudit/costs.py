@@ -341,9 +341,9 @@ def of_field_names(case: Case, measurement: Measurement) -> Impact | None:
 def _names_a_day(case: Case, database: str, names: Collection[str]) -> float | None:
     """How many of the names are new since the previous audit, a day; None if there was none."""
     previous = case.timeline.previous
-    if previous is None or not previous.all_listed(database):
+    if previous is None or not previous.all_named(database):
         return None
-    before = {m.name for m in previous.measurements if m.database == database}
+    before = set(previous.names(database))
     if not before:
         return None
     new = sum(name not in before for name in names)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit import not_audited, plugins
 from tsaudit.config.settings import Harm
+from tsaudit.engines.registry import ENGINES
 from tsaudit.harm import decided
 from tsaudit.model.facts import sources_of
 from tsaudit.model.finding import AuditResult, Basis, Finding, Outcome, RuleResult, Severity, worst_first
@@ -114,7 +115,7 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
             reason=reason,
             limits=limits,
             why=" ".join(rule.section("Why it matters").split()),
-            not_evaluated="; ".join(filter(None, (of_other_kinds(case), left_out))),
+            not_evaluated="; ".join(filter(None, (of_other_kinds(case), left_out, of_names_alone(case)))),
         )
 
     if switches.is_off(rule.code, rule.name):
@@ -175,13 +176,20 @@ class Unmeasured:
 
     def __init__(self, profile: Profile) -> None:
         self._answered = {(m.database, m.name): set(m.statements) for m in profile.measurements}
+        listed = (gap for gap in profile.gaps if gap.fact == "measurements" and profile.is_named(gap))
+        # In SQL, measurements of one name are only alike if their columns are.
+        self._by_name = not ENGINES[profile.engine].infers_roles
+        self._named = {(gap.database, gap.detail) for gap in listed}
         for gap in profile.gaps:
             self._answered.get((gap.database or "", gap.measurement or ""), set()).discard(gap.fact)
 
     def concerns(self, rule: Rule, gap: Gap) -> bool:
         """Whether the rule lacks something because of the gap. It does not if everything that it derives from this fact
-        was measured in another way.
+        was measured in another way, or if the budget leaves out measurements whose names are enough.
         """
+        is_known = gap.fact == "measurements" or (rule.by_name and self._by_name)
+        if is_known and (gap.database, gap.detail) in self._named:
+            return False
         answered = self._answered.get((gap.database or "", gap.measurement or ""), set())
         derived = [fact for fact in rule.requires | rule.uses if gap.fact in sources_of(fact)]
         return any(fact == gap.fact or not sources_of(fact) & answered for fact in derived)
@@ -201,6 +209,14 @@ def of_other_kinds(case: Case) -> str:
         f"{many(len(names), 'table')} with {kind.words} ({listed(names, _MOST_NAMED)})"
         for kind, names in sorted(by_kind.items())
     )
+
+
+def of_names_alone(case: Case) -> str:
+    """What the rule does not evaluate of the measurements of which it only knows the names; empty if nothing."""
+    is_known = case.rule.by_name and not case.engine.infers_roles
+    count = sum(map(len, case.profile.beyond_budget.values())) if is_known else 0
+    what = many(count, case.engine.words.measurement)
+    return f"the columns of {what} that budget.max_measurements leaves out" if count else ""
 
 
 _LEAVE_SERIES: Final = (Family.FIELDS, Family.NAMES, Family.STORAGE, Family.RETENTION)

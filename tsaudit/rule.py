@@ -268,6 +268,10 @@ class Rule:
     """The kinds of tables that the rule evaluates; None for all."""
     leaves_out: Callable[[Case], str] | None = None
     """What else it does not evaluate in a target, in words; empty if nothing."""
+    by_name: bool = False
+    """Whether the names of measurements are enough for those that `budget.max_measurements` leaves out, on engines that
+    declare tags: tables of SQL also differ in their columns.
+    """
 
     @property
     def engines(self) -> frozenset[str]:
@@ -351,6 +355,7 @@ def rule(
     follows_from: Mapping[str, Reach] | None = None,
     kinds: Iterable[TableKind] | None = None,
     leaves_out: Callable[[Case], str] | None = None,
+    by_name: bool = False,
 ) -> Callable[[Check], Rule]:
     """Turn a function into the Rule with its name (`_` becomes `-`); its docstring is the rule's page.
 
@@ -359,6 +364,7 @@ def rule(
     decides it for an engine; None for all that offer the facts in `requires`. A rule in an engine's package applies
     only to that engine, whatever `engines` is. `kinds`: the kinds of tables it evaluates; None for all. `leaves_out`:
     what else it does not evaluate in a target, in words; not for rules of other packages, which need no guidelines.
+    `by_name`: whether names are enough for the measurements that the budget leaves out.
     """
 
     def decorate(check: Check) -> Rule:
@@ -380,6 +386,7 @@ def rule(
             follows_from=follows_from or {},
             kinds=None if kinds is None else frozenset(kinds),
             leaves_out=leaves_out,
+            by_name=by_name,
         )
 
     return decorate

@@ -174,12 +174,18 @@ def test_measurements_are_chosen_by_pattern(written: Writer) -> None:
 def test_budget_of_measurements_is_used_up(written: Writer) -> None:
     dataset = Dataset([_http(6, name) for name in ("a", "b", "c")])
     profile = collected(written(dataset, budget={"max_measurements": 2}))
-    assert [m.name for m in profile.measurements] == ["a", "b"]
+    examined = [m.name for m in profile.measurements]
+    (beyond,) = profile.beyond_budget.values()
+    assert (len(examined), sorted([*examined, *beyond])) == (2, ["a", "b", "c"])
     assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
     facts = {g.fact for g in profile.gaps}
     # Every rule that looks at measurements learns of it.
     assert {"measurements", *_reading(written.engine)} <= facts
-    assert "1 of 3 measurements were skipped; raise budget.max_measurements" in profile.gaps[0].detail
+    # What is about the database as a whole was measured.
+    assert facts.isdisjoint({"retention", "database_series", "database_bytes", "database_storage"})
+    skipped = "1 of 3 measurements were skipped; set budget.max_measurements to 3 or more"
+    assert profile.gaps[0].detail == skipped
+    assert from_json(Profile, to_json(profile)) == profile
 
 
 def test_listing_is_broken_off_over_budget(written_table: Writer) -> None:

@@ -42,7 +42,7 @@ from tsaudit.model.profile import (
     UnusedSetting,
     utc_now,
 )
-from tsaudit.model.query_parameters import OfDatabase, OfTarget
+from tsaudit.model.query_parameters import OfDatabase, OfMeasurement, OfMeasurements, OfTarget
 from tsaudit.text import many, nearest, number
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ class Outline:
     drafts: list[Draft]
     listed: tuple[Listed, ...]
     unused_settings: tuple[UnusedSetting, ...]
+    beyond_budget: dict[str, tuple[str, ...]]
+    """`Profile.beyond_budget`."""
 
     def series_at_most(self) -> dict[str, int]:
         """Database to its series count; for a retention policy, the count of all policies together. Databases whose
@@ -116,7 +118,8 @@ def find(measuring: Measuring, queried: frozenset[str], previous: Profile | None
         if why := nothing_to_audit(runner.target, names):
             runner.gap_in_all(queried, Reason.NOTHING_THERE, why)
     listed_counts = tuple(listing_of(runner.target, name, found) for name, found in names.items())
-    return Outline(outlined, drafts, listed_counts, unused)
+    beyond = {name: tuple(rest) for name, found in names.items() if (rest := _chosen(runner, found)[1])}
+    return Outline(outlined, drafts, listed_counts, unused, beyond)
 
 
 def databases(measuring: Measuring, queried: frozenset[str]) -> Databases:
@@ -181,9 +184,12 @@ def outline(
         runner.gap_in_all(queried, gap.reason, gap.detail, name)
         return database, [], None
     if left_out:
-        detail = f"{left_out} of {left_out + len(chosen)} measurements were skipped; raise budget.max_measurements"
+        count = len(left_out) + len(chosen)
+        detail = f"{len(left_out)} of {count} measurements were skipped; set budget.max_measurements to {count} or more"
         runner.gap("measurements", Reason.OVER_BUDGET, detail, name)
-        runner.gap_in_all(queried - {"measurements"}, Reason.OVER_BUDGET, detail, name)
+        # Facts about the database as a whole were measured.
+        of_each = {fact for fact in queried if issubclass(FACTS[fact].given, OfMeasurements | OfMeasurement)}
+        runner.gap_in_all(of_each, Reason.OVER_BUDGET, detail, name)
     as_of = earlier_days.as_of(runner.window)
     estimates = _estimates(runner, name, chosen) if "row_estimate" in queried else {}
     # The list of facts is part of the fingerprint, so that a new version with more facts measures again: with a reused
@@ -226,11 +232,29 @@ def _without_columns(runner: QueryRunner) -> str:
     return f"the server lists it without columns; it was never written to, or the user may not read it{see}"
 
 
-def _chosen(runner: QueryRunner, names: list[str]) -> tuple[list[str], int]:
-    """The measurements to examine, and how many others the budget excludes."""
-    chosen = sorted(name for name in names if _takes(runner.target, name))
+_WITH_DIGITS: Final = re.compile(r"[A-Za-z0-9]*\d[A-Za-z0-9]*")
+
+
+def _chosen(runner: QueryRunner, names: list[str]) -> tuple[list[str], list[str]]:
+    """The measurements to examine, and the others that the budget excludes; both sorted.
+
+    Names that differ only in words with digits take turns with the others, so that those of hosts or jobs leave none of
+    the others out. Among themselves, they are sorted by a hash: old and new ones alike are chosen, nearly the same ones
+    each day.
+    """
+    wanted = sorted(name for name in names if _takes(runner.target, name))
     most = runner.target.budget.max_measurements
-    return chosen[:most], len(chosen[most:])
+    if len(wanted) <= most:
+        return wanted, []
+    hashes = {name: hashlib.sha512(name.encode(errors="surrogatepass")).digest() for name in wanted}
+    alike = Counter[str]()
+    turns: list[tuple[int, bytes, str]] = []
+    for name in sorted(wanted, key=hashes.__getitem__):
+        shape = _WITH_DIGITS.sub("0", name)
+        turns.append((alike[shape], hashes[name], name))
+        alike[shape] += 1
+    chosen = {name for *_, name in sorted(turns)[:most]}
+    return sorted(chosen), [name for name in wanted if name not in chosen]
 
 
 def _estimates(runner: QueryRunner, database: str, chosen: list[str]) -> dict[str, Row]:
@@ -284,6 +308,7 @@ def profile_of(
             parts_of=target.databases if "policies" in query_files(target.engine) else (),
         ),
         listed=found.listed,
+        beyond_budget=found.beyond_budget,
         unused_settings=found.unused_settings,
     )
 

@@ -184,7 +184,9 @@ class Budget(Model):
     concurrency: int = Field(1, ge=1, le=16)
     """Number of concurrent statements."""
     max_measurements: int = Field(10_000, ge=1)
-    """Maximum number of measurements to audit; the rest is reported as a gap."""
+    """Maximum number of measurements whose columns and data are queried; of the others, only the names are audited, and
+    the rest is reported as a gap.
+    """
     max_series: int = Field(2_000_000, ge=1)
     """Maximum number of series of a measurement that are all used; if there are more, an even sample is used, and
     figures are estimates.

@@ -139,8 +139,9 @@ def figures(profile: Profile) -> Iterator[Figure]:
         yield Figure("stored_bytes", Subject(), float(held), How.EXACT)
     for counter in profile.server.counters if profile.server else ():
         yield Figure(counter.name, Subject(counter.database), float(counter.value), How.EXACT)
-    if profile.all_listed():
-        yield Figure("measurements", Subject(), float(len(profile.measurements)), How.EXACT)
+    if profile.all_named():
+        count = len(profile.measurements) + sum(map(len, profile.beyond_budget.values()))
+        yield Figure("measurements", Subject(), float(count), How.EXACT)
     for database in profile.databases:
         subject = Subject(database.name)
         if database.series is not None:
@@ -151,9 +152,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
             yield from _stored(subject, database.storage)
         if database.series_with_fields is not None:
             yield row("series_with_fields", subject, database.series_with_fields)
-        if profile.all_listed(database.name):
-            names = [m for m in profile.measurements if m.database == database.name]
-            yield Figure("measurements", subject, float(len(names)), How.EXACT)
+        if profile.all_named(database.name):
+            yield Figure("measurements", subject, float(len(profile.names(database.name))), How.EXACT)
     for measurement in profile.measurements:
         subject = Subject(measurement.database, measurement.name)
         if measurement.series is not None and not measurement.series.is_lower_bound:

@@ -14,6 +14,7 @@ from tsaudit.model.figures import (
     Count,
     Gap,
     Listed,
+    Reason,
     Selection,
     TableKind,
     UnusedSetting,
@@ -366,6 +367,10 @@ class Profile:
     selection: Selection = field(default_factory=Selection)
     listed: tuple[Listed, ...] = ()
     """Databases whose measurements could be listed, with the number of measurements in each."""
+    beyond_budget: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """Database to the names of the measurements in scope that were not examined because of
+    `budget.max_measurements`.
+    """
     unused_settings: tuple[UnusedSetting, ...] = ()
     """Settings for this target that have no effect. Also empty if the server did not report what exists."""
     stored_queries: tuple[StoredQuery, ...] | None = None
@@ -390,6 +395,20 @@ class Profile:
         """Whether the profile contains every measurement of the database, or of the target, that is in scope."""
         gaps = (g for g in self.gaps if g.fact == "measurements" and g.measurement is None)
         return not any(database is None or g.database in (None, database) for g in gaps)
+
+    def all_named(self, database: str | None = None) -> bool:
+        """Whether `names` contains every measurement of the database, or of the target, that is in scope."""
+        gaps = (g for g in self.gaps if g.fact == "measurements" and g.measurement is None)
+        return not any((database is None or g.database in (None, database)) and not self.is_named(g) for g in gaps)
+
+    def is_named(self, gap: Gap) -> bool:
+        """Whether the names of all measurements are known that the gap is about: only the budget leaves them out."""
+        return gap.reason is Reason.OVER_BUDGET and gap.measurement is None and gap.database in self.beyond_budget
+
+    def names(self, database: str) -> tuple[str, ...]:
+        """The names of the database's measurements, including those that the budget leaves out."""
+        examined = (m.name for m in self.measurements if m.database == database)
+        return (*examined, *self.beyond_budget.get(database, ()))
 
     @property
     def wholes(self) -> tuple[Database, ...]:

@@ -29,6 +29,7 @@ _QUOTES: Final = frozenset("\"'`\\")
     follows_from={"NAM005": Reach.MEASUREMENT},
     requires={"measurements", "tag_keys", "field_types"},
     uses={"options"},
+    by_name=True,
     thresholds=(Threshold("max_length", 64, "characters", "our default: still fits a legend or a column heading"),),
 )
 def awkward_name(case: Case) -> Iterator[Finding]:
@@ -91,7 +92,8 @@ def _of_database(case: Case, database: Database) -> _Places:
 def _in_measurements(case: Case, database: str) -> _Places:
     inside = {m.name: m for m in case.measurements if m.database == database}
     # Other rules ask to merge these measurements, which removes their names.
-    families = {name for family in case.name_families(inside) for name in family.members}
+    every = case.profile.names(database)
+    families = {name for family in case.name_families(every) for name in family.members}
     others = {name: m for name, m in inside.items() if name not in families}
     families |= {name for grid in grids_of(case, others) for name in grid.members}
     found: _Places = {}
@@ -104,7 +106,10 @@ def _in_measurements(case: Case, database: str) -> _Places:
         names = [name for name in (*names, *measurement.columns) if not case.engine.names_itself(name)]
         if bad := {name: why(name) for name in names if why(name)}:
             found[subject_of(measurement)] = bad
-    return found
+    for name in set(every) - families - set(inside):
+        if not case.engine.names_itself(name) and why(name):
+            found[Subject(database, name)] = {name: why(name)}
+    return dict(sorted(found.items(), key=lambda one: one[0].measurement))
 
 
 @functools.cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -48,6 +48,7 @@ _WORD: Final = re.compile(r"[A-Za-z0-9]+")
     requires={"measurements", "field_types"},
     # Bytes are shown if another rule had them measured; the verdict does not depend on them.
     uses={"measure_names", "documents", "options"},
+    by_name=True,
 )
 def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     """Measurements whose names differ only in data: hosts, regions, IDs, dates, numbers.
@@ -95,12 +96,14 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
     of, fewest = (_of_tables, A_LIST) if case.engine.infers_roles else (_of_names, 1)
     for database in case.profile.databases:
         inside = {m.name: m for m in unmerged(case, database.name)}
-        found = [one for one in of(case, database.name, inside) if len(one[0].members) >= fewest]
+        beyond = () if case.engine.infers_roles else case.profile.beyond_budget.get(database.name, ())
+        found = [one for one in of(case, database.name, inside, beyond) if len(one[0].members) >= fewest]
         together = _together([change for _, change in found])
         for group in _of_one_cause(found):
             impacts = (costs.of_family(case, database.name, together[place]) for place in group)
             worst = max((one for one in impacts if one), key=lambda impact: impact.now, default=None)
-            yield replace(_finding(case, database.name, [found[place] for place in group], len(inside)), impact=worst)
+            count = len(inside) + len(beyond)
+            yield replace(_finding(case, database.name, [found[place] for place in group], count), impact=worst)
     for measurement in case.measurements:
         names = [n.name for n in measurement.measure_names.names] if measurement.measure_names else []
         # There is one finding per table, about its largest family.
@@ -173,21 +176,24 @@ def _components(count: int, joined: Iterable[Sequence[int]]) -> list[list[int]]:
     return list(groups.values())
 
 
-def _of_names(case: Case, database: str, inside: Mapping[str, Measurement]) -> _Families:
-    """Families by their names alone, then by words among the names of measurements with the same columns."""
-    families: Sequence[NameFamily] = case.name_families(inside)
+def _of_names(case: Case, database: str, inside: Mapping[str, Measurement], beyond: Collection[str]) -> _Families:
+    """Families by their names alone, then by words among the names of measurements with the same columns. `beyond`:
+    names of further measurements, whose columns are unknown.
+    """
+    names = [*inside, *beyond]
+    families: Sequence[NameFamily] = case.name_families(names)
     if case.engine.keeps_documents:
-        families = _of_collections(case, list(inside), families)
+        families = _of_collections(case, names, families)
     for family in (with_quantity(family, inside) for family in families):
         yield family, merged(database, family, inside)
-    taken = {name for family in families for name in family.members} | _in_periods(case, list(inside))
+    taken = {name for family in families for name in family.members} | _in_periods(case, names)
     for grid in grids_of(case, {name: m for name, m in inside.items() if name not in taken}):
         yield grid.family, merged_grid(database, grid)
 
 
-def _of_tables(case: Case, database: str, inside: Mapping[str, Measurement]) -> _Families:
+def _of_tables(case: Case, database: str, inside: Mapping[str, Measurement], beyond: Collection[str]) -> _Families:
     """Large families whatever their columns are, then those of one schema."""
-    large = [f for f in case.name_families(inside) if len(f.members) > _LARGE]
+    large = [f for f in case.name_families([*inside, *beyond]) if len(f.members) > _LARGE]
     for family in sorted(large, key=lambda family: -len(family.members)):
         yield family, merged(database, family, inside)
     taken = {name for family in large for name in family.members}

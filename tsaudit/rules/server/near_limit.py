@@ -114,7 +114,7 @@ def near_limit(case: Case) -> Iterator[Finding]:
     - Limits of MongoDB: https://www.mongodb.com/docs/manual/reference/limits/
     """
     yield from case.once_for_family(lambda m: _found(case, subject_of(m), _of_measurement(case, m), m))
-    inside = {d.name: [m.name for m in case.measurements if m.database == d.name] for d in case.profile.databases}
+    inside = {d.name: case.profile.names(d.name) for d in case.profile.databases}
     for database, names in inside.items():
         at = Subject(database)
         yield from _found(case, at, [_measurements(case, at, {database: names})])
