@@ -101,15 +101,23 @@ JOIN pg_stat_subscription AS w ON w.subid = s.oid
 WHERE s.subenabled AND w.pid IS NULL AND NOT pg_is_in_recovery()
 UNION ALL
 -- While one may still read or write, no vacuum of its database frees a row that was deleted after it began. None needs
--- a day.
-SELECT 'failure', format('transaction of %s in process %s', a.usename, a.pid), '', 1
+-- a day. The value is for how long, in seconds.
+SELECT
+  'failure',
+  format('transaction of %s in process %s', a.usename, a.pid),
+  '',
+  extract(EPOCH FROM now() - a.state_change)
 FROM pg_stat_activity AS a
 WHERE a.datname = current_database()
   AND a.state_change < now() - INTERVAL '1 day'
   AND a.state LIKE 'idle in transaction%'
   AND (a.backend_xid IS NOT NULL OR a.backend_xmin IS NOT NULL)
 UNION ALL
-SELECT 'failure', format('prepared transaction %s of %s', p.gid, p.database), '', 1
+SELECT
+  'failure',
+  format('prepared transaction %s of %s', p.gid, p.database),
+  '',
+  extract(EPOCH FROM now() - p.prepared)
 FROM pg_prepared_xacts AS p
 WHERE p.database = current_database() AND p.prepared < now() - INTERVAL '1 day'
 UNION ALL

@@ -77,7 +77,8 @@ class Failure:
 
     words: str
     """What happens, as a sentence without its period; `{name}` is the mechanism's name in `server_status`, `{own}` the
-    part of it after the first word, and `{size}` its value, if that is a number of bytes and not of failures.
+    part of it after the first word, and `{size}` or `{age}` its value, if that is a number of bytes, or of seconds, and
+    not of failures.
     """
     fix: str
     """What to do; `{own}` as above."""

@@ -215,9 +215,9 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
     assert {f.subject.measurement: f.message.split(",")[0] for f in findings} == {
         "subscription copy": "The subscription copy is enabled",
         f"transaction of tester in process {process}": f"A transaction of tester in process {process} has been idle "
-        "for a day",
-        "prepared transaction order 7 of postgres": "The prepared transaction order 7 of postgres has been open for a "
-        "day",
+        "for 2 days",
+        "prepared transaction order 7 of postgres": "The prepared transaction order 7 of postgres has been open for 2 "
+        "days",
     }
     # What is open in another database holds nothing up here.
     assert {f.subject.measurement: f.message.split(",")[0] for f in of_sorted} == {
@@ -226,6 +226,8 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
         "indexes were built with",
     }
     assert {f.severity for f in findings} == {Severity.WARNING}
+    # That it is one failure says nothing, and its message says for how long.
+    assert {f.subject.measurement: f.observed for f in findings if f.observed is not None} == {"subscription copy": 1}
 
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -127,13 +127,13 @@ class Postgresql(SqlEngine):
             "Nothing arrives, and the publisher keeps its log for it, which can fill its disk.",
         ),
         "transaction": Failure(
-            "A {name} has been idle for a day, so that no vacuum frees what was deleted since it began",
+            "A {name} has been idle for {age}, so that no vacuum frees what was deleted since it began",
             "Let its program end its transactions, and end this one: `SELECT pg_terminate_backend(...)`. "
             "idle_in_transaction_session_timeout ends such sessions by itself.",
             "Deleted and outdated rows stay, and the tables keep growing by them.",
         ),
         "prepared": Failure(
-            "The {name} has been open for a day, so that no vacuum frees what was deleted since, and its locks stay",
+            "The {name} has been open for {age}, so that no vacuum frees what was deleted since, and its locks stay",
             "Ask its transaction manager, and end it in its database: COMMIT PREPARED or ROLLBACK PREPARED.",
             "Deleted and outdated rows stay, and whoever needs one of its locks waits.",
         ),

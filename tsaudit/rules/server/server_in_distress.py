@@ -14,6 +14,7 @@ from tsaudit.rules import downsampling
 from tsaudit.rules.counter_period import counter_period
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, size
+from tsaudit.text.impacts import hours_or_days
 
 _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server's log.")
 """Used for failures that the engine does not describe."""
@@ -79,9 +80,14 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
 
 def _failing(case: Case, failure: ServerCounter) -> Finding:
     kind = case.engine.failures.get(failure.name.split(" ", 1)[0], _UNKNOWN_FAILURE)
-    is_size = "{size}" in kind.words
-    often = f", {many(failure.value, 'time')} so far" if failure.value > 1 and not is_size else ""
-    names = {"name": failure.name, "own": failure.name.partition(" ")[2], "size": size(failure.value)}
+    is_size, is_age = (f"{{{what}}}" in kind.words for what in ("size", "age"))
+    often = f", {many(failure.value, 'time')} so far" if failure.value > 1 and not (is_size or is_age) else ""
+    names = {
+        "name": failure.name,
+        "own": failure.name.partition(" ")[2],
+        "size": size(failure.value),
+        "age": hours_or_days(failure.value / 86_400),
+    }
     return Finding(
         # Each mechanism has an incident of its own: whoever mutes one wants to hear about the next.
         subject=Subject(failure.database, failure.name),
@@ -94,8 +100,8 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
             how="the server's own state",
         ),
         fix=kind.fix.format(**names),
-        observed=failure.value,
-        unit="bytes" if is_size else "failures",
+        observed=None if is_age else failure.value,
+        unit="" if is_age else "bytes" if is_size else "failures",
         facts=("server_status",),
     )
 

@@ -15,7 +15,7 @@ from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.postgresql.rules.dead_rows import dead_rows as rule
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Index, Partitioning, Profile, ServerStatus, Storage, TableStatus
+from tsaudit.model.profile import Index, Partitioning, Profile, ServerCounter, ServerStatus, Storage, TableStatus
 from tsaudit.model.timeline import Timeline
 from tsaudit.text import size
 
@@ -31,7 +31,8 @@ def _profile(dead: float, live: float = 1e6, **changes: Any) -> Profile:
     if days is not None:
         figures["vacuumed"] = (NOW - timedelta(days=days)).timestamp()
     counters = changes.pop("counters", {"rows_deleted": 0.0, "rows_updated": 1e6})
-    server = ServerStatus(settings=changes.pop("settings", {"autovacuum": 1.0}))
+    failures = changes.pop("failures", ())
+    server = ServerStatus(settings=changes.pop("settings", {"autovacuum": 1.0}), failures=failures)
     settings = {"status": TableStatus(counters, figures, {}, since, widths), "storage": Storage(GB, 0)} | changes
     return a_profile(a_measurement(**settings), engine="postgresql", server=server, collected_at=NOW)
 
@@ -75,6 +76,17 @@ def test_settings_of_the_server_and_of_the_table() -> None:
 )
 def test_why_nothing_frees_them(changes: dict[str, Any], why: str) -> None:
     assert _found(_profile(1e6, **changes)).message.endswith(why)
+
+
+def test_what_a_recent_vacuum_left_may_stay_or_not() -> None:
+    finding = _found(_profile(1e6, vacuumed_days=0.1))
+    assert "which of the two is not known yet" in finding.consequence
+    assert "pg_prepared_xacts" in finding.fix
+    # The audit knows which transaction is open.
+    failures = (ServerCounter("slot cdc", "", 9), ServerCounter("prepared transaction order 7 of shop", "", 90_000))
+    finding = _found(_profile(1e6, vacuumed_days=0.1, failures=failures))
+    assert finding.message.endswith("newer, or the prepared transaction order 7 of shop may still read them.")
+    assert finding.fix == "If they stay, end this transaction."
 
 
 @pytest.mark.parametrize("days", [None, 0.1, 3])

@@ -260,16 +260,25 @@ def _is_switched_off(case: Case, measurement: Measurement) -> bool:
 
 
 def _dying(case: Case, measurement: Measurement) -> float | None:
-    """Number of rows that are deleted or updated per day, if nothing frees them; 0 if something may, None if the
+    """Number of rows that are deleted or updated per day, if nothing frees them; None if something may, or if the
     counters are too young to tell.
     """
     began, at = measurement.status.counted_since if measurement.status else None, _vacuumed(measurement)
     if at is not None and case.profile.collected_at - at <= _RECENT:
-        return None if _is_off(case, measurement) else 0.0
+        return None
     if at is None and (began is None or case.profile.collected_at - began <= _RECENT):
         return None if _died(measurement) else 0.0
     rate = costs.counted_a_day(case, measurement, _died)
     return rate.per_day if rate else 0.0
+
+
+_OPEN: Final = ("transaction ", "prepared ")
+
+
+def _readers(case: Case) -> list[str]:
+    """The transactions open for a day, by the names under which SRV002 reports them."""
+    status = case.profile.server
+    return [one.name for one in status.failures if one.name.startswith(_OPEN)] if status else []
 
 
 def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
@@ -289,10 +298,15 @@ def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
         why.append("autovacuum is off for the server")
         fix.append("Turn autovacuum on for the server, and vacuum the table once.")
     if at is not None and is_recent:
-        why.append(f"a vacuum ended on {written(at.date())}, so they are newer, or something may still read them")
+        by = _readers(case)
+        reader = f"the {listed(by, 2)} may still read" if by else "something may still read"
+        why.append(f"a vacuum ended on {written(at.date())}, so they are newer, or {reader} them")
+        keeps = (
+            "what may read them: a transaction open for long (backend_xmin of pg_stat_activity), a prepared one "
+            "(pg_prepared_xacts), or a replication slot (xmin of pg_replication_slots)"
+        )
         fix.append(
-            "If they stay, end what may read them: a transaction open for long (backend_xmin of pg_stat_activity), "
-            "a prepared one (pg_prepared_xacts), or a replication slot (xmin of pg_replication_slots)."
+            f"If they stay, end {keeps if not by else 'this transaction' if not by[1:] else 'these transactions'}."
         )
     if why:
         return "; ".join(why), " ".join(fix)
