@@ -83,6 +83,20 @@ def raiser_of_any(error: Exception) -> Callable[[object], None]:
 
 
 @pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (["audit", "--target", "x"], "write it without an option, `tsaudit audit TARGET`; see `tsaudit audit --help`"),
+        (["show", "--fingerprint=3fa9"], "write it without an option, `tsaudit show FINGERPRINT`; see "),
+        (["explain", "--target", "x"], "see `tsaudit explain --help`"),
+    ],
+)
+def test_what_is_an_argument_and_was_given_as_an_option(arguments: list[str], hint: str) -> None:
+    done = CliRunner().invoke(main, arguments, prog_name="tsaudit")
+    assert done.exit_code == Exit.USAGE
+    assert f"\nhint: {hint}" in done.stderr
+
+
+@pytest.mark.parametrize(
     ("arguments", "expected"),
     [
         (["frobnicate"], "error: No such command 'frobnicate'."),

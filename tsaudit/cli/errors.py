@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import os
+import re
 import signal
 import sys
 import threading
@@ -144,12 +145,22 @@ def say(text: str, hint: str = "") -> None:
         click.echo(f"hint: {hint}", err=True)
 
 
+def _as_argument(error: click.ClickException) -> str:
+    """How to pass as an argument what was passed as an option; empty if the command has no argument of that name."""
+    if not isinstance(error, click.NoSuchOption) or error.ctx is None:
+        return ""
+    name = error.option_name.lstrip("-").upper()
+    arguments = [one for one in error.ctx.command.params if isinstance(one, click.Argument)]
+    words = {word for one in arguments for word in re.findall("[A-Z]+", (one.metavar or one.name or "").upper())}
+    return f"write it without an option, `{error.ctx.command_path} {name}`; " if name in words else ""
+
+
 def _usage(error: click.ClickException) -> int:
     if isinstance(error, NothingAskedError):
         click.echo(error.format_message(), err=True)
         return Exit.USAGE
     context = getattr(error, "ctx", None)
-    say(error.format_message(), f"see `{context.command_path} --help`" if context else "")
+    say(error.format_message(), f"{_as_argument(error)}see `{context.command_path} --help`" if context else "")
     is_of_machine = isinstance(error, click.FileError) and not isinstance(error.__cause__, _WRONG_PATH)
     return Exit.INTERNAL if is_of_machine else Exit.USAGE
 
