@@ -8,7 +8,7 @@ from typing import Final
 
 import pytest
 
-from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tests.builders import DAY, NOW, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.collect import of_its_day
 from tsaudit.config.settings import Incidents
 from tsaudit.history import incidents
@@ -213,6 +213,17 @@ def test_auditing_a_day_again_counts_it_once(store: Store) -> None:
     assert audit(store, on(3), lacking(), OTHER) == {DEGRADED_CODE: "opened"}
     assert audit(store, on(3), lacking(), OTHER) == {DEGRADED_CODE: "opened"}
     assert audit(store, on(3), judged(), OTHER) == {DEGRADED_CODE: "resolved"}
+
+
+def test_past_days_audited_within_minutes_are_no_days_without_a_result(store: Store) -> None:
+    """Eight of them and today are one morning, not nine audits."""
+    for i in range(-8, -1):
+        result = a_result(lacking(), OTHER, day=on(i), audited_at=NOW)
+        assert degraded_rules(result, store.rule_outcomes("demo", before=on(i)), 2) is None
+        store.save(None, result, None)
+    assert audit(store, on(0), lacking(), OTHER) == {}
+    assert audit(store, on(1), lacking(), OTHER) == {}
+    assert audit(store, on(2), lacking(), OTHER) == {DEGRADED_CODE: "opened"}
 
 
 def test_an_outage_neither_closes_it_nor_opens_it(store: Store) -> None:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import UTC, date
 from typing import Final, NamedTuple
 
 from tsaudit.engines.registry import ENGINES
@@ -316,8 +316,10 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
     """Which rules were evaluated, and which could not be for a reason that nothing else reports.
 
     If the target could not be audited, only that is reported, and both sets are empty. Gaps in a database that could
-    not be audited are ignored, too, and so are facts that cannot be known for a past day.
+    not be audited are ignored, too, and so are facts that cannot be known for a past day. Past days, of which many may
+    be audited within minutes, show no rule that is unknown for long.
     """
+    is_past = result.audited_at.astimezone(UTC).date() - result.day > SAME_DAY
     missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
     evaluated, unknown = set(), set()
     for rule in result.results if Subject() not in missed else ():
@@ -325,6 +327,8 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
             continue
         if rule.outcome in (Outcome.PASS, Outcome.FAIL):
             evaluated.add(rule.code)
+        elif is_past:
+            continue
         elif rule.outcome is Outcome.ERROR or any(
             gap.reason is not Reason.PAST_DAY for gap in _gaps_outside(rule, missed)
         ):
