@@ -15,6 +15,7 @@ from tsaudit.model.finding import AuditResult, Severity, Verdict, first_limit
 from tsaudit.model.profile import Cost, Profile
 from tsaudit.model.timeline import Point
 from tsaudit.text import many, size, sparkline
+from tsaudit.text.findings import headline as headline_of
 from tsaudit.text.markdown import code, escape, table
 
 if TYPE_CHECKING:
@@ -101,7 +102,9 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
     findings = [f for _, f in run.unmuted.findings()] if run.unmuted else []
     limit = series_limit(result.results)
     left = first_limit(findings)
-    return numbers(
+    first = [f for f in findings if left is not None and f.days_left == left and f.severity is not Severity.NOTE]
+    of: Metadata = {"days_to_limit_of": dg.MetadataValue.text(headline_of(first[0]))} if first else {}
+    return of | numbers(
         series=profile.series,
         series_limit=limit.value if limit else None,
         rows=_rows(profile),

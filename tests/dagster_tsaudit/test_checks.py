@@ -34,6 +34,7 @@ from tsaudit.model.timeline import Point
 from tsaudit.not_audited import Missed, result_of
 from tsaudit.report import ReportLocation
 from tsaudit.run import AuditRun
+from tsaudit.text.findings import headline
 from tsaudit.text.markdown import MAX_ROWS, code_block, escape, statement, table
 
 KEY = dg.AssetKey(["tsaudit", "demo"])
@@ -473,6 +474,7 @@ def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
     assert plain["summary"] == summary.of_result(result, profile).in_markdown()
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
     assert (plain["findings_warning"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
+    assert plain["days_to_limit_of"] == headline(next(result.findings())[1])
     assert plain["rows"] == 1005
     assert plain["report"] == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
     assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
@@ -485,7 +487,7 @@ def test_what_is_decades_away_or_nobody_limits_is_no_figure() -> None:
     far = replace(finding, forecast=replace(finding.forecast, days=13_278.6))
     result = a_result(replace(rule, findings=(far,), limits=(replace(LIMIT, origin="default"),)))
     plain = target_metadata(AuditedTarget(replace(run, result=result), SERIES), result, profile)
-    assert not {"series_limit", "days_to_limit"} & plain.keys()
+    assert not {"series_limit", "days_to_limit", "days_to_limit_of"} & plain.keys()
     assert "threshold" not in checks_of(replace(run, result=result))["cardinality"].metadata
 
 
