@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import pytest
@@ -9,9 +10,10 @@ import pytest
 from tests.builders import a_measurement, a_profile, a_source, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset, run_rule
+from tsaudit.model.change import MakeField
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Outcome
-from tsaudit.model.profile import Contribution, Measurement, TagChanges, TagSets
+from tsaudit.model.profile import Contribution, Dependency, Measurement, TagChanges, TagSets
 from tsaudit.rules.tags.mutable_tag import mutable_tag as rule
 
 MACHINES = 6
@@ -82,7 +84,7 @@ def test_finding_when_read() -> None:
     assert [e.value for e in finding.evidence] == [
         "machine",
         "5 of 20",
-        "6; 240 expected by chance",
+        "6; in random order 240",
         "10 instead of 20",
     ]
     assert finding.impact is not None
@@ -94,6 +96,31 @@ def test_series_that_are_left_without_it(left: int, shown: str) -> None:
     (finding,) = run_rule(rule, a_profile(_measurement(_seen(), left=left), engine="influxdb1")).findings
     assert finding.evidence[-1].value == shown
     assert finding.observed == (2.0 if left == 10 else None)
+
+
+def test_a_tag_that_another_one_determines_saves_nothing_alone() -> None:
+    """Each paint has one colour, and comes and goes with it."""
+    of_rows = dataclasses.replace(a_source(), scope="the newest 900 rows from 2026-03-01 00:00 to 2026-03-31 00:00 UTC")
+    made = _measurement(dataclasses.replace(_seen(), source=of_rows))
+    sets = made.tag_sets
+    assert sets is not None
+    contributions = (Contribution("colour", ("paint",), 5), Contribution("paint", (), 10))
+    sets = dataclasses.replace(sets, contributions=contributions, dependencies=(Dependency("paint", "colour"),))
+    made = dataclasses.replace(made, tags=(*made.tags, a_tag("paint", 9)), tag_sets=sets)
+    (finding,) = run_rule(rule, a_profile(made, engine="influxdb1")).findings
+    assert finding.message == (
+        "Tag colour changes over time for the same machine: 6 times in 5 of 20 sources, in the newest 900 rows."
+    )
+    assert (finding.observed, finding.share) == (None, None)
+    assert [(e.label, e.value) for e in finding.evidence[-2:]] == [
+        ("series without it", "20, none fewer"),
+        ("series without colour and paint", "5"),
+    ]
+    assert [change.tag for change in finding.changes if isinstance(change, MakeField)] == ["colour", "paint"]
+    assert finding.fix == (
+        "Write colour and paint as fields of machines, not as tags. Then a change of colour and paint no longer starts "
+        "another series of the same machine."
+    )
 
 
 def test_limits_when_just_reached_and_just_over() -> None:

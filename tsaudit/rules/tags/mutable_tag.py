@@ -67,29 +67,35 @@ def mutable_tag(case: Case) -> Iterator[Finding]:
 def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -> Finding:
     sets, turnover = measurement.tag_sets, tag.turnover
     recurs = turnover is not None and bool(turnover.by) and fleets.recurs(tag)
-    left = next((c.series_left for c in sets.contributions if c.tag == tag.key), 0) if sets else 0
+    found = next((c for c in sets.contributions if c.tag == tag.key), None) if sets else None
+    # A tag that others determine saves nothing alone.
+    others = found.together_with if found else ()
+    left = 0 if sets is None or found is None else sets.series if others else found.series_left
     ratio = sets.series / left if sets and left else 1.0
     source = listed(seen.by)
     evidence = [
         Evidence("a source is identified by", source),
         Evidence("sources where it changes", f"{number(seen.changing)} of {number(seen.sources)}"),
-        Evidence("changes", f"{number(seen.changes)}; {number(round(seen.by_chance, 1))} expected by chance"),
+        Evidence("changes", f"{number(seen.changes)}; in random order {number(round(seen.by_chance, 1))}"),
     ]
     if sets and left:
         fewer = f" instead of {number(sets.series)}" if left < sets.series else ", none fewer"
         evidence.append(Evidence("series without it", f"{number(left)}{fewer}"))
+    if found and others:
+        evidence.append(Evidence(f"series without {listed([tag.key, *others])}", number(found.series_left)))
+    read = seen.source.scope.partition(" from ")[0]
     return Finding(
         subject=subject_of(measurement, tag.key),
         # Values between which sources switch back and forth do not cause growth.
         impact=None if recurs else costs.of_series(case, measurement, [tag.key]),
         message=f"Tag {tag.key} changes over time for the same {source}: {many(seen.changes, 'time')} in "
-        f"{number(seen.changing)} of {many(seen.sources, 'source')}.",
-        fix=f"Then a change of {tag.key} no longer starts another series of the same {source}.",
-        changes=made_fields(measurement, tag.key, keeps_rows=case.engine.infers_roles),
+        f"{number(seen.changing)} of {many(seen.sources, 'source')}{f', in {read}' if read else ''}.",
+        fix=f"Then a change of {listed([tag.key, *others])} no longer starts another series of the same {source}.",
+        changes=made_fields(measurement, tag.key, *others, keeps_rows=case.engine.infers_roles),
         observed=ratio if round(ratio, 2) > 1 else None,
         unit="times as many series as without it",
         main_contributor=tag.key,
-        share=share_of_tag(tag.key, sets),
+        share=None if others else share_of_tag(tag.key, sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),
         facts=("row_sample", "series_listing"),
