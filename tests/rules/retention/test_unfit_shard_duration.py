@@ -190,10 +190,17 @@ def test_a_retention_that_is_not_carried_out(enabled: float | None, why: str, fi
     assert ("3.4 GB" in finding.fix) is (enabled == 0)
 
 
-@pytest.mark.parametrize(("kept_before", "severity"), [(14, Severity.WARNING), (30, Severity.NOTE)])
-def test_shards_that_the_audit_before_saw_too_will_stay(kept_before: int, severity: Severity) -> None:
-    """Not those of a retention that was shortened since."""
-    timeline = Timeline(previous=_expiring(kept_before * DAY, 1.0))
+@pytest.mark.parametrize(
+    ("kept_before", "ago", "severity"),
+    [
+        (14, timedelta(days=1), Severity.WARNING),
+        (14, timedelta(minutes=5), Severity.NOTE),
+        (30, timedelta(days=1), Severity.NOTE),
+    ],
+)
+def test_shards_that_the_audit_before_saw_too_will_stay(kept_before: int, ago: timedelta, severity: Severity) -> None:
+    """Not those of a retention that was shortened since, nor those that an audit of yesterday saw minutes ago."""
+    timeline = Timeline(previous=dataclasses.replace(_expiring(kept_before * DAY, 1.0), collected_at=NOW - ago))
     (finding,) = run_rule(rule, _expiring(14 * DAY, 1.0), timeline=timeline).findings
     assert finding.severity is severity
     assert ("in the log of the server" in finding.fix) is (severity is Severity.WARNING)

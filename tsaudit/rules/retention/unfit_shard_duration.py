@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit import costs
@@ -70,7 +70,7 @@ def unfit_shard_duration(case: Case) -> Iterator[Finding]:
     expires. The finding counts the bytes that the vendor's duration would save, on average.
 
     Shards that are still there a day after their retention has passed show that it is not carried out: on InfluxDB 1.x,
-    `[retention] enabled` may be false in the configuration. Otherwise it is a note until the next audit sees such
+    `[retention] enabled` may be false in the configuration. Otherwise it is a note until an audit a day later sees such
     shards, too.
 
     All shards together keep files open, 2 or 10 each. If they approach `open_files`, the server can make no more
@@ -171,8 +171,8 @@ def _expired(one: _Kept) -> int:
 
 
 def _was_expired(case: Case, one: _Kept) -> bool:
-    """Whether the previous audit saw shards that should have been deleted by the same retention."""
-    before = case.timeline.previous
+    """Whether the previous audit, a day before, saw shards that should have been deleted by the same retention."""
+    before = case.timeline.previous if case.timeline.is_older(case.profile, timedelta(days=1)) else None
     known = (d for d in before.databases if d.name == one.database.name) if before else ()
     return any(bool(d.storage and d.storage.expired_shards) and one.policy in (d.retention or ()) for d in known)
 
