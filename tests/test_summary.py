@@ -257,8 +257,10 @@ def test_first_step_of_an_unknown_audit_is_what_most_rules_lack() -> None:
         a_rule_result(code="CAR002", outcome=Outcome.OPEN, gaps=(refused,)),
         a_rule_result(code="CAR003"),
     ]
+    # As the headline says of the same rules.
+    assert summary.of_result(a_result(*results[:2]), guessed).first_step.startswith("2 rules could not be evaluated on")
     assert summary.of_result(a_result(*results), guessed).first_step == (
-        "2 rules could not be evaluated on public/log: permission denied; GRANT SELECT ON log TO ada."
+        "2 rules were evaluated only in part on public/log: permission denied; GRANT SELECT ON log TO ada."
     )
     broken = a_rule_result(code="CAR004", outcome=Outcome.ERROR, reason="it broke")
     assert summary.of_result(a_result(broken), guessed).first_step == (

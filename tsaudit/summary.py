@@ -168,13 +168,16 @@ def _lacking(result: AuditResult) -> str:
         # Of causes that are equally frequent, always the same one.
         (database, measurement, detail), count = min(causes.items(), key=lambda one: (-one[1], *map(str, one[0])))
         where = printable("/".join(part for part in (database, measurement) if part), 60)
-        place = f" on {where}" if where else ""
+        # In the words of the headline.
+        partly = f"{'was' if count == 1 else 'were'} evaluated only in part"
+        lacked = partly if rules_evaluated(result.results) else "could not be evaluated"
+        lacked += f" on {where}" if where else ""
     else:
         broken = [r for r in rules if r.reason]
         if not broken:
             return ""
-        count, place, detail = len(broken), "", f"{broken[0].code}: {broken[0].reason}"
-    return f"{many(count, 'rule')} could not be evaluated{place}: {detail}{'' if detail.endswith(('.', '?')) else '.'}"
+        count, lacked, detail = len(broken), "could not be evaluated", f"{broken[0].code}: {broken[0].reason}"
+    return f"{many(count, 'rule')} {lacked}: {detail}{'' if detail.endswith(('.', '?')) else '.'}"
 
 
 def _muted(silent: Sequence[tuple[str, date]]) -> str:

@@ -101,7 +101,7 @@ def test_entry_of_what_could_not_be_evaluated_says_why() -> None:
     entry = index.entry_of(sample.the_contents(result=result, incidents=()))
     assert entry.verdict is Verdict.UNKNOWN
     assert entry.headline.endswith(
-        "1 only in part. 1 rule could not be evaluated on telegraf/disk: the account may not read it."
+        "1 only in part. 1 rule was evaluated only in part on telegraf/disk: the account may not read it."
     )
 
 
