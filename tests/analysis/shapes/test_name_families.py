@@ -196,6 +196,30 @@ def test_numbers_that_are_the_same_in_all_names_are_words():
     assert (family.template, [part.name for part in family.tags]) == ("zone2 disk{n} free", ["disk_number"])
 
 
+@pytest.mark.parametrize("constant", ["1712345678901", "1712345678", "20240115", "83105527"])
+def test_a_counter_is_data_beside_a_long_number_that_is_the_same_in_all_names(constant: str) -> None:
+    names = [
+        f"import_{constant}_{n:04}.{step}.rows" for n in range(2300, 2340) for step in ("parse.lines", "load.batches")
+    ]
+    load, parse = name_families(names)
+    assert [len(load.members), len(parse.members)] == [40, 40]
+    assert (load.measurement, load.field) == ("load_batches", "rows")
+    assert [(tag.name, tag.example) for tag in load.tags] == [("import", f"import_{constant}_2300")]
+
+
+def test_a_long_number_that_is_the_same_in_all_names_is_no_data() -> None:
+    (family,) = name_families([f"shipment-20240115-{n:03}-weights" for n in range(1, 60)])
+    assert family.template == "shipment-20240115-{n}-weights"
+    assert (family.measurement, [tag.name for tag in family.tags]) == ("shipment_weights", ["shipment_number"])
+    (dated,) = name_families([f"shipment-202401{n}-weights" for n in range(10, 20)])
+    assert dated.template == "shipment-{date}-weights"
+
+
+def test_numbers_side_by_side_are_data_if_both_count() -> None:
+    (family,) = name_families([f"cell_{row}_{place}" for row in range(1, 7) for place in range(1, 9)])
+    assert family.template == "cell_{n}_{n}"
+
+
 def test_families_of_different_words_stay_apart():
     names = ["events_2024_01", "events_2024_02", "hits_2024_01", "hits_2024_02"]
     assert [f.measurement for f in name_families(names)] == ["events", "hits"]

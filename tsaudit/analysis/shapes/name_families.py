@@ -10,8 +10,8 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, NamedTuple
@@ -156,6 +156,7 @@ def _family(group: Sequence[NameReading]) -> NameFamily:
 def _proposed_name(reading: NameReading) -> tuple[str, str | None]:
     """The words of the name that are not data; the field, too, if nothing else is left."""
     words = [w for w in re.split(r"[^A-Za-z0-9]+", re.sub(r"\{\w+\}", ".", reading.template)) if w]
+    words = [w for w in words if not _LONG_NUMBER.fullmatch(w)] or words
     if "." in reading.template:
         words = [w.lower() for w in words]
     if words:
@@ -178,6 +179,8 @@ def _proposed_tags(group: Sequence[NameReading]) -> list[str]:
             continue
         counted = _counted(template, at, are_numbers=all(text.isdecimal() for _, text in texts))
         place = len(re.findall(r"[A-Za-z0-9]+|\{\w+\}", template[:at]))
+        begun = {found[1].lower() if (found := _BEGUN.match(text)) else "" for _, text in texts}
+        counted = counted or (begun.pop() if len(begun) == 1 else "")
         name = (counted or place_name(place)) if kind == "n" else kind
         seen[name] += 1
         names.append(name if seen[name] == 1 else f"{name}_{seen[name]}")
@@ -188,7 +191,7 @@ def _counted(template: str, at: int, *, are_numbers: bool) -> str:
     """What the number at this place counts, by the word before it; empty if there is none, or it may be a name, such as
     `edge07` in `metrics.edge07.load`.
     """
-    stem = re.search(r"([A-Za-z]+)[^A-Za-z0-9{}]*$", template[:at])
+    stem = re.search(r"([A-Za-z]+)[^A-Za-z0-9{}]*$", _LONG_NUMBER.sub("", template[:at]))
     is_part = "." in template and re.search(r"\.$", template[:at]) and re.match(r"\{n\}(\.|$)", template[at:])
     if stem is None or (is_part and not are_numbers):
         return ""
@@ -278,6 +281,10 @@ _NOT_COUNTED: Final = re.compile(
     re.IGNORECASE,
 )
 """Words that include a number: p99, ipv6, http_404, load15."""
+_LONG_NUMBER: Final = re.compile(r"\d{8,}")
+"""Packed dates, times, and IDs; if they are the same in all names, they say nothing about what is measured."""
+_BEGUN: Final = re.compile(rf"([A-Za-z]+)[-_]{_LONG_NUMBER.pattern}")
+"""A part that says before its long number what it is: `job_1700000000000_17`."""
 _LONG_RUN: Final = 50
 """Names numbered without a gap from which on even such a word only counts: 300 columns s001 to s300 are sensors."""
 
@@ -288,14 +295,14 @@ def readings(names: Sequence[str]) -> Iterator[NameReading]:
     Only the names beside it show that `2403` is a date, or `40e931` an ID.
     """
     distinct = sorted(set(names))
-    dated = dated_templates(distinct)
+    dated = _varying(dated_templates(distinct))
     undated = {name: dated.get(name, name) for name in distinct}
     texts = list(undated.values())
     ids, counters = _short_ids(texts), _counters(texts)
     for name, text in undated.items():
         data = [("date", name)] if name in dated else []
         parts = text.split(".")
-        beside = _Beside(ids.get(text), counters.get(text))
+        beside = _Beside(ids.get(text), frozenset(counters[text]))
         if len(parts) < 3:
             template, found = _marked(text, beside)
             yield NameReading(name, template, (*data, *found), None, sure=False)
@@ -303,12 +310,26 @@ def readings(names: Sequence[str]) -> Iterator[NameReading]:
             yield _read_dotted(name, parts, data, beside)
 
 
+def _varying(dated: Mapping[str, str]) -> dict[str, str]:
+    """The names with a date, without those in which a long number that could be one is the same in all names with this
+    beginning: the start of a cluster is no date of its jobs.
+    """
+    dates: dict[str, set[str]] = defaultdict(set)
+    for name, template in dated.items():
+        before, _, after = template.partition("{date}")
+        dates[before].add(name[len(before) : len(name) - len(after)])
+    names = Counter(template.partition("{date}")[0] for template in dated.values())
+    same = {start for start, found in dates.items() if names[start] > 1 and len(found) == 1}
+    same = {start for start in same if all(map(_LONG_NUMBER.fullmatch, dates[start]))}
+    return {name: template for name, template in dated.items() if template.partition("{date}")[0] not in same}
+
+
 class _Beside(NamedTuple):
     """What only shows beside the other names."""
 
     id: str | None
-    counter: str | None
-    """The part with the number that counts."""
+    counters: frozenset[str]
+    """The parts with a number that counts."""
 
 
 def _short_ids(texts: Sequence[str]) -> dict[str, str]:
@@ -330,21 +351,32 @@ def _short_ids(texts: Sequence[str]) -> dict[str, str]:
     }
 
 
-def _counters(texts: Sequence[str]) -> dict[str, str]:
-    """Each text to the part of it that counts from 0 or 1 without a gap, in many names that are otherwise the same."""
+def _counters(texts: Sequence[str]) -> Mapping[str, set[str]]:
+    """Each text to the parts of it that count in names that are otherwise the same: from 0 or 1 without a gap in many
+    names, or from any number, with few gaps, if no word but another number stands before it.
+    """
     columns: dict[tuple[str, str, str], dict[int, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
     for text in dict.fromkeys(texts):
         for found in re.finditer(r"[A-Za-z0-9]+", text):
             if counter := _COUNTER.fullmatch(found[0]):
                 key = text[: found.start()], counter[1], text[found.end() :]
                 columns[key][int(counter[2])].append((text, found[0]))
-    return {
-        text: token
-        for numbers in columns.values()
-        if len(numbers) >= _LONG_RUN and min(numbers) <= 1 and max(numbers) - min(numbers) + 1 == len(numbers)
-        for places in numbers.values()
-        for text, token in places
-    }
+    counting: dict[str, set[str]] = defaultdict(set)
+    for (before, letters, _), numbers in columns.items():
+        if _is_run(before + letters, numbers):
+            for text, token in itertools.chain(*numbers.values()):
+                counting[text].add(token)
+    return counting
+
+
+def _is_run(before: str, numbers: Collection[int]) -> bool:
+    count, span = len(numbers), max(numbers) - min(numbers) + 1
+    if count >= _LONG_RUN and min(numbers) <= 1 and span == count:
+        return True
+    return count >= _ENOUGH and count >= FILLED * span and bool(_AFTER_NUMBER.search(before))
+
+
+_AFTER_NUMBER: Final = re.compile(r"(?:\d|\{date\})[^A-Za-z0-9]+$")
 
 
 def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]], beside: _Beside) -> NameReading:
@@ -369,7 +401,7 @@ def _marked(text: str, beside: _Beside, before: str = "") -> tuple[str, list[tup
     def mark(found: re.Match[str]) -> str:
         kind = str(found.lastgroup)
         if kind == "token":
-            return _marked_token(found, beside.counter, before, data)
+            return _marked_token(found, beside.counters, before, data)
         if kind == "mac" and not re.search("[a-f:]", found[0], re.IGNORECASE):
             return found[0]
         return known({"address": "host", "pod": "id"}.get(kind, kind), found[0])
@@ -387,7 +419,7 @@ def _marked(text: str, beside: _Beside, before: str = "") -> tuple[str, list[tup
     return "".join(piece if piece == "{date}" else read(piece) for piece in pieces), data
 
 
-def _marked_token(found: re.Match[str], counting: str | None, before: str, data: list[tuple[str, str]]) -> str:
+def _marked_token(found: re.Match[str], counting: Collection[str], before: str, data: list[tuple[str, str]]) -> str:
     token = found[0]
     if is_random(token):
         data.append(("id", token))
@@ -397,7 +429,7 @@ def _marked_token(found: re.Match[str], counting: str | None, before: str, data:
         return token
     word = _LAST_WORD.search(before + "." + found.string[: found.start()])
     stem = counter[1] or (word[1] if word else "")
-    if token != counting and (not stem or _NOT_COUNTED.fullmatch(stem)):
+    if token not in counting and (not stem or _NOT_COUNTED.fullmatch(stem)):
         return token
     data.append(("n", counter[2]))
     return counter[1] + "{n}"
