@@ -86,7 +86,7 @@ def test_the_headline_names_the_place_and_the_cause_and_the_first_step_is_what_h
     summary = of_finding(said.findings[0], said.code, (), "t", DAY)
     assert summary.headline.startswith("public/cpu: only a part of cpu is read, so 19 rules have been unknown")
     assert "(1 for other reasons)" in said.findings[0].message
-    assert summary.first_step == f"{advice}."
+    assert summary.first_step == f"{advice[0].upper()}{advice[1:]}."
 
 
 def test_what_a_past_day_cannot_know_counts_on_no_day() -> None:

@@ -391,7 +391,11 @@ def _why_unknown(rule: RuleResult) -> tuple[str, str]:
     # A right or a budget: the setting or statement that would help follows what happened.
     separators = "[:;] " if gap.reason in (Reason.DENIED, Reason.OVER_BUDGET) else "$"
     cause, *advice = re.split(separators, gap.detail, maxsplit=1)
-    return f"{gap.place or gap.fact}: {cause}", "".join(advice)
+    helps = "".join(advice)
+    # A statement is copied as it is; what to set is a sentence.
+    return f"{gap.place or gap.fact}: {cause}", helps[:1].upper() + helps[
+        1:
+    ] if gap.reason is Reason.OVER_BUDGET else helps
 
 
 def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:
