@@ -372,6 +372,16 @@ def test_families_that_are_only_numbered_alike_are_apart() -> None:
     assert len(run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings) == 2
 
 
+def test_large_families_with_the_same_numbers_are_one_finding() -> None:
+    """Its count is that of its cost: one writer names them all."""
+    whats = ("lexer.seconds", "linker.bytes", "tests.passed")
+    names = [f"build_1712345678901_{n}.{what}.last" for n in range(400, 800) for what in whats]
+    (finding,) = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
+    assert finding.impact is not None
+    assert (finding.severity, finding.observed, finding.impact.now) == (Severity.WARNING, 1_200, 1_200)
+    assert "1712345678901" not in finding.message.partition("should be")[2]
+
+
 def test_families_of_other_data_count_for_themselves() -> None:
     names = [form.format(f"{n:02}" if form[0] == "r" else f"web-{n}") for n in range(600) for form in ("room {}", "{}")]
     findings = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -98,9 +99,12 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
         inside = {m.name: m for m in unmerged(case, database.name)}
         beyond = () if case.engine.infers_roles else case.profile.beyond_budget.get(database.name, ())
         found = [one for one in of(case, database.name, inside, beyond) if len(one[0].members) >= fewest]
-        together = _together([change for _, change in found])
-        for group in _of_one_cause(found):
-            impacts = (costs.of_family(case, database.name, together[place]) for place in group)
+        members = [{one.measurement for one in change.members} for _, change in found]
+        large = _large(found)
+        for group in _of_one_cause(found, large):
+            together = set[str]().union(*(members[place] for place in group if place in large))
+            counted = (together if place in large else members[place] for place in group)
+            impacts = (costs.of_family(case, database.name, one) for one in counted)
             worst = max((one for one in impacts if one), key=lambda impact: impact.now, default=None)
             count = len(inside) + len(beyond)
             yield replace(_finding(case, database.name, [found[place] for place in group], count), impact=worst)
@@ -120,22 +124,20 @@ _Family = tuple["NameFamily", MergeMeasurements]
 _Families = Iterator[_Family]
 
 
-def _together(changes: Sequence[MergeMeasurements]) -> list[set[str]]:
-    """The names of each family, with those of others that contain the same data: one writer names them all."""
-    names = [{one.measurement for one in change.members} for change in changes]
-    data = [{one.tags for one in change.members if one.tags} for change in changes]
-    large = [(own, these) for own, these in zip(names, data, strict=True) if len(these) >= _LARGE]
-    return [
-        own.union(*(n for n, others in large if len(these & others) > _SAME * len(these)))
-        if len(these) >= _LARGE
-        else own
-        for own, these in zip(names, data, strict=True)
-    ]
+_Data = set[tuple[tuple[str, str], ...]]
+"""The data in the names of a family: the tags that it suggests, with their values."""
 
 
-def _of_one_cause(found: Sequence[_Family]) -> list[list[int]]:
-    """The positions of the families, those of one writer side by side: families that contain the same hosts or IDs, and
-    at least five that differ in one word of their names, such as the application in `<application>.{host}.cpu`.
+def _large(found: Sequence[_Family]) -> dict[int, _Data]:
+    """The positions of large families, with their data."""
+    data = ({one.tags for one in change.members if one.tags} for _, change in found)
+    return {place: these for place, these in enumerate(data) if len(these) >= _LARGE}
+
+
+def _of_one_cause(found: Sequence[_Family], large: Mapping[int, _Data]) -> list[list[int]]:
+    """The positions of the families, those of one writer side by side: families that contain the same hosts or IDs,
+    large ones with the same data of any kind, and at least five that differ in one word of their names, such as the
+    application in `<application>.{host}.cpu`. `large`: the result of `_large`.
     """
     alike: dict[tuple[object, ...], list[int]] = defaultdict(list)
     for place, (family, _) in enumerate(found):
@@ -146,8 +148,11 @@ def _of_one_cause(found: Sequence[_Family]) -> list[list[int]]:
         # Of names in one place, some look like hosts and others like numbers.
         alike["kind", _KIND.sub("{}", family.template)].append(place)
     joined = [places for (by, *_), places in alike.items() if len(places) >= (A_LIST if by == "word" else 2)]
-    # Many writers count from 1: numbers alone do not show that it is the same one.
-    first: dict[int, set[tuple[tuple[str, str], ...]]] = {}
+    for (one, these), (other, those) in itertools.combinations(large.items(), 2):
+        if len(these & those) > _SAME * min(len(these), len(those)):
+            joined.append([one, other])
+    # Many writers count from 1: a few numbers alone do not show that it is the same one.
+    first: dict[int, _Data] = {}
     for place, (family, change) in enumerate(found):
         data = {one.tags for one in change.members}
         if family.tags and not family.is_numbered:
