@@ -21,6 +21,7 @@ from tests.alerts import slack_double
 from tests.alerts.builders import an_incident, fast_messages
 from tests.builders import DAY, NOW, a_finding, a_result
 from tests.databases import Dataset, Row, Table, influxql, times, write, write_lines
+from tests.histories import clock_at
 from tests.servers import ADMIN, Influxd
 from tsaudit import run
 from tsaudit.config.settings import Incidents, Owner, Report, Settings, Slack, Target
@@ -465,7 +466,10 @@ def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_whe
             yield WithoutListings(connection)
 
     def days(numbers: Iterable[int]) -> list[list[tuple[str, ChangeKind]]]:
-        runs = [run.audit_target(target, settings, store, day=DAY + timedelta(days=n)) for n in numbers]
+        runs = []
+        for n in numbers:
+            with clock_at(NOW + timedelta(days=n)):
+                runs.append(run.audit_target(target, settings, store, day=DAY + timedelta(days=n)))
         assert not [one.error for one in runs if one.error]
         return [[(c.incident.code, c.kind) for c in one.changes] for one in runs]
 
