@@ -14,11 +14,12 @@ from click.testing import Result
 from tests.alerts import slack_double
 from tests.alerts.builders import fast_messages
 from tests.alerts.slack_double import SlackDouble
-from tests.builders import DAY
+from tests.builders import DAY, NOW
 from tests.command import CliRunner
 from tests.databases import Dataset, Row, Table, times
 from tests.engines.greptimedb.double import GreptimeDB
 from tests.engines.influxdb3.double import InfluxDB3
+from tests.histories import clock_at
 from tests.servers import Postgresql
 from tsaudit.cli import main
 
@@ -155,7 +156,10 @@ def test_one_table_of_three_is_named_by_check_and_told_after_three_audits(
     assert 'or leave it out: `exclude: ["secret"]`' in said
     assert f"cannot read {schema}/hidden: row-level security hides rows of table hidden: ALTER ROLE tsaudit" in said
     assert f"cannot read {schema}/weather" not in said
-    told = [_changes(_audit(command, day)[0]) for day in range(3)]
+    told = []
+    for day in range(3):
+        with clock_at(NOW + timedelta(days=day)):
+            told.append(_changes(_audit(command, day)[0]))
     assert told == [[], [], [("TGT002", "opened")]]
 
 
