@@ -159,7 +159,7 @@ KINDS: Final[dict[str, Callable[[], Message]]] = {
             *(replace(i, target="orders") for i in _many(9)),
         ],
         _REPORTS,
-        reported=2,
+        [replace(i, target="shop") for i in _many(2)],
     ),
     "digest_hostile": lambda: message.digest(DAY, [replace(hostile(), target="plant")], {}),
     "confirmed_ack": lambda: _confirmed("ack", "eyes", ReactionOutcome(decided=[growing()]), 0),

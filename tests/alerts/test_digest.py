@@ -61,9 +61,11 @@ def test_what_the_messages_of_the_day_report_is_left_out(history: History, slack
     assert sent_digests(history, slack) == [], "all of it is new"
     history.next_day([*found(1, severity=Severity.CRITICAL), *found(2, 3)])
     (text,) = sent_digests(history, slack)
-    assert text.splitlines()[0].endswith("1 open incident on 1 target")
-    assert "table_2" in text
-    assert "Not counted: 2 incidents in today's other messages." in str(slack.messages[-1].blocks)
+    first, *listed = text.splitlines()
+    assert first.endswith("3 open incidents on 1 target")
+    assert [line.split(":")[0] for line in listed] == ["warning demo main/table_2"]
+    assert "🔴 `demo` 1 critical, 2 warnings" in str(slack.messages[-1].blocks)
+    assert "Not listed: 2 incidents in today's other messages." in str(slack.messages[-1].blocks)
 
 
 def test_what_an_edit_shows_as_resolved_that_day_is_left_out(history: History, slack: SlackDouble) -> None:

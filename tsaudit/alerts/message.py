@@ -329,22 +329,24 @@ _SHOWN_PER_TARGET: Final = 5
 """Open incidents named per target."""
 
 
-def digest(day: date, found: Sequence[Incident], reports: dict[str, str], reported: int = 0) -> Message:
-    """The digest for one owner. `reports`: target to the address of its newest report. `reported`: number of incidents
-    that are left out because other messages of the day report them.
+def digest(day: date, found: Sequence[Incident], reports: dict[str, str], reported: Sequence[Incident] = ()) -> Message:
+    """The digest for one owner. `reports`: target to the address of its newest report. `reported`: incidents that are
+    only counted, because other messages of the day report them.
     """
     still = [i for i in found if i.is_active]
-    targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, still))
-    on = f" on {many(len({i.target for i in still}), 'target')}"
-    said = f"{many(len(still), 'open incident')}{on}" if still else f"{many(len(found), 'incident')} resolved"
+    every = [*still, *(i for i in reported if i.is_active)]
+    targets = sorted({i.target for i in found}, key=lambda t: _target_badness(t, every))
+    on = f" on {many(len({i.target for i in every}), 'target')}"
+    said = f"{many(len(every), 'open incident')}{on}" if every else f"{many(len(found), 'incident')} resolved"
     title = f"tsaudit {day}: {said}"
-    groups = (_target_blocks(t, [i for i in found if i.target == t], reports.get(t)) for t in targets)
+    by_target = {t: tuple([i for i in some if i.target == t] for some in (found, every)) for t in targets}
+    groups = (_target_blocks(t, own, of_all, reports.get(t)) for t, (own, of_all) in by_target.items())
     shown = fitting(groups, MAX_BLOCKS - 3, MAX_TOTAL - MAX_TEXT - MAX_HEADER - 200)
     blocks = [header(plain(title, MAX_HEADER)), *(block for group in shown for block in group)]
     if len(shown) < len(targets):
         blocks.append(small(f"and {many(len(targets) - len(shown), 'more target')}"))
     if reported:
-        blocks.append(small(f"Not counted: {many(reported, 'incident')} in today's other messages."))
+        blocks.append(small(f"Not listed: {many(len(reported), 'incident')} in today's other messages."))
     lines = (f"{i.severity} {i.target} {_standing(i)}" for i in sorted(still, key=by_badness))
     return Message(notification(title, lines, len(still)), tuple(blocks))
 
@@ -360,13 +362,16 @@ def _target_badness(target: str, still: Sequence[Incident]) -> tuple[int, int, s
     return (-max((i.severity.rank for i in own), default=-1), -len(own), target)
 
 
-def _target_blocks(target: str, found: Sequence[Incident], report: str | None) -> list[Block]:
+def _target_blocks(
+    target: str, found: Sequence[Incident], every: Sequence[Incident], report: str | None
+) -> list[Block]:
+    """`every`: all open incidents of the target, also those of other messages."""
     still = sorted((i for i in found if i.is_active), key=by_badness)
-    parts = list(filter(None, [tally(i.severity for i in still)]))
+    parts = list(filter(None, [tally(i.severity for i in every)]))
     parts += [f"{number(n)} resolved" for n in [sum(i.resolved is not None for i in found)] if n]
     if report:
         parts.append(link(report, "report"))
-    sign = SIGNS[still[0].severity] if still else SIGNS["ok"]
+    sign = SIGNS[min(every, key=by_badness).severity] if every else SIGNS["ok"]
     blocks = [markup(f"{sign} {code(target, 120)} {' · '.join(parts)}")]
     lines = [plain(f"{SIGNS[i.severity]} {_standing(i)}", 320) for i in still[:_SHOWN_PER_TARGET]]
     if len(still) > _SHOWN_PER_TARGET:

@@ -139,10 +139,11 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
             for notifier in notifiers_of(settings):
                 edits = notifier == SLACK and settings.slack.token is not None
                 reported = _reported_on(connection, owner, {i.target for i in found}, day, notifier)
-                rest = [i for i in found if not _is_reported(i, reported, day, edits=edits)]
+                said = [i for i in found if _is_reported(i, reported, day, edits=edits)]
+                rest = [i for i in found if i not in said]
                 if not rest:
                     continue
-                text = message.digest(day, rest, reports, reported=len(found) - len(rest))
+                text = message.digest(day, rest, reports, said)
                 channel = channel_of(settings, owner) if notifier == SLACK else ""
                 draft = MessageDraft(
                     DeliveryKind.DIGEST, thread_of(owner), day, channel, text.to_payload(), notifier=notifier
