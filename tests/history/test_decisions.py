@@ -267,7 +267,7 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
 
 @pytest.mark.parametrize(
     ("left", "said"),
-    [(6.2, ", or when none is left; about 7 days left, fewer than it lasts"), (40, ", or with 14 days left")],
+    [(6.2, ", or when no time is left, in about 7 days"), (40, ", or with 14 days left, in about 26 days")],
 )
 def test_a_mute_that_lasts_longer_than_what_is_left_says_so(store: Store, left: float, said: str) -> None:
     impact = Impact(Currency.LIMIT, now=900, whole=1000, unit="connections", days_left=left)
@@ -294,7 +294,7 @@ def test_a_mute_ends_when_a_step_of_urgency_is_reached(store: Store, monkeypatch
     assert with_left(19.0, 1).is_muted
     ended = with_left(13.2, 2)
     assert ended.exceeded
-    assert decisions.outgrown(ended) == "covers more time than is left, now 14 days"
+    assert decisions.outgrown(ended) == "does not cover the last 14 days"
     assert with_left(14.8, 3).exceeded, "the estimate wavers"
     decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "still on holiday", LATER)
     assert with_left(13.0, 4).exceeded

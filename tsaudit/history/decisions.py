@@ -211,12 +211,14 @@ def outgrown(incident: Incident) -> str:
             how, is_beyond = "down to", figure.value < decision.bound
         if is_beyond:
             return f"covers {how} {quantity(decision.bound, decision.unit)}, now {quantity(figure.value, figure.unit)}"
-    return "" if left is None else f"covers more time than is left, now {_days(left)}"
+    if left is None:
+        return ""
+    return f"does not cover {f'the last {_days(left)}' if left > 0 else 'that no time is left'}"
 
 
 def ends_early(incident: Incident) -> str:
     """From what on the mute that applies no longer covers the incident, as in `above 150 series, or if critical`, and
-    the days that are left if it lasts longer; empty if nothing could be worse, or no mute applies.
+    in how many days if it lasts longer; empty if nothing could be worse, or no mute applies.
     """
     made = incident.decision
     if made is None or made.kind is not DecisionKind.MUTE:
@@ -229,11 +231,10 @@ def ends_early(incident: Incident) -> str:
         ends.append("if critical")
     left = incident.finding.impact.days_left if incident.finding.impact else None
     if left is not None and (step := next((days for days in URGENT_DAYS if days < left), None)) is not None:
-        ends.append(f"with {many(step, 'day')} left" if step else "when none is left")
-    text = ", or ".join(ends)
-    if text and left is not None and made.until is not None and 0 <= left < (made.until - clock.today()).days:
-        text += f"; about {_days(left)} left, fewer than it lasts"
-    return text
+        when = f"with {many(step, 'day')} left" if step else "when no time is left"
+        is_before = made.until is not None and left - step < (made.until - clock.today()).days
+        ends.append(f"{when}, in about {_days(left - step)}" if is_before else when)
+    return ", or ".join(ends)
 
 
 def _days(left: float) -> str:
