@@ -395,6 +395,14 @@ def _database_bytes(case: Case, database: str) -> float | None:
     return float(whole.data_bytes + (whole.index_bytes or 0)) if whole and whole.data_bytes else None
 
 
+def why_free(case: Case) -> str:
+    """Why series cost nothing on this engine, and what to set to be warned all the same; empty if they do."""
+    if case.engine.has_costly_series:
+        return ""
+    setting = "`limits: {high-series-cardinality.max_series: N}`"
+    return f"{case.profile.engine} keeps no index of series; to be warned of their number, set {setting}"
+
+
 def toward_limit(
     used: float,
     limit: float,

@@ -35,7 +35,8 @@ def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
 def _decided(finding: Finding, sums: Mapping[_Group, Impact], harm: Harm) -> Finding:
     impact = finding.impact
     if impact is None:
-        return replace(finding, severity=Severity.NOTE, severity_reason=_NO_COST, consequence="")
+        why = finding.severity_reason or _NO_COST
+        return replace(finding, severity=Severity.NOTE, severity_reason=why, consequence="")
     severity, reason = Severity.NOTE, impact
     if finding.basis is not Basis.INFERRED:
         severity = severity_of(impact, harm)

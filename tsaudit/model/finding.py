@@ -283,7 +283,9 @@ class Finding:
     shortened if necessary.
     """
     severity_reason: str = field(default="", kw_only=True)
-    """Why the finding has this severity, in a few words; empty if the observed figure and its limit show it."""
+    """Why the finding has this severity, in a few words; empty if the observed figure and its limit show it. A rule may
+    say why there is no impact.
+    """
     impact: Impact | None = field(default=None, kw_only=True)
     """What the finding costs, from which the policy decides the severity; None if it cannot be priced."""
     basis: Basis = field(default=Basis.MEASURED, kw_only=True)

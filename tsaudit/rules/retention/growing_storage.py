@@ -138,7 +138,9 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
     bytes_read = "what is used of the disk" if space.on_disk else "bytes of data and indexes"
     how = f"{bytes_read}, as the server reports them, and {'its size' if space.on_disk else 'the declared space'}"
     left = 0.0 if held >= limit.value else left
-    impact = costs.toward_limit(held, limit.value, "bytes", per_day=per_day, days_left=left, how=how)
+    impact = costs.toward_limit(
+        held, limit.value, "bytes", per_day=per_day, days_left=left, is_owners=not space.on_disk, how=how
+    )
     return impact if costs.is_near(case, impact, costs.NOTED) else None
 
 
@@ -175,6 +177,7 @@ def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point
     look: tuple[Change, ...] = (Diagnose(space.subject, "sizes"),) if space.on_disk else ()
     return Finding(
         subject=space.subject,
+        severity_reason="the server does not report its disk; to be warned, set `harm: {max_bytes: SIZE}`",
         message=f"{message}.",
         fix=f"{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time.",
         changes=look,

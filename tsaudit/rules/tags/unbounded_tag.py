@@ -466,6 +466,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     return Finding(
         subject=subject_of(measurement, tag.key),
         impact=impact,
+        severity_reason=costs.why_free(case),
         message=f"Tag {tag.key} has {found.reason}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix=" ".join(filter(None, (fix, quick))),
         changes=changes,
