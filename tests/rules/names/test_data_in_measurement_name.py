@@ -374,7 +374,7 @@ def test_families_that_are_only_numbered_alike_are_apart() -> None:
 
 def test_large_families_with_the_same_numbers_are_one_finding() -> None:
     """Its count is that of its cost: one writer names them all."""
-    whats = ("lexer.seconds", "linker.bytes", "tests.passed")
+    whats = ("lexer.seconds", "linker.bytes", "test.passed")
     names = [f"build_1712345678901_{n}.{what}.last" for n in range(400, 800) for what in whats]
     (finding,) = run_rule(rule, a_profile(*map(a_measurement, names), engine="influxdb1")).findings
     assert finding.impact is not None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
@@ -129,9 +129,14 @@ _Data = set[tuple[tuple[str, str], ...]]
 
 
 def _large(found: Sequence[_Family]) -> dict[int, _Data]:
-    """The positions of large families, with their data."""
-    data = ({one.tags for one in change.members if one.tags} for _, change in found)
-    return {place: these for place, these in enumerate(data) if len(these) >= _LARGE}
+    """The positions of large families, with their data, as far as it is not the same in all names of the family."""
+    large: dict[int, _Data] = {}
+    for place, (_, change) in enumerate(found):
+        values = Counter(tag for tag, _ in {pair for one in change.members for pair in one.tags})
+        data = {tuple(pair for pair in one.tags if values[pair[0]] > 1) for one in change.members} - {()}
+        if len(data) >= _LARGE:
+            large[place] = data
+    return large
 
 
 def _of_one_cause(found: Sequence[_Family], large: Mapping[int, _Data]) -> list[list[int]]:
