@@ -176,3 +176,8 @@ def test_rule_that_finds_wrong_answers_says_which_queries() -> None:
     assert len(calls) > 10
     assert [ast.unparse(call) for call in calls if "consequence" not in {k.arg for k in call.keywords}] == []
     assert impacts.consequence(Impact(Currency.ANSWERS, consequence="Which ones."), 30) == "Which ones."
+
+
+def test_names_that_were_counted_are_not_rounded() -> None:
+    impact = Impact(Currency.FAMILY, now=3_142, per_day=0.0, unit="measurements")
+    assert impacts.reason(impact, 30).startswith("3,142 measurements of one family")

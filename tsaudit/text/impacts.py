@@ -107,6 +107,9 @@ def _figure(impact: Impact, value: float) -> str:
             return size(value)
         case Currency.MONEY:
             return f"${number(round(value) if value >= 1 else round(value, 2))}"
+        case Currency.FAMILY if value == impact.now:
+            # It was counted, and the finding gives the same count.
+            return number(round(value))
         case _:
             return number(rounded(value))
 
