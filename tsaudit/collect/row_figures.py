@@ -432,6 +432,8 @@ def stopped_totals(column: ReadColumn, times: ReadColumn, series: Codes) -> Stop
     each = [own for own in np.split(numbers, ends[:-1]) if len(own) >= _FEWEST_RISING]
     others = np.unique(numbers)
     others = others[np.frexp(others)[0] != _POWER]
+    if not len(others):
+        return None
     least = _NUMBERS_BELOW * 10.0 ** -_decimals(others)
     found = [
         own
