@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
@@ -153,18 +152,29 @@ def _of_one_cause(found: Sequence[_Family], large: Mapping[int, _Data]) -> list[
         # Of names in one place, some look like hosts and others like numbers.
         alike["kind", _KIND.sub("{}", family.template)].append(place)
     joined = [places for (by, *_), places in alike.items() if len(places) >= (A_LIST if by == "word" else 2)]
-    for (one, these), (other, those) in itertools.combinations(large.items(), 2):
-        if len(these & those) > _SAME * min(len(these), len(those)):
-            joined.append([one, other])
+    joined += _pairs(large.items(), lambda own, these: min(len(own), len(these)))
     # Many writers count from 1: a few numbers alone do not show that it is the same one.
-    first: dict[int, _Data] = {}
-    for place, (family, change) in enumerate(found):
-        data = {one.tags for one in change.members}
-        if family.tags and not family.is_numbered:
-            same = next((one for one, these in first.items() if len(data & these) > _SAME * len(data | these)), None)
-            joined += [] if same is None else [[same, place]]
-            first.setdefault(place if same is None else same, data)
+    data = (
+        (place, {one.tags for one in change.members})
+        for place, (family, change) in enumerate(found)
+        if family.tags and not family.is_numbered
+    )
+    joined += _pairs(data, lambda own, these: len(own | these))
     return _components(len(found), joined)
+
+
+def _pairs(families: Iterable[tuple[int, _Data]], size: Callable[[_Data, _Data], int]) -> list[list[int]]:
+    """Each family, by its position, with the first one that has more than half of the same data. `size`: of what it is
+    half, for two families.
+    """
+    first, pairs = dict[int, _Data](), list[list[int]]()
+    for place, own in families:
+        same = next((one for one, these in first.items() if len(own & these) > _SAME * size(own, these)), None)
+        if same is None:
+            first[place] = own
+        else:
+            pairs.append([same, place])
+    return pairs
 
 
 def _components(count: int, joined: Iterable[Sequence[int]]) -> list[list[int]]:
