@@ -267,7 +267,11 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
 
 @pytest.mark.parametrize(
     ("left", "said"),
-    [(6.2, ", or when no time is left, in about 7 days"), (40, ", or with 14 days left, in about 26 days")],
+    [
+        (0.6, ", or when no time is left, in about 1 day"),
+        (6.2, ", or with 1 day left, in about 6 days"),
+        (40, ", or with 14 days left, in about 26 days"),
+    ],
 )
 def test_a_mute_that_lasts_longer_than_what_is_left_says_so(store: Store, left: float, said: str) -> None:
     impact = Impact(Currency.LIMIT, now=900, whole=1000, unit="connections", days_left=left)

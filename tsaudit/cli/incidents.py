@@ -194,7 +194,7 @@ def mute(
 
     Until the mute ends, they are shown as muted, fail nothing, and notify nobody. It ends early for an incident that
     gets worse: if it becomes more severe, if its figure exceeds 1.5 times its value at the time of the mute, or once no
-    more than 90, 14, or 7 days are left until a limit.
+    more than 90, 14, or 7 days, or 1 day, are left until a limit.
     """
     last = _last_day(period, until)
     _decide("mute", fingerprints, config, owner, reason, last, replace=replace)

@@ -27,9 +27,9 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 
-URGENT_DAYS: Final = (Harm().warning_days, Harm().critical_days, 7, 0)
+URGENT_DAYS: Final = (Harm().warning_days, Harm().critical_days, 7, 1, 0)
 """The days left at which an incident becomes more urgent, whatever its severity: the defaults of `harm.warning_days`
-and `harm.critical_days`, the last week, and the end.
+and `harm.critical_days`, the last week, the last day, and the end.
 """
 
 
