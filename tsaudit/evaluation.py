@@ -178,7 +178,7 @@ class Unmeasured:
         self._answered = {(m.database, m.name): set(m.statements) for m in profile.measurements}
         listed = (gap for gap in profile.gaps if gap.fact == "measurements" and profile.is_named(gap))
         # In SQL, measurements of one name are only alike if their columns are.
-        self._by_name = not ENGINES[profile.engine].infers_roles
+        self._by_name = profile.engine in ENGINES and not ENGINES[profile.engine].infers_roles
         self._named = {(gap.database, gap.detail) for gap in listed}
         for gap in profile.gaps:
             self._answered.get((gap.database or "", gap.measurement or ""), set()).discard(gap.fact)
@@ -213,10 +213,10 @@ def of_other_kinds(case: Case) -> str:
 
 def of_names_alone(case: Case) -> str:
     """What the rule does not evaluate of the measurements of which it only knows the names; empty if nothing."""
-    is_known = case.rule.by_name and not case.engine.infers_roles
-    count = sum(map(len, case.profile.beyond_budget.values())) if is_known else 0
-    what = many(count, case.engine.words.measurement)
-    return f"the columns of {what} that budget.max_measurements leaves out" if count else ""
+    count = sum(map(len, case.profile.beyond_budget.values()))
+    if not count or not case.rule.by_name or case.engine.infers_roles:
+        return ""
+    return f"the columns of {many(count, case.engine.words.measurement)} that budget.max_measurements leaves out"
 
 
 _LEAVE_SERIES: Final = (Family.FIELDS, Family.NAMES, Family.STORAGE, Family.RETENTION)

@@ -27,7 +27,6 @@ from tsaudit.model.finding import (
 )
 from tsaudit.model.plan import Plan
 from tsaudit.model.profile import Profile
-from tsaudit.not_audited import evaluated_some
 from tsaudit.planning import describe
 from tsaudit.text import amount, findings, listed, many, markdown, number, percent, printable, quantity, rounded
 from tsaudit.text import day as formatted_day
@@ -217,6 +216,9 @@ def _not_evaluated_on(result: AuditResult, profile: Profile) -> list[str]:
     """The names of the measurements on which rules could not be evaluated, if each rule that applies was evaluated on
     all others; otherwise empty.
     """
+    # Most audits need nothing of this, nor does a command that shows one.
+    from tsaudit.not_audited import evaluated_some
+
     rules = [r for r in _rules(result.results) if r.is_lacking]
     gaps = [gap for rule in rules for gap in rule.gaps]
     if not all(evaluated_some(rule, profile) and rule.gaps for rule in rules) or not all(g.measurement for g in gaps):
