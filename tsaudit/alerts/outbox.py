@@ -140,7 +140,8 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
                 edits = notifier == SLACK and settings.slack.token is not None
                 reported = _reported_on(connection, owner, {i.target for i in found}, day, notifier)
                 said = [i for i in found if _is_reported(i, reported, day, edits=edits)]
-                rest = [i for i in found if i not in said]
+                known = {i.fingerprint for i in said}
+                rest = [i for i in found if i.fingerprint not in known]
                 if not rest:
                     continue
                 text = message.digest(day, rest, reports, said)
