@@ -189,6 +189,11 @@ def test_every_cost_says_what_happens_if_nothing_is_done(currency: Currency, per
             Basis.DECLARED,
             "2,000 avoidable series, 7% of the database; a warning from 10,000 and 5% of all on",
         ),
+        (
+            impact(Currency.SERIES, 500, whole=9_000, per_day=None),
+            Basis.DECLARED,
+            "500 avoidable series, 6% of the database; a warning from 1,000 and 5% of all on",
+        ),
     ],
 )
 def test_note_says_why_it_is_no_warning(cost: Impact | None, basis: Basis, why: str) -> None:

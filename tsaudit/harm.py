@@ -79,7 +79,7 @@ def _from(impact: Impact, harm: Harm) -> str:
             least = f"{percent(harm.limit_warning)} on, or {many(harm.warning_days, 'day')} before it is reached"
             return f"; a warning from {least}"
         case Currency.SERIES:
-            least = f"{number(harm.min_series)} and {percent(harm.min_series_share)} of all"
+            least = f"{number(_least_series(impact, harm))} and {percent(harm.min_series_share)} of all"
         case Currency.FAMILY:
             least = number(harm.min_names)
         case Currency.BYTES:
@@ -297,13 +297,17 @@ def _toward_limit(impact: Impact, harm: Harm) -> Severity:
 
 def _series(impact: Impact, harm: Harm) -> Severity:
     days = harm.horizon.days
-    # What is not known to be at rest may grow.
-    least = min(harm.min_series, harm.min_unmeasured_series) if impact.per_day is None else harm.min_series
+    least = _least_series(impact, harm)
     if not _is_material(impact, impact.share_after(days), least, harm.min_series_share, days):
         return Severity.NOTE
     taken = impact.after(harm.critical_days) * (impact.unit_bytes or 0.0)
     is_full = harm.max_memory is not None and taken >= max(harm.min_memory, harm.max_memory)
     return Severity.CRITICAL if is_full else Severity.WARNING
+
+
+def _least_series(impact: Impact, harm: Harm) -> float:
+    # What is not known to be at rest may grow.
+    return min(harm.min_series, harm.min_unmeasured_series) if impact.per_day is None else harm.min_series
 
 
 def _is_material(impact: Impact, share: float | None, least: float, least_share: float, days: float) -> bool:
