@@ -18,6 +18,7 @@ from tsaudit.analysis.collection_families import CollectionFamily, total
 from tsaudit.analysis.columns.roles import are_quantities
 from tsaudit.analysis.growth.thresholds import FILLING_DAYS, FLAT_DAYS
 from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
+from tsaudit.guidelines import matters
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import SERVER, Currency, Impact
 from tsaudit.model.profile import FOREVER, Index, Measurement, Tag, Window
@@ -399,8 +400,9 @@ def why_free(case: Case) -> str:
     """Why series cost nothing on this engine, and what to set to be warned all the same; empty if they do."""
     if case.engine.has_costly_series:
         return ""
-    setting = "`limits: {high-series-cardinality.max_series: N}`"
-    return f"{case.profile.engine} keeps no index of series; to be warned of their number, set {setting}"
+    # CAR001, which compares series with that limit, applies where this guideline does.
+    setting = "; to be warned of their number, set `limits: {high-series-cardinality.max_series: N}`"
+    return f"{case.profile.engine} keeps no index of series{setting if matters('A1', case.profile.engine) else ''}"
 
 
 def toward_limit(
