@@ -264,7 +264,6 @@ def test_init_when_options_say_what(empty_folder: Path) -> None:
         ("influxdb2", "http://10.1.2.3:8086?org=acme", "influxdb"),
         ("influxdb1", "http://[::1]:8086", "influxdb"),
         ("mongodb", "mongodb://192.168.0.7:27017", "mongodb"),
-        ("postgresql", "postgresql://tsaudit@127.0.0.1/", "postgresql"),
         ("postgresql", "postgresql://tsaudit@db7.example.com/metrics", "metrics"),
     ],
 )
@@ -308,6 +307,16 @@ def test_init_when_an_option_of_the_address_is_secret_writes_nothing(engine: str
     assert "hunter2" not in done.output
     assert not Path("tsaudit.yaml").exists()
     assert init("--engine", engine, url.replace("hunter2", "${NAME}")).exit_code == Exit.OK
+
+
+@pytest.mark.parametrize("url", ["postgres://me:hunter2@db7:5433", "postgres://me:hunter2@db7:5433/?sslmode=require"])
+def test_init_when_the_address_names_no_database_writes_nothing(url: str) -> None:
+    done = init(url)
+    assert done.exit_code == Exit.USAGE
+    assert "names no database: pass postgres" in done.stderr
+    assert "://me@db7:5433/NAME for each database to audit" in done.stderr
+    assert "hunter2" not in done.output
+    assert not Path("tsaudit.yaml").exists()
 
 
 def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -219,6 +219,11 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
             advice = f"`{printable(key, 40)}` is secret: write `{printable(key, 40)}=${{NAME}}`, and export NAME"
             raise click.BadParameter(advice, param_hint="ADDRESS")
     place = parts.netloc.rpartition("@")[2]
+    if about.has_one_database and not about.is_a_file and not parts.path.strip("/"):
+        login = f"{parts.username}@" if parts.username else ""
+        server = printable(f"{parts.scheme}://{login}{place}", 100)
+        advice = f"names no database: pass {server}/NAME for each database to audit"
+        raise click.BadParameter(advice, param_hint="ADDRESS")
     if (
         about.reads_password_apart
         and parts.scheme.startswith("http")
