@@ -64,7 +64,7 @@ class AuditRun:
     error: str | None
     """The problem, in one line, if anything went wrong that must fail the run; otherwise None."""
     is_first: bool = False
-    """Whether this is the first audit of the target: it was audited, but on no other day."""
+    """Whether nothing is known about other days of the target, so that everything found is new."""
     muted: Mapping[str, date] = field(default_factory=dict)
     """Fingerprint to the last muted day of muted findings, which are counted separately and do not fail the run."""
     returned: frozenset[str] = frozenset()
@@ -238,7 +238,7 @@ def _audit_alone(
         report=location,
         seconds=time.monotonic() - began,
         error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
-        is_first=profile is not None and timeline.is_empty and not any(day < one <= clock.today() for one in days),
+        is_first=timeline.is_empty and not any(day < one <= clock.today() for one in days),
         muted=muted,
         returned=returned,
     )

@@ -176,3 +176,17 @@ def test_first_audit_proposes_the_baseline_and_later_ones_do_not(tsaudit: Tsaudi
     assert "--target plant" not in first.stdout, "it has no findings"
     assert "first audit" not in second.stdout
     assert tsaudit("baseline", "--target", "shop", "--dry-run").exit_code == Exit.OK
+
+
+def test_first_audit_proposes_no_baseline_of_what_is_muted_or_was_not_measured(tsaudit: Tsaudit) -> None:
+    Path(".tsaudit/history.db").unlink()
+    day = DAY.isoformat()
+    assert "first audit" in tsaudit("audit", "--day", day, "--no-notify").stdout
+    assert tsaudit("baseline", "--up-to", "critical").exit_code == Exit.OK
+    assert "first audit" not in tsaudit("audit", "--day", day, "--no-notify").stdout
+
+    Path(".tsaudit/history.db").unlink()
+    Path("shop.db").rename("elsewhere.db")
+    failed = tsaudit("audit", "shop", "--day", day, "--no-notify").stdout
+    assert "first audit" not in failed
+    assert "changed since" not in failed, "there is no day before"
