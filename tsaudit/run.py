@@ -181,7 +181,7 @@ def _not_saved(
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     context = alerts.RunContext(target.name, target.engine, day, result.verdict, None, run_url, result.plans)
     alerts.queue(store, settings, changes, context)
-    return AuditRun(target.name, day, result, None, tuple(changes), None, time.monotonic() - began, _error(result))
+    return AuditRun(target.name, day, result, None, tuple(changes), None, time.monotonic() - began, cause)
 
 
 def _audit_alone(
@@ -237,7 +237,7 @@ def _audit_alone(
         changes=tuple(changes),
         report=location,
         seconds=time.monotonic() - began,
-        error="; ".join(filter(None, (_error(result), warning, report_error, removal_error))) or None,
+        error="; ".join(filter(None, (_error(result.without(muted)), warning, report_error, removal_error))) or None,
         is_first=timeline.is_empty and not any(day < one <= clock.today() for one in days),
         muted=muted,
         returned=returned,
@@ -355,8 +355,9 @@ def _with_degraded_rules(store: Store, settings: Settings, result: AuditResult) 
 
 
 def _error(result: AuditResult) -> str | None:
-    """The line that fails the run; None if everything was audited."""
-    return result.not_audited.reason if result.not_audited else None
+    """The line that fails the run; None if everything was audited, or somebody has muted that it was not."""
+    missed = result.not_audited
+    return missed.reason if missed and missed.findings else None
 
 
 def _report(

@@ -98,7 +98,8 @@ class AuditOperator(_OfTsaudit):
     - `connections`: IDs of connections that become `${NAME}`; see `AuditHook`.
     - `python`: path of the Python interpreter of another environment with tsaudit, for engines whose drivers do not go
       together with Airflow's; None to audit in the process of the task.
-    - `fail_on`: as the command's `--fail-on`. What could not be audited always fails the task, after the other targets.
+    - `fail_on`: as the command's `--fail-on`. What could not be audited fails the task, too, after the other
+      targets, unless it is muted.
     - `workers`: how many targets are audited at a time.
     - `notify`: whether to send messages; otherwise they wait for the next audit.
 

@@ -63,7 +63,7 @@ def test_a_week_of_mornings(tsaudit: Tsaudit, folder: Path) -> None:
     assert _codes(tsaudit, 5) == opened | {"new": ok}
 
 
-def test_what_could_not_be_audited_stays_so_if_it_is_muted(tsaudit: Tsaudit, folder: Path) -> None:
+def test_a_muted_target_that_is_down_fails_nothing_and_is_not_ok(tsaudit: Tsaudit, folder: Path) -> None:
     (folder / "shop.db").unlink()
     code, found = _morning(tsaudit, 0)
     assert (code, found["verdict"]) == (Exit.NOT_AUDITED, "unknown")
@@ -73,7 +73,8 @@ def test_what_could_not_be_audited_stays_so_if_it_is_muted(tsaudit: Tsaudit, fol
         == Exit.OK
     )
     code, found = _morning(tsaudit, 1)
-    assert (code, found["verdict"]) == (Exit.NOT_AUDITED, "unknown")
+    assert (code, found["verdict"], found["error"], found["complete"]) == (Exit.OK, "unknown", None, False)
+    assert _morning(tsaudit, 1, "unknown")[0] == Exit.NOT_AUDITED
 
 
 def test_a_profile_file_does_not_say_what_is_new(tsaudit: Tsaudit, tmp_path: Path) -> None:
