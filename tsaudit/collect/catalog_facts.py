@@ -243,14 +243,16 @@ def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
     # Besides the biggest partitions, keep those for rows that match no other partition, however few rows they have, and
     # the one with the last range, which shows when the ranges end.
     ends = [(ends[1], part) for part in parts if (ends := range_of(part.bounds))]
-    last = max(ends, key=lambda pair: pair[0])[1] if ends else None
+    last_end, last = max(ends, key=lambda pair: pair[0], default=(None, None))
     rest = [
         part
         for part in parts[MAX_PARTITIONS:]
         if part.bounds == DEFAULT_PARTITION or part is last or "TO (MAXVALUE" in part.bounds
     ]
     key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
-    partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest))
+    if any("TO (MAXVALUE" in part.bounds for part in parts):
+        last_end = None
+    partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest), last_end)
     return replace(m, partitioning=partitioning)
 
 

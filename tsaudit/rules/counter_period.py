@@ -37,7 +37,9 @@ def counter_period(case: Case, now: ServerStatus) -> CounterPeriod:
     previous = case.timeline.previous
     before = previous.server if previous and previous.server and previous.server.counters else None
     if previous and before and now.is_same_start(before) is not False:
-        return CounterPeriod(now, before, f"since the audit of {written(previous.day)}", is_recent=True, is_first=False)
+        # An earlier day may be audited today: the counters are as of then, whatever the day.
+        since = f"since the audit of {written(previous.collected_at.date())}"
+        return CounterPeriod(now, before, since, is_recent=True, is_first=False)
     is_first = before is None
     if now.started is None:
         return CounterPeriod(now, None, "since the server started", is_recent=False, is_first=is_first)

@@ -23,7 +23,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Partition, Partitioning, Profile
-from tsaudit.model.timeline import Timeline
+from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
 
 POSTGRESQL = frozenset({"postgresql"})
@@ -201,7 +201,7 @@ def test_rows_in_the_default_partition_are_a_failure_while_they_become_more() ->
     assert found(500, None, key="dc").severity == "note"
 
 
-def _ranges(*days: int, default: bool = False) -> list[Partition]:
+def _ranges(*days: float, default: bool = False) -> list[Partition]:
     """Ranges between days from now."""
     at = [(NOW + timedelta(days=d)).strftime("%Y-%m-%d %H:%M:%S+00") for d in days]
     parts = [
@@ -211,11 +211,21 @@ def _ranges(*days: int, default: bool = False) -> list[Partition]:
     return [*parts, a_partition("rest", 8_192, 0, "DEFAULT")] if default else parts
 
 
-def _ending(*days: int, default: bool = False, before: Profile | None = None, **changes: Any) -> Finding | None:
+def _ending(*days: float, default: bool = False, history: Timeline | None = None, **changes: Any) -> Finding | None:
     cut = Partitioning(("time",), len(days), tuple(_ranges(*days, default=default)))
     profile = a_profile(a_measurement(partitioning=cut, **changes), engine="postgresql")
-    found = run_rule(rule, profile, timeline=Timeline(previous=before) if before else None).findings
+    found = run_rule(rule, profile, timeline=history).findings
     return found[0] if found else None
+
+
+def _history(*audited: Profile) -> Timeline:
+    """Earlier audits, oldest first."""
+    points: dict[tuple[str, Subject], tuple[Point, ...]] = {}
+    for profile in audited:
+        for figure in figures(profile):
+            place = (figure.name, figure.subject)
+            points[place] = (*points.get(place, ()), Point(profile.day, figure.value))
+    return Timeline(previous=audited[-1], points=points)
 
 
 @pytest.mark.parametrize(
@@ -268,8 +278,8 @@ def test_silence_when_rows_come_no_more_or_the_last_one_has_no_end() -> None:
     assert not _message(*_ranges(-20, 10), key=("dc",)), "a date that is not the time"
 
 
-def _audited(days_ago: int, *days: int) -> Profile:
-    cut = Partitioning(("time",), len(days), tuple(_ranges(*days)))
+def _audited(days_ago: int, *days: float) -> Profile:
+    cut = Partitioning(("time",), len(days), tuple(_ranges(*days)), NOW + timedelta(days=max(days)))
     return a_profile(a_measurement(partitioning=cut), engine="postgresql", day=DAY - timedelta(days=days_ago))
 
 
@@ -277,22 +287,22 @@ def test_an_earlier_day_audited_just_now_shows_the_partitions_of_now() -> None:
     """It has seen the same end, and not a range ago: the job that makes the next one has not run since."""
     for minutes, is_found in ((2, False), (60 * 23, True)):
         before = dataclasses.replace(_audited(1, *range(-3, 2)), collected_at=NOW - timedelta(minutes=minutes))
-        assert (_ending(*range(-3, 2), before=before) is not None) is is_found
+        assert (_ending(*range(-3, 2), history=_history(before)) is not None) is is_found
     # Rows that are rejected since the last one ended: a load that comes once a day may make it.
     bounds = [f"FOR VALUES FROM ('{NOW - 2 * A_DAY:%F %T}+00') TO ('{NOW - A_DAY / 2:%F %T}+00')"]
-    cut = Partitioning(("time",), 1, (a_partition("p", 1, 10, *bounds),))
+    cut = Partitioning(("time",), 1, (a_partition("p", 1, 10, *bounds),), NOW - A_DAY / 2)
     full = a_measurement(partitioning=cut, last_time=NOW - A_DAY / 2 - timedelta(minutes=2))
     profile = a_profile(full, engine="postgresql")
     for ago, severity in ((timedelta(minutes=2), "warning"), (A_DAY, "critical")):
         before = dataclasses.replace(profile, day=DAY - A_DAY, collected_at=NOW - ago)
-        (finding,) = run_rule(rule, profile, timeline=Timeline(previous=before)).findings
+        (finding,) = run_rule(rule, profile, timeline=_history(before)).findings
         assert finding.severity == severity
 
 
 def test_a_job_that_makes_partitions_is_seen_at_work() -> None:
     # By the month, on the eve of the next: yesterday there was one fewer.
-    assert _ending(-50, -20, 10, before=_audited(1, -50, -20)) is None
-    assert _ending(-50, -20, 10, before=_audited(1, -50, -20, 10)) is not None
+    assert _ending(-50, -20, 10, history=_history(_audited(1, -50, -20))) is None
+    assert _ending(-50, -20, 10, history=_history(_audited(1, -50, -20, 10))) is not None
 
 
 @pytest.mark.parametrize(
@@ -313,7 +323,30 @@ def test_a_job_that_makes_partitions_is_seen_at_work() -> None:
     ],
 )
 def test_short_ranges_are_made_by_a_job(days: Sequence[int], before: Profile | None, is_found: bool) -> None:
-    assert (_ending(*days, before=before) is not None) is is_found
+    history = _history(before) if before else None
+    assert (_ending(*days, history=history) is not None) is is_found
+
+
+@pytest.mark.parametrize(
+    ("ends", "audits", "severity"),
+    [
+        # A week each, audited daily: its successor comes within a week, or there is something wrong with the job.
+        ((-8, -1, 6), range(6, 0, -1), ""),
+        ((-8, -1, 6), range(7, 0, -1), "warning"),
+        ((-13.5, -6.5, 0.5), range(7, 0, -1), "warning"),
+        ((-13.5, -6.5, 0.5), range(8, 0, -1), "critical"),
+        # A day each: the second audit in a row that sees no other, and no other audit before it ends.
+        ((-1.5, -0.5, 0.5), range(1, 0, -1), "warning"),
+        ((-1.5, -0.5, 0.5), range(2, 0, -1), "critical"),
+        ((-0.5, 0.5, 1.5), range(2, 0, -1), "warning"),
+    ],
+)
+def test_short_ranges_over_many_audits(ends: Sequence[float], audits: Sequence[int], severity: str) -> None:
+    found = _ending(*ends, history=_history(*(_audited(ago, *ends) for ago in audits)))
+    assert (found.severity if found else "") == severity
+    if severity == "critical":
+        assert found is not None
+        assert "unless" not in found.message
 
 
 def test_all_in_one_finding_when_several_are_wrong() -> None:

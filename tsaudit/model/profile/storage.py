@@ -97,6 +97,8 @@ class Partitioning:
     """Up to MAX_PARTITIONS partitions, the largest first; always including a default partition, and the time range that
     ends last.
     """
+    last_end: datetime | None = None
+    """The end of the last range of time; None if there are none, or the last one has no end."""
 
 
 @dataclass(frozen=True, slots=True)

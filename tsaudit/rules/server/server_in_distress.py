@@ -152,7 +152,9 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
             unit="write",
             how="the server's counter",
         )
-    since = f"since the audit of {written(previous.day)}" if previous and is_restarted else period.since
+    since = period.since
+    if previous and is_restarted:
+        since = f"since the audit of {written(previous.collected_at.date())}"
     yield Finding(
         subject=Subject(),
         message=f"{since[0].upper()}{since[1:]}, {listed(words)}.",

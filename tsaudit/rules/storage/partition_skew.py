@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from itertools import takewhile
 from math import inf
 from statistics import median
 from typing import Final
@@ -56,7 +57,8 @@ def partition_skew(case: Case) -> Iterator[Finding]:
     - It ends within 14 days, or has ended, and rows still come: critical from `critical_days` before the end if
       partitions are created ahead of time. If the previous audit saw an earlier end, somebody creates partitions, and
       nothing is reported. Ranges of at most a week are created all the time, so an end that lies ahead is reported only
-      if less than two ranges are left, and an audit made at least one range earlier saw the same end.
+      if less than two ranges are left, and an audit made at least one range earlier saw the same end; it is critical on
+      the last day if that audit was made earlier still.
     - The default partition of a table by time contains rows, and more of them than the previous audit, a day before,
       saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
@@ -150,19 +152,20 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     if found is None:
         return
     first, end = found
-    left = (end - now) / timedelta(days=1)
+    left, length = (end - now) / _A_DAY, end - first if first is not None else timedelta.max
     is_rejecting = rest is None and _is_rejecting(measurement, cut, now)
-    before = _end_before(case, measurement)
-    if is_rejecting and first is not None and before is not None and before < end and now - end <= 2 * (end - first):
+    unmoved = _unmoved(case, measurement, end)
+    if is_rejecting and unmoved is None and (now - end) / 2 <= length:
         return  # Somebody made it since the previous audit, and the next one may be made with the next load.
-    is_same = before == end and case.timeline.is_older(case.profile, _A_DAY)
-    is_sure = is_rejecting and (now - end > _LOADS or is_same)
+    is_sure = is_rejecting and (now - end > _LOADS or (unmoved is not None and unmoved >= _A_DAY))
     # A program may create a partition with its first row, but not if it creates partitions ahead of time.
     is_ahead = first is not None and first > now
-    if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or _may_end(case, measurement, cut, now)):
+    may_end = unmoved is not None and _may_end(measurement, now, end, length, unmoved)
+    if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or may_end):
         return
     ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
-    is_certain = is_sure or (is_ahead and first is not None and not _is_short(end - first))
+    is_overdue = unmoved is not None and unmoved > length and 0 < left < 1
+    is_certain = is_sure or is_overdue or (is_ahead and not _is_short(length))
     if rest is not None:
         words = f"{ended}, and later rows go to the default partition {rest.name}"
     elif is_sure:
@@ -170,8 +173,9 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     elif is_rejecting:
         words = f"{ended}, and nothing takes later rows, unless the program that loads them makes partitions, too"
     else:
-        unless = "" if is_ahead else ", unless the program that writes them creates partitions as it needs them"
-        words = f"{ended}, and nothing takes later rows{unless}"
+        words = f"{ended}, and nothing takes later rows"
+        if not is_ahead and not is_overdue:
+            words += ", unless the program that writes them creates partitions as it needs them"
     following = next_ranges(measurement.name, cut.partitions, _NEXT, now) if len(cut.key) == 1 else []
     step = "Create partitions ahead of time, preferably by a job that runs long before the last one ends."
     if 0 < len(following) < _NEXT:
@@ -184,32 +188,29 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     )
 
 
-def _may_end(case: Case, measurement: Measurement, cut: Partitioning, now: datetime) -> bool:
+def _may_end(measurement: Measurement, now: datetime, end: datetime, length: timedelta, unmoved: timedelta) -> bool:
     """Whether rows still come, and nothing shows, or makes it likely, that the next partition will be there in time."""
-    found, last, before = _last_range(cut), measurement.last_time, _end_before(case, measurement)
-    if found is None or (before is not None and before < found[1]):
-        return False
+    last = measurement.last_time
     if last is not None and now - last > timedelta(days=_QUIET_DAYS):
         return False
-    first, end = found
-    if first is None or not _is_short(end - first):
-        return True
-    if end < now:
-        return False
-    length = end - first
-    return case.timeline.is_older(case.profile, length) and end - now < 2 * length
+    return not _is_short(length) or (end > now and unmoved >= max(length, _A_DAY) and end - now < 2 * length)
 
 
-def _end_before(case: Case, measurement: Measurement) -> datetime | None:
-    """The end of the last range in the previous snapshot; None if it is not known."""
-    before = case.timeline.earlier(measurement)
-    found = _last_range(before.partitioning) if before and before.partitioning else None
-    return found[1] if found else None
+def _unmoved(case: Case, measurement: Measurement, end: datetime) -> timedelta | None:
+    """For how long audits have seen this end; None if the previous one saw an earlier end, so that somebody makes
+    partitions.
+    """
+    points = case.timeline.of("partitions_end", subject_of(measurement))
+    if points and points[-1].value < end.timestamp():
+        return None
+    same = list(takewhile(lambda point: point.value == end.timestamp(), reversed(points)))
+    is_known = same and case.timeline.is_older(case.profile, _A_DAY)
+    return case.profile.day - same[-1].day if is_known else timedelta()
 
 
 def _is_short(length: timedelta) -> bool:
     """Whether partitions are so short that a job, a trigger, or the program that writes must make them."""
-    return 2 * length <= timedelta(days=_ENDS_DAYS)
+    return length <= timedelta(days=_ENDS_DAYS) / 2
 
 
 def _is_rejecting(measurement: Measurement, cut: Partitioning, now: datetime) -> bool:
