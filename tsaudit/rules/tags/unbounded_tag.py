@@ -269,8 +269,8 @@ def _reason(
     if some and ends == "unknown" and (coming := _since_the_listing(case, tag)):
         return f"{said}{coming}", values, None
     is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and ends != "bounded"
-    is_coming &= not _are_all_of_another_table(case, measurement, tag)
-    if is_coming and tag.turnover and values > _FEWEST_COMING:
+    is_of_table = bool(tag.refers_to) and _are_all_of_another_table(case, measurement, tag)
+    if is_coming and tag.turnover and values > _FEWEST_COMING and not is_of_table:
         return f"{said}, and {_coming(tag.turnover)}", values, None
     limit, values = values_limit(case, measurement), tag.values.value
     if limit.value and values >= case.harm.limit_warning * limit.value:
