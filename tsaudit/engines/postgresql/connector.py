@@ -20,6 +20,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import sqlalchemy as sa
 from psycopg import errors
+from psycopg.types.numeric import FloatLoader, IntLoader
 from psycopg.types.string import TextLoader
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
@@ -296,11 +297,12 @@ class PostgresqlConnection:
             self._choose_encoding()
         self._raw.read_only = True
         self._raw.prepare_threshold = None
-        # Values arrive as text, as PostgreSQL prints them, because some times and numbers cannot be represented in
+        # Others arrive as text, as PostgreSQL prints them, because some times and numbers cannot be represented in
         # Python.
+        loaders = dict.fromkeys(_INTEGERS, IntLoader) | dict.fromkeys(_FLOATS, FloatLoader)
         for kind in (None, *psycopg.postgres.types):
             for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
-                self._raw.adapters.register_loader(oid, TextLoader)
+                self._raw.adapters.register_loader(oid, loaders.get(oid, TextLoader))
 
     def _choose_encoding(self) -> None:
         """Reads as Latin-1, in which every byte is a character, a database with a name that is not UTF-8: it would end
@@ -423,21 +425,19 @@ def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator
 
 def _batch(rows: list[tuple[str | None, ...]], description: Any, as_text: bool) -> pa.RecordBatch:
     columns = list(zip(*rows, strict=True)) or [()] * len(description)
-    arrays = [
-        _array(pa.array(column, pa.string()), about.type_code, as_text)
-        for column, about in zip(columns, description, strict=True)
-    ]
+    arrays = [_array(column, about.type_code, as_text) for column, about in zip(columns, description, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, names=[about.name for about in description])
 
 
-def _array(texts: pa.Array, oid: int, as_text: bool) -> pa.Array:
+def _array(values: Sequence[Any], oid: int, as_text: bool) -> pa.Array:
     """Numbers and booleans in their types, everything else as strings; in responses about the catalog, times as
     times.
     """
     if oid in _INTEGERS:
-        return texts.cast(pa.int64())
+        return pa.array(values, pa.int64())
     if oid in _FLOATS:
-        return texts.cast(pa.float64())
+        return pa.array(values, pa.float64())
+    texts = pa.array(values, pa.string())
     if oid == _BOOLEAN:
         return pc.equal(texts, "t")
     return texts if as_text or oid != _ZONED else texts.cast(pa.timestamp("us", "UTC"))
