@@ -392,18 +392,25 @@ def test_template_when_its_comments_are_taken_away_is_valid(monkeypatch: pytest.
 
 
 @pytest.mark.parametrize(
-    ("engine", "url", "has_plan", "has_limit"),
+    ("engine", "url", "expected"),
     [
-        ("influxdb2", "http://db7:8086", True, True),
-        ("greptimedb", "http://db7:4000", False, True),
-        ("postgresql", "postgresql://db7/x", False, False),
-        ("mongodb", "mongodb://db7", False, False),
+        ("influxdb2", "http://db7:8086", ["plan", "max_series"]),
+        ("greptimedb", "http://db7:4000", ["max_series"]),
+        ("postgresql", "postgresql://db7/x", ["max_series", "max_bytes"]),
+        ("mongodb", "mongodb://db7", []),
     ],
 )
-def test_template_suggests_only_what_the_engine_has(engine: str, url: str, has_plan: bool, has_limit: bool) -> None:
+def test_template_suggests_only_what_the_engine_has(engine: str, url: str, expected: list[str]) -> None:
     assert init("--engine", engine, url).exit_code == Exit.OK
-    text = Path("tsaudit.yaml").read_text()
-    assert ("# plan:" in text, "max_series" in text) == (has_plan, has_limit)
+    file = Path("tsaudit.yaml")
+    text = file.read_text()
+    assert [key for key in ("plan", "max_series", "max_bytes") if f"{key}: " in text] == expected
+    # They are valid once they are uncommented.
+    targets, whom, rest = text.partition("\n# Whom to notify")
+    targets = re.sub(r"^    # (?!databases|plan)", "    ", targets, flags=re.MULTILINE)
+    file.write_text(targets + whom + rest)
+    (target,) = load(file, resolve_env=False).targets
+    assert (bool(target.limits), bool(target.harm.max_bytes)) == ("max_series" in expected, "max_bytes" in expected)
     assert "\n\n\n" not in text
 
 

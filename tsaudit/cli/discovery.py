@@ -296,13 +296,21 @@ class GuessedRoles:
     roles: int
     tables: int
     """Those with such roles."""
-    others: int
-    """Number of tables of which no row was read."""
+    without_rows: int
+    """Number of tables that were looked at, and of which no row was read."""
+    unseen: int
+    """Number of tables beyond those that are looked at."""
 
     def __str__(self) -> str:
-        """`3 roles guessed in 2 tables; 1 table not classified; 5 tables empty or not read`."""
+        """`3 roles guessed in 2 tables; 1 table not classified; 5 tables empty or not read`, and how many were not looked
+        at.
+        """
         roles = f"{many(self.roles, 'role')} guessed in {many(self.tables, 'table')}"
-        others = {"not classified": len(self.entries) - self.tables, "empty or not read": self.others}
+        others = {
+            "not classified": len(self.entries) - self.tables,
+            "empty or not read": self.without_rows,
+            "not looked at": self.unseen,
+        }
         return (roles if self.roles else "no role guessed") + "".join(
             f"; {many(count, 'table')} {what}" for what, count in others.items() if count
         )
@@ -329,7 +337,8 @@ def guessed(found: Probed) -> GuessedRoles:
     asked = [(table, tags) for table, tags in read if is_in_doubt(table)]
     roles = sum(len(tags) for _, tags in read)
     tables = sum(bool(tags) for _, tags in read)
-    return GuessedRoles(tuple(starmap(_entry, asked)), roles, tables, found.others + len(found.tables) - len(read))
+    entries = tuple(starmap(_entry, asked))
+    return GuessedRoles(entries, roles, tables, len(found.tables) - len(read), found.others)
 
 
 def _entry(table: Measurement, tags: list[str]) -> str:

@@ -284,8 +284,11 @@ def _text(found: list[FoundTarget]) -> str:
     last = ENGINES[found[-1].engine]
     plan = next((limit.plan for limit in last.limits if limit.plan), "")
     limits = f"    # plan: {plan:<24}# limits of a product; `tsaudit rules --plans` lists them\n" if plan else ""
-    if not last.infers_roles and not last.keeps_documents:
+    if not last.keeps_documents:
         limits += "    # limits:\n    #   high-series-cardinality.max_series: 500000\n"
+    if last.infers_roles:
+        # Nothing there limits the number of series, and no such server reports its disk: growth is a note without both.
+        limits += "    # harm:\n    #   max_bytes: 500GB              # the space that there is for it\n"
     return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns, "limits": limits}
 
 
