@@ -277,6 +277,9 @@ def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool,
     found |= {"changes": changes, "first": first}
     assert block.changed(found) == expected
     assert (f"  changed since the day before: {expected}" in block.lines(found, everything=False)) is bool(expected)
+    for change in changes:
+        change["fingerprint"] = fingerprints["opened"]
+    assert block.changed(found) == expected.replace("resolved", "only a note now")
 
 
 # --- Markdown ---------------------------------------------------------------------------------------------------------

@@ -83,8 +83,8 @@ def joined_by(found: dict[str, Any]) -> str:
 
 
 def changed(found: dict[str, Any]) -> str:
-    """The numbers of new and worse findings and the resolved ones since the previous day, in one line; empty if there
-    are none.
+    """The numbers of new and worse findings since the previous day, and those that are resolved or are only a note now,
+    in one line; empty if there are none.
 
     On the first day, all findings are new, which is not worth a line. What an earlier audit of the day found, and this
     one could not look for, is not counted.
@@ -96,8 +96,12 @@ def changed(found: dict[str, Any]) -> str:
             by_kind.setdefault(change["kind"], []).append(change)
     words = () if found["first"] else (("opened", "new"), ("raised", "worse"), ("lowered", "milder"))
     counts = ", ".join(f"{number(len(by_kind[kind]))} {word}" for kind, word in words if kind in by_kind)
-    gone = [f"{one['code']} {one['subject']}" for one in by_kind.get("resolved", ())]
-    return "; ".join(filter(None, (counts, f"resolved: {listed(gone, _RESOLVED)}" if gone else "")))
+    over: dict[str, list[str]] = {}
+    for one in by_kind.get("resolved", ()):
+        how = "only a note now" if one["fingerprint"] in here else "resolved"
+        over.setdefault(how, []).append(f"{one['code']} {one['subject']}")
+    parts = [counts, *(f"{how}: {listed(names, _RESOLVED)}" for how, names in over.items())]
+    return "; ".join(filter(None, parts))
 
 
 def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
@@ -169,10 +173,10 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
         short = short_fingerprint(worst["fingerprint"])
         yield screen.fitted(f"more    tsaudit show {short}  {what}" if stored else f"rule    {what[1:-1]}", "  ")
     if found["plans"]:
-        whole = found["summary"]["rest"] or f"tsaudit plan {found['target']}"
-        others = len(found["plans"]) - bool(found["summary"]["rest"])
-        more = f"  ({many(others, 'other plan')}: tsaudit plan {found['target']})" if others else ""
-        yield screen.whole(f"plan    {whole}{more if found['summary']['rest'] else ''}", "  ")
+        every = f"tsaudit plan {found['target']}"
+        whole, others = found["summary"]["rest"] or every, len(found["plans"]) - 1
+        more = f"  ({many(others, 'other plan')}: {every})" if others and whole != every else ""
+        yield screen.whole(f"plan    {whole}{more}", "  ")
     if found["report"]:
         yield screen.whole(f"report  {found['report']}", "  ")
 

@@ -302,9 +302,7 @@ class GuessedRoles:
     """Number of tables beyond those that are looked at."""
 
     def __str__(self) -> str:
-        """`3 roles guessed in 2 tables; 1 table not classified; 5 tables empty or not read`, and how many were not looked
-        at.
-        """
+        """`3 roles guessed in 2 tables; 1 table not classified; 5 tables empty or not read; 9 tables not looked at`."""
         roles = f"{many(self.roles, 'role')} guessed in {many(self.tables, 'table')}"
         others = {
             "not classified": len(self.entries) - self.tables,

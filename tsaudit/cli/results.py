@@ -53,8 +53,10 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, 
     muted = muted or {}
     from tsaudit import summary
     from tsaudit.model.finding import fingerprint
+    from tsaudit.planning import describe
 
-    return _empty(result.target, result.day.isoformat(), str(result.without(muted).verdict)) | {
+    unmuted = result.without(muted)
+    return _empty(result.target, result.day.isoformat(), str(unmuted.verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
         "summary": dataclasses.asdict(summary.of_result(result, profile, muted)),
@@ -62,7 +64,7 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, 
             of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in muted)
             for rule, finding in result.findings()
         ],
-        "plans": [_plan(plan, result.target) for plan in result.plans],
+        "plans": [_plan(plan, result.target) for plan in result.plans if not muted or describe.behind(plan, unmuted)],
         "not_evaluated": [
             {"code": r.code, "name": r.name, "outcome": str(r.outcome), "reason": r.reason}
             for r in result.results

@@ -19,7 +19,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
 from tsaudit.model.profile import How, Measurement, Profile, Retention
 from tsaudit.model.timeline import Figure, figures_of_its_day
-from tsaudit.text import many, retention
+from tsaudit.text import many, number, retention
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +31,11 @@ class FindingChange:
     finding: Finding
     before: Severity | None = None
     """The severity in the earlier result, if different; otherwise None."""
+
+    @property
+    def is_note(self) -> bool:
+        """Whether it is a note, and was none of more severity."""
+        return self.finding.severity is Severity.NOTE and self.before is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +62,21 @@ class RunChanges:
         return tuple(c for c in self.severity if c.before and c.finding.severity.rank < c.before.rank)
 
     @property
+    def by_kind(self) -> dict[str, tuple[FindingChange, ...]]:
+        """What has happened to findings, in words, to those to which it did."""
+        kinds = {"new": self.new, "raised": self.raised, "lowered": self.lowered, "gone": self.gone}
+        return {kind: found for kind, found in (kinds | {"not evaluated": self.not_evaluated}).items() if found}
+
+    def counts(self, *, notes: bool) -> str:
+        """How many findings changed in which way: only those that are notes and were, or only all others; empty for
+        none.
+        """
+        counted = {kind: sum(c.is_note is notes for c in found) for kind, found in self.by_kind.items()}
+        return ", ".join(f"{number(count)} {kind}" for kind, count in counted.items() if count)
+
+    @property
     def any(self) -> bool:
-        return bool(
-            self.new or self.gone or self.not_evaluated or self.severity or self.verdict is not self.verdict_before
-        )
+        return bool(self.by_kind or self.verdict is not self.verdict_before)
 
 
 @dataclass(frozen=True, slots=True)
