@@ -436,7 +436,7 @@ def test_roles_of_a_table_whose_rows_were_not_read_are_not_asked_for() -> None:
     (entry,) = found.entries
     assert entry.startswith("unclear: {kind: other")
     assert entry.endswith("set `kind` to attribute_value, entity, events, queue, reference, or series")
-    assert str(found) == "no role guessed; 1 table not classified; 1 table empty or not read; 2 tables not looked at"
+    assert str(found) == "no role guessed; 1 table not classified; 1 table empty or not read; 2 tables not checked"
 
 
 def test_roles_of_a_target_that_cannot_be_reached(folder: Path, tsaudit: Tsaudit) -> None:

@@ -349,7 +349,7 @@ def _tables(target: str, probed: Probed, *, everything: bool) -> None:
         rest = many(others, "other table" if shown else "table")
         screen.paragraph(f"{rest} with nothing to confirm: {command} shows how the audit reads them", indent)
     if probed.others:
-        smaller = f"{many(probed.others, 'smaller table')} not looked at"
+        smaller = f"{many(probed.others, 'smaller table')} not checked"
         screen.paragraph(f"{smaller}: an audit reads them, and `tsaudit collect` prints all tables", indent)
     if (guessed := discovery.guessed(probed)).roles:
         _line("", "note", confirm(target, guessed.roles, guessed.tables))

@@ -297,17 +297,17 @@ class GuessedRoles:
     tables: int
     """Those with such roles."""
     without_rows: int
-    """Number of tables that were looked at, and of which no row was read."""
+    """Number of tables that were checked, and of which no row was read."""
     unseen: int
-    """Number of tables beyond those that are looked at."""
+    """Number of tables beyond those that are checked."""
 
     def __str__(self) -> str:
-        """`3 roles guessed in 2 tables; 1 table not classified; 5 tables empty or not read; 9 tables not looked at`."""
+        """`3 roles guessed in 2 tables; 1 table not classified; 5 tables empty or not read; 9 tables not checked`."""
         roles = f"{many(self.roles, 'role')} guessed in {many(self.tables, 'table')}"
         others = {
             "not classified": len(self.entries) - self.tables,
             "empty or not read": self.without_rows,
-            "not looked at": self.unseen,
+            "not checked": self.unseen,
         }
         return (roles if self.roles else "no role guessed") + "".join(
             f"; {many(count, 'table')} {what}" for what, count in others.items() if count
