@@ -297,6 +297,12 @@ def test_silence_when_rows_are_few_or_not_counted() -> None:
     assert run_rule(rule, a_profile(a_measurement(fields=(_text("1", "2"),), rows=None))).outcome is Outcome.PASS
 
 
+@pytest.mark.parametrize(("rows", "severity"), [(99, "note"), (100, "warning")])
+def test_numbers_in_a_table_of_few_rows_are_a_note(rows: int, severity: str) -> None:
+    (finding,) = run_rule(rule, _profile(_text(*(f"{n / 7:.3f}" for n in range(50))), rows=rows)).findings
+    assert finding.severity == severity
+
+
 def test_values_that_are_none_are_named() -> None:
     readings = tuple(f"{i}.5" for i in range(30))
     (finding,) = run_rule(rule, _profile(_text(*readings, "n/a"))).findings
