@@ -349,6 +349,14 @@ def test_short_ranges_over_many_audits(ends: Sequence[float], audits: Sequence[i
         assert "unless" not in found.message
 
 
+@pytest.mark.parametrize(("seen", "severity"), [(19, "warning"), (21, "critical")])
+def test_a_range_that_was_there_before_it_began_was_made_ahead(seen: int, severity: str) -> None:
+    days = (-50, -20, 10)
+    found = _ending(*days, history=_history(_audited(seen, *days), _audited(1, *days)))
+    assert found is not None
+    assert found.severity == severity
+
+
 def test_all_in_one_finding_when_several_are_wrong() -> None:
     parts = [a_partition("rest", 1, 500, "DEFAULT"), a_partition("a", 5 * GB, 100), a_partition("b", GB, 5)]
     (finding,) = run_rule(rule, _profile(*parts)).findings

@@ -55,10 +55,11 @@ def partition_skew(case: Case) -> Iterator[Finding]:
       rejected. That is critical once it ended two days ago or the previous audit, a day before, saw the same end, and
       a warning before, because a program that loads rows once a day may create partitions, too.
     - It ends within 14 days, or has ended, and rows still come: critical from `critical_days` before the end if
-      partitions are created ahead of time. If the previous audit saw an earlier end, somebody creates partitions, and
-      nothing is reported. Ranges of at most a week are created all the time, so an end that lies ahead is reported only
-      if less than two ranges are left, and an audit made at least one range earlier saw the same end; it is critical on
-      the last day if that audit was made earlier still.
+      partitions are created ahead of time: the range lies ahead, or did when an audit saw it. If the previous audit
+      saw an earlier end, somebody creates partitions, and nothing is reported. Ranges of at most a week are created
+      all the time, so an end that lies ahead is reported only if less than two ranges are left, and an audit made
+      at least one range earlier saw the same end; it is critical on the last day if that audit was made earlier
+      still.
     - The default partition of a table by time contains rows, and more of them than the previous audit, a day before,
       saw.
     - A table of GreptimeDB deduplicates, but its partitions are by a column outside the primary key.
@@ -158,8 +159,8 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
     if is_rejecting and unmoved is None and (now - end) / 2 <= length:
         return  # Somebody made it since the previous audit, and the next one may be made with the next load.
     is_sure = is_rejecting and (now - end > _LOADS or (unmoved is not None and unmoved >= _A_DAY))
-    # A program may create a partition with its first row, but not if it creates partitions ahead of time.
-    is_ahead = first is not None and first > now
+    # A program may create a partition with its first row, but not one that was there before its range began.
+    is_ahead = first is not None and first > now - (unmoved or timedelta())
     may_end = unmoved is not None and _may_end(measurement, now, end, length, unmoved)
     if not -_ENDS_DAYS <= left <= _ENDS_DAYS or not (is_rejecting or may_end):
         return
