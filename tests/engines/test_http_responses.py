@@ -45,6 +45,7 @@ INFLUXDB2 = b"""\
 # TYPE storage_shard_write_sum counter
 storage_shard_write_sum{bucket="0c3dd7d2d97f4b23",engine="tsm1",id="1",path="/e/0c3d/autogen/1",walPath="/w/1"} 1000
 storage_shard_write_sum{bucket="0c3dd7d2d97f4b23",engine="tsm1",id="2",path="/e/0c3d/autogen/2",walPath="/w/2"} 500
+storage_shard_write_count{bucket="0c3dd7d2d97f4b23",engine="tsm1",id="2",path="/e/0c3d/autogen/2",walPath="/w/2"} 5
 storage_shard_write_dropped_sum{bucket="0c3dd7d2d97f4b23",engine="tsm1",id="2",path="/e/2",walPath="/w/2"} 30
 storage_shard_write_err_sum{bucket="0c3dd7d2d97f4b23",engine="tsm1",id="1",path="/e/1",walPath="/w/1"} 0
 storage_compactions_failed{bucket="0c3dd7d2d97f4b23",engine="tsm1",id="1",level="1",path="/e/1",walPath="/w/1"} 2
@@ -69,13 +70,48 @@ def test_counters_of_influxdb_2() -> None:
     found = read_gauges(INFLUXDB2.splitlines())
     bucket = "0c3dd7d2d97f4b23"
     assert found.counters == {
-        ("points_written", bucket): 1500.0,
+        ("points_written", bucket): 1470.0,
         ("points_dropped", bucket): 30.0,
         ("points_failed", bucket): 0.0,
-        ("compactions_failed", bucket): 3.0,
+        ("compactions_failed", ""): 3.0,
     }
     assert found.uptime_s == 93.5
     assert read_gauges([b"go_info 1"]).counters == {}
+
+
+def _shard(number: int, **metrics: float) -> list[bytes]:
+    labels = f'bucket="b",engine="tsm1",id="{number}",path="/e/{number}",walPath="/w/{number}"'
+    return [f"storage_{name}{{{labels}}} {value}".encode() for name, value in metrics.items()]
+
+
+def test_points_and_requests_of_influxdb_2_7_are_the_other_way_around() -> None:
+    """As 2.7.12 counted six requests with 1,060 points, of which ten had another type."""
+    page = _shard(1, shard_write_sum=6, shard_write_count=1060, shard_write_err_sum=1, shard_write_err_count=50)
+    page += _shard(1, shard_write_dropped_sum=10, cache_writes_err=0, wal_writes_err=0)
+    page += [b'storage_writer_err_points_sum{path="/e"} 60', b'task_executor_total_runs_complete{status="success"} 7']
+    page += [b'task_executor_total_runs_complete{status="failed",task_type="system"} 8']
+    assert read_gauges(page).counters == {
+        ("points_written", "b"): 1050.0,
+        ("points_dropped", "b"): 10.0,
+        ("points_failed", "b"): 0.0,
+        ("points_failed", ""): 0.0,
+        ("compactions_failed", ""): 0.0,
+        ("tasks_failed", ""): 8.0,
+    }
+
+
+def test_points_that_a_full_cache_refuses_and_those_of_a_shard_that_cannot_be_opened() -> None:
+    page = _shard(
+        1, shard_write_sum=30, shard_write_count=150_000, shard_write_err_sum=10, shard_write_err_count=64_000
+    )
+    page += _shard(1, shard_write_dropped_sum=0, cache_writes_err=8, wal_writes_err=2)
+    page += _shard(2, shard_write_sum=4, shard_write_count=400, shard_write_err_sum=2, shard_write_err_count=190)
+    page += _shard(2, shard_write_dropped_sum=10, cache_writes_err=1, wal_writes_err=0)
+    page += [b'storage_writer_err_points_sum{path="/e"} 69200']
+    found = read_gauges(page).counters
+    assert (found["points_failed", "b"], found["points_dropped", "b"]) == (64_095, 10)
+    assert found["points_written", "b"] == 150_400 - 64_105
+    assert found["points_failed", ""] == 5_000
 
 
 @contextmanager

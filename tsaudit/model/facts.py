@@ -81,14 +81,13 @@ _OF_DATABASES: Final = (
         ("kind", "name", "database", "value"),
         "what the server reports about itself, as far as the user may read it: rows of the kind `setting` with "
         "configured limits (`max_series_per_database`, `max_values_per_tag`, 0 for none; `index_in_memory` and "
-        "`retention_enabled`, 1 or 0; "
-        "PostgreSQL's own names), `counter` with the points of a database since the server started (`points_written`, "
-        "`points_dropped`, `points_failed`), with the failures of the server (`continuous_queries_failed`, "
-        "`subscriptions_failed`, `server_errors`, `compactions_failed`, `flushes_failed`, `writes_rejected`, "
-        "`writes_delayed`, `queries_out_of_memory`), with the number of what it has open, for the settings of the same "
-        "name (`open_files`, `connections`), or with the age of its oldest transaction (`transaction_age`), `failure` "
-        "with what fails at present and how often it has failed, or the bytes that it keeps, and one row of the kind "
-        "`started` with the time of the start in seconds since 1970",
+        "`retention_enabled`, 1 or 0; PostgreSQL's own names), `counter` with the points of a database since the "
+        "server started (`points_written`, `points_dropped`, `points_failed`), with the failures of the server "
+        "(`continuous_queries_failed`, `tasks_failed`, `subscriptions_failed`, `server_errors`, `compactions_failed`, "
+        "`flushes_failed`, `writes_rejected`, `writes_delayed`, `queries_out_of_memory`), with the number of what it "
+        "has open, for the settings of the same name (`open_files`, `connections`), or with the age of its oldest "
+        "transaction (`transaction_age`), `failure` with what fails at present and how often it has failed, or the "
+        "bytes that it keeps, and one row of the kind `started` with the time of the start in seconds since 1970",
     ),
     Fact(
         "server_counters",

@@ -6,7 +6,7 @@ import re
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
-from tsaudit.engines.engine import LocalServer, ServerLimit, Words
+from tsaudit.engines.engine import Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
@@ -26,6 +26,14 @@ class Influxdb2(InfluxEngine):
     name = "influxdb2"
     shard_duration_statement = "influx bucket update --id ID --shard-group-duration {hours}h"
     example_url = "http://localhost:8086?org=acme"
+    failures = {
+        "tasks_failed": Failure(
+            "Tasks fail",
+            "`GET /api/v2/tasks` lists the tasks with their `lastRunStatus`, and the log of a run says why it failed: "
+            "correct the script, then run it for the times that it missed, while their points are there.",
+            "What the task should have written is missing, and cannot be computed once its points have expired.",
+        )
+    }
     words = Words(
         database="bucket",
         measurement="measurement",

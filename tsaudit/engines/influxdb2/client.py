@@ -340,13 +340,19 @@ _SERIES: Final = "storage_bucket_series_num"
 _LIVE: Final = ("storage_tsm_files_total", "storage_tsm_files_disk_bytes", "storage_wal_size")
 _SHARD_SERIES: Final = "storage_shard_series"
 _UPTIME: Final = "influxdb_uptime_seconds"
-_COUNTERS: Final = {
-    # This counter includes points that failed.
-    "storage_shard_write_sum": "points_written",
-    "storage_shard_write_dropped_sum": "points_dropped",
-    "storage_shard_write_err_sum": "points_failed",
-    "storage_compactions_failed": "compactions_failed",
-}
+_COMPACTIONS_FAILED: Final = "storage_compactions_failed"
+_TASK_RUNS: Final = "task_executor_total_runs_complete"
+_POINTS_FAILED: Final = "storage_writer_err_points_sum"
+_WRITES: Final = ("storage_shard_write_sum", "storage_shard_write_count")
+"""Points and requests. 2.7 counts points in the one that is described as the number of requests, and vice versa; there
+are never more requests.
+"""
+_WRITES_FAILED: Final = ("storage_shard_write_err_sum", "storage_shard_write_err_count")
+"""The same of requests that were refused, and of those of which some points were dropped: with the other points."""
+_DROPPED: Final = "storage_shard_write_dropped_sum"
+_REFUSED: Final = ("storage_cache_writes_err", "storage_wal_writes_err")
+"""Requests that were refused."""
+_OF_WRITES: Final = frozenset((*_WRITES, *_WRITES_FAILED, _DROPPED, *_REFUSED))
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,7 +371,9 @@ class Gauges:
     server does not report it.
     """
     counters: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """(name, bucket) to the counter since the server started, as in `server_status`."""
+    """(name, bucket) to the counter since the server started, as in `server_status`; those of the server without a
+    bucket.
+    """
     uptime_s: float | None = None
     """Seconds since the server started; None if the server does not report it."""
 
@@ -374,27 +382,67 @@ def read_gauges(lines: Iterable[bytes]) -> Gauges:
     """The metrics about buckets on the page /metrics."""
     series: dict[str, int] = {}
     shards: dict[tuple[str, str], dict[str, int]] = defaultdict(lambda: dict.fromkeys(_LIVE, 0))
+    writes: dict[tuple[str, str], dict[str, float]] = defaultdict(lambda: dict.fromkeys(_OF_WRITES, 0.0))
     counters, uptime_s = defaultdict[tuple[str, str], float](float), None
-    for sample in metric_samples(lines, {_SERIES, *_LIVE, _SHARD_SERIES, _UPTIME, *_COUNTERS}):
-        bucket, value = sample.labels.get("bucket"), sample.value
-        if sample.metric == _UPTIME:
+    others = {_UPTIME, _COMPACTIONS_FAILED, _TASK_RUNS, _POINTS_FAILED}
+    for sample in metric_samples(lines, {_SERIES, *_LIVE, _SHARD_SERIES, *_OF_WRITES, *others}):
+        metric, value = sample.metric, sample.value
+        bucket, shard = sample.labels.get("bucket", ""), sample.labels.get("id", "")
+        if metric == _UPTIME:
             uptime_s = value
-        elif bucket is None:
+        elif metric == _COMPACTIONS_FAILED:
+            counters["compactions_failed", ""] += value
+        elif metric == _TASK_RUNS:
+            counters["tasks_failed", ""] += value if sample.labels.get("status") == "failed" else 0.0
+        elif metric == _POINTS_FAILED:
+            counters["points_failed", ""] += value
+        elif not bucket:
             continue
-        elif sample.metric == _SERIES:
+        elif metric == _SERIES:
             series[bucket] = int(value)
-        elif name := _COUNTERS.get(sample.metric):
-            counters[name, bucket] += value
+        elif metric in _OF_WRITES:
+            writes[bucket, shard][metric] = value
         else:
-            shards[bucket, sample.labels.get("id", "")][sample.metric] = int(value)
+            shards[bucket, shard][metric] = int(value)
+    if writes:
+        counters["compactions_failed", ""] += 0.0
+        _count_points(writes, counters)
     held, count, inside = defaultdict[str, int](int), defaultdict[str, int](int), defaultdict[str, int](int)
-    for (bucket, _), shard in shards.items():
-        held[bucket] += _held(shard)
-        if not _is_gone(shard):
+    for (bucket, _), files in shards.items():
+        held[bucket] += _held(files)
+        if not _is_gone(files):
             count[bucket] += 1
-            if _SHARD_SERIES in shard:
-                inside[bucket] += shard[_SHARD_SERIES]
+            if _SHARD_SERIES in files:
+                inside[bucket] += files[_SHARD_SERIES]
     return Gauges(series, dict(held), dict(count), dict(inside), dict(counters), uptime_s)
+
+
+def _count_points(
+    writes: Mapping[tuple[str, str], Mapping[str, float]], counters: defaultdict[tuple[str, str], float]
+) -> None:
+    """Add the points of all shards by bucket, and leave them out of those that the whole server failed to write."""
+    for (bucket, _), shard in writes.items():
+        for name, points in _points(shard).items():
+            counters[name, bucket] += points
+        if ("points_failed", "") in counters:
+            # A shard that cannot be opened counts nothing.
+            known = max(shard[metric] for metric in _WRITES_FAILED) + shard[_DROPPED]
+            counters["points_failed", ""] = max(counters["points_failed", ""] - known, 0.0)
+
+
+def _points(shard: Mapping[str, float]) -> dict[str, float]:
+    """The points sent to the shard, by what became of them. Where it refused some requests, and dropped points of
+    others, all that failed are taken to be of the same size.
+    """
+    sent = max(shard[metric] for metric in _WRITES)
+    requests, points = sorted(shard[metric] for metric in _WRITES_FAILED)
+    refused = sum(shard[metric] for metric in _REFUSED)
+    failed, dropped = points * min(refused / requests, 1.0) if requests else 0.0, shard[_DROPPED]
+    return {
+        "points_written": max(sent - failed - dropped, 0.0),
+        "points_dropped": dropped,
+        "points_failed": float(round(failed)),
+    }
 
 
 def _held(shard: Mapping[str, int]) -> int:

@@ -212,17 +212,15 @@ class InfluxConnection:
         if self._client.is_cloud:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
         found = self._needed_gauges(ask, "dropped points")
-        names = {bucket.id: name for name, bucket in self._known.buckets.by_name.items()}
+        names = {"": ""} | {bucket.id: name for name, bucket in self._known.buckets.by_name.items()}
         rows: list[http_responses.StatusRow] = []
         if found.uptime_s is not None:
             up_s = found.uptime_s + time.monotonic() - self._known.metrics[0]
             rows.append(("started", "", "", (time.time() - up_s) // 60 * 60))
-        failed = sum(n for (name, _), n in found.counters.items() if name == "compactions_failed")
-        rows += [("counter", "compactions_failed", "", failed)] if found.counters else []
-        for (name, bucket), value in found.counters.items():
-            if bucket in names and name != "compactions_failed":
-                refused = found.counters.get(("points_failed", bucket), 0.0) if name == "points_written" else 0.0
-                rows.append(("counter", name, names[bucket], value - refused))
+        rows += [("counter", name, names[at], value) for (name, at), value in found.counters.items() if at in names]
+        if ("points_failed", "") in found.counters:
+            dropped = sum(value for _, name, _, value in rows if name == "points_dropped")
+            rows.append(("counter", "points_dropped", "", dropped))
         yield http_responses.status_batch(rows)
 
     def _database_bytes(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:

@@ -54,9 +54,9 @@ class ServerCounter:
 
     name: str
     """Of a database: `points_written`, `points_dropped`, `points_failed`, or `transaction_age`. Of the server:
-    `continuous_queries_failed`, `subscriptions_failed`, `server_errors`, `compactions_failed`, `flushes_failed`,
-    `writes_rejected`, `writes_delayed`, `queries_out_of_memory`, `open_files`, `connections`; and the `points_`
-    counters if the server does not report them by database.
+    `continuous_queries_failed`, `tasks_failed`, `subscriptions_failed`, `server_errors`, `compactions_failed`,
+    `flushes_failed`, `writes_rejected`, `writes_delayed`, `queries_out_of_memory`, `open_files`, `connections`; and
+    the `points_` counters if the server does not report them by database.
     """
     database: str
     """The database that the counter is about; empty for the server."""

@@ -41,14 +41,14 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     others with the same tags and time replaced.
 
     A server drops points if a field has another type than before in the same shard, or if they need new series beyond
-    `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache is full or the disk
-    takes no more; what clients then send again is counted each time. It does not count points beyond the retention
-    here, which nobody wants to keep. In InfluxDB 1.8, points beyond a limit are only counted for the whole server:
-    they are those of the one database that has reached one. InfluxDB 2 and 3 count on the page `/metrics`; recent
-    versions of InfluxDB 3 do not say of which database. Counters begin at the server's start: after a restart, and on
-    the first audit if the server has run for a day at most, all of them count; a longer past is a note, because nobody
-    knows when it was. Users who are no administrators need the right to read `_internal`, where the server records the
-    counters, but not its start.
+    `max-series-per-database` or `max-values-per-tag`. It refuses all points of a write if the cache or the disk is
+    full, or no more files can be opened; what clients then send again is counted each time. It does not count points
+    beyond the retention here, which nobody wants to keep. In InfluxDB 1.8, points beyond a limit are only counted for
+    the whole server: they are those of the one database that has reached one. InfluxDB 2 and 3 count on the page
+    `/metrics`; recent versions of InfluxDB 3 do not say of which database. Counters begin at the server's start: after
+    a restart, and on the first audit if the server has run for a day at most, all of them count; a longer past is a
+    note, because nobody knows when it was. Users who are no administrators need the right to read `_internal`, where
+    the server records the counters, but not its start.
 
     The server does not say why it dropped a point. The finding names what it can see: a tag that has all the values
     that the server allows, a database that is near its limit of series with the tag that most of them are due to, or
@@ -232,7 +232,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         inside = case.profile.inside(database)
         words.append(_by_exclusion(case, database) + _of_other_policies(inside) + _without_new_points(inside))
     if lost.failed:
-        words.append("a write is refused if the cache is full or the disk takes no more")
+        words.append("a write is refused if the cache or the disk is full, or no more files can be opened")
     quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
     look = (
         "Look for `partial write` in the log of the server or its writers: it names the field with another type, or "

@@ -33,11 +33,11 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     """What the server itself says is about to stop it, or does not work.
 
     - What failed since the audit before, or since the server started if that was within the last day: continuous
-      queries and subscriptions of InfluxDB, so that what they should have written or sent on is missing, and writes
-      that GreptimeDB rejected because its memory was full. Failed compactions and flushes are a warning if they failed
-      on the day before as well. In the same finding, and a note by themselves: requests that ended in an error of the
-      server, queries that ran out of memory, writes that had to wait, and a restart. On the first audit of a server
-      that has run for longer, what is missing is a note, because nobody knows since when.
+      queries, tasks, and subscriptions of InfluxDB, so that what they should have written or sent on is missing, and
+      writes that GreptimeDB rejected because its memory was full. Failed compactions and flushes are a warning if they
+      failed on the day before as well. In the same finding, and a note by themselves: requests that ended in an error
+      of the server, queries that ran out of memory, writes that had to wait, and a restart. On the first audit of a
+      server that has run for longer, what is missing is a note, because nobody knows since when.
     - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
       expired documents; archiving of the write-ahead log; a replication slot that nobody reads, for which more log than
       `max_wal_size` is kept; a subscription whose worker does not run; a transaction that somebody left open or
@@ -106,11 +106,12 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
     )
 
 
-_LOSE_DATA: Final = frozenset({"continuous_queries_failed", "subscriptions_failed", "writes_rejected"})
+_LOSE_DATA: Final = frozenset({"continuous_queries_failed", "tasks_failed", "subscriptions_failed", "writes_rejected"})
 _REPEATED: Final = frozenset({"compactions_failed", "flushes_failed"})
 """Operations that the server retries, so that only a second day shows that they do not succeed."""
 _COUNTED: Final = {
     "continuous_queries_failed": ("continuous query failed", "continuous queries failed"),
+    "tasks_failed": ("run of a task failed", "runs of tasks failed"),
     "subscriptions_failed": ("write to a subscriber failed", "writes to subscribers failed"),
     "writes_rejected": ("write was rejected because memory was full", "writes were rejected because memory was full"),
     "writes_delayed": ("write had to wait for memory", "writes had to wait for memory"),
