@@ -41,7 +41,6 @@ Sample values are redacted unless `report.values` is `full`.
 from __future__ import annotations
 
 import dataclasses
-import json
 from bisect import bisect
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -86,19 +85,19 @@ def json_report(contents: ReportContents) -> bytes:
     shown = {item.fingerprint for item in contents.items}
     rest = sorted((i for i in contents.incidents if i.fingerprint not in shown), key=lambda i: i.fingerprint)
     fields: dict[str, bytes] = {
-        "schema_version": _json(SCHEMA_VERSION),
-        "tsaudit_version": _json(result.tsaudit_version),
-        "target": _json(result.target),
-        "engine": _json(result.engine),
-        "server_version": _json(result.server_version),
-        "day": _json(result.day.isoformat()),
-        "audited_at": _json(result.audited_at.isoformat()),
-        "verdict": _json(contents.verdict.value),
-        "complete": _json(result.is_complete(profile)),
-        "counts": _json({str(severity): count for severity, count in contents.counts.items()}),
-        "report": _json(f"{result.day.isoformat()}.html"),
-        "run_url": _json(contents.run_url),
-        "summary": _json(_summary(contents.summary)),
+        "schema_version": to_json(SCHEMA_VERSION),
+        "tsaudit_version": to_json(result.tsaudit_version),
+        "target": to_json(result.target),
+        "engine": to_json(result.engine),
+        "server_version": to_json(result.server_version),
+        "day": to_json(result.day.isoformat()),
+        "audited_at": to_json(result.audited_at.isoformat()),
+        "verdict": to_json(contents.verdict.value),
+        "complete": to_json(result.is_complete(profile)),
+        "counts": to_json({str(severity): count for severity, count in contents.counts.items()}),
+        "report": to_json(f"{result.day.isoformat()}.html"),
+        "run_url": to_json(contents.run_url),
+        "summary": to_json(_summary(contents.summary)),
         **_findings(contents, fit),
         "plans": fit.array("plans", _plan, result.plans),
         "figures": fit.array("figures", _figure, figures(profile) if profile else (), _FIGURES_BYTES),
@@ -110,9 +109,9 @@ def json_report(contents: ReportContents) -> bytes:
         "listed": fit.array("listed", to_json, profile.listed if profile else ()),
         "incidents": fit.array("incidents", _alone, rest),
         "changes": _changes(contents.run_changes, fit),
-        "moved": _json(_moved(contents.movement)),
+        "moved": to_json(_moved(contents.movement)),
     }
-    fields["left_out"] = _json(fit.left_out)
+    fields["left_out"] = to_json(fit.left_out)
     return _object(fields)
 
 
@@ -137,21 +136,12 @@ class _Fitting:
         return _array(kept)
 
 
-def _json(value: object) -> bytes:
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        # Unpaired surrogates become U+FFFD, as `to_json` writes them.
-        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace").encode()
-
-
 def _array(values: Iterable[bytes]) -> bytes:
     return b"[" + b",".join(values) + b"]"
 
 
 def _object(fields: Mapping[str, bytes]) -> bytes:
-    return b"{" + b",".join(_json(name) + b":" + value for name, value in fields.items()) + b"}"
+    return b"{" + b",".join(to_json(name) + b":" + value for name, value in fields.items()) + b"}"
 
 
 # --- Findings ---------------------------------------------------------------------------------------------------------
@@ -163,13 +153,13 @@ def _findings(contents: ReportContents, fit: _Fitting) -> dict[str, bytes]:
     room = max(_LEAST_FULL_BYTES, FINDINGS_BYTES - sum(map(_brief_size, items)))
     full: list[bytes] = []
     for item in items:
-        text = _json(_finding(item, contents))
+        text = to_json(_finding(item, contents))
         room -= len(text) + 1
         if room < 0:
             break
         full.append(text)
     return {
-        "rules": _json({rule.code: _rule(rule) for rule in contents.result.results}),
+        "rules": to_json({rule.code: _rule(rule) for rule in contents.result.results}),
         "findings": _array(full),
         "brief": _brief(items[len(full) :], fit),
     }
@@ -212,7 +202,7 @@ def _brief(items: Sequence[Item], fit: _Fitting) -> bytes:
         group = groups[item.rule.code, str(item.finding.severity), subject.database]
         group.append([item.fingerprint, subject.measurement, subject.column])
     names = ("rule", "severity", "database", "findings")
-    return _json([dict(zip(names, (*key, found), strict=True)) for key, found in groups.items()])
+    return to_json([dict(zip(names, (*key, found), strict=True)) for key, found in groups.items()])
 
 
 def _brief_size(item: Item) -> int:
@@ -241,11 +231,11 @@ def _incident(incident: Incident) -> dict[str, Any]:
 
 
 def _alone(incident: Incident) -> bytes:
-    return _json({"fingerprint": incident.fingerprint, "code": incident.code} | _incident(incident))
+    return to_json({"fingerprint": incident.fingerprint, "code": incident.code} | _incident(incident))
 
 
 def _plan(plan: Plan) -> bytes:
-    return _json({"id": describe.anchor(plan)} | to_plain(plan))
+    return to_json({"id": describe.anchor(plan)} | to_plain(plan))
 
 
 # --- Other parts ------------------------------------------------------------------------------------------------------
@@ -293,7 +283,7 @@ def _moved(moved: Movement | None) -> dict[str, Any] | None:
 def _figure(figure: Figure) -> bytes:
     at = figure.subject
     place = (at.database, at.measurement, at.column)
-    return _json([figure.name, *place, figure.value, figure.how.value, figure.standard_error])
+    return to_json([figure.name, *place, figure.value, figure.how.value, figure.standard_error])
 
 
 def _inferred(profile: Profile) -> Sequence[Measurement]:
@@ -302,7 +292,7 @@ def _inferred(profile: Profile) -> Sequence[Measurement]:
 
 
 def _table(measurement: Measurement) -> bytes:
-    return _json(dataclasses.asdict(table_roles(measurement)))
+    return to_json(table_roles(measurement))
 
 
 def _series(measurement: Measurement) -> bytes:
@@ -317,16 +307,18 @@ def _series(measurement: Measurement) -> bytes:
         "determined": determined_tags(measurement),
         "left_without": {one.tag: one.series_left for one in sets.contributions},
     }
-    return _json(fields)
+    return to_json(fields)
 
 
 def _changes(changes: RunChanges | None, fit: _Fitting) -> bytes:
     if changes is None:
-        return _json(None)
+        return to_json(None)
     lists = {"new": changes.new, "gone": changes.gone, "not_evaluated": changes.not_evaluated}
     fields = {
-        "day_before": _json(changes.day_before.isoformat()),
-        "verdict_before": _json(changes.verdict_before.value),
-        **{name: fit.array(f"changes.{name}", lambda c: _json(c.fingerprint), found) for name, found in lists.items()},
+        "day_before": to_json(changes.day_before.isoformat()),
+        "verdict_before": to_json(changes.verdict_before.value),
+        **{
+            name: fit.array(f"changes.{name}", lambda c: to_json(c.fingerprint), found) for name, found in lists.items()
+        },
     }
     return _object(fields)
