@@ -220,8 +220,9 @@ class Prefetched:
         try:
             with closing(rows):
                 for batch in rows:
-                    sizes[rows.measurement] += batch.nbytes
-                    self._hold(batch.nbytes)
+                    size = batch.nbytes  # To count them takes longer than all else here.
+                    sizes[rows.measurement] += size
+                    self._hold(size)
                     if self._held > _MOST_PREFETCHED:
                         self._overflowed = True
                         return
@@ -238,12 +239,12 @@ class Prefetched:
         finally:
             self._hold(-sum(sizes.values()))
 
-    def taken(self, fact: str, given: Given) -> Rows | None:
-        """The response to exactly this query, which is not kept any longer; None if there is none."""
+    def taken(self, fact: str, given: Given) -> tuple[Rows | None, int]:
+        """The response to exactly this query, which is not kept any longer, and its bytes; None if there is none."""
         database, measurement = given.subject
         queried, rows, size = self._kept.pop((fact, database or "", measurement or ""), (None, None, 0))
         self._hold(-size)
-        return rows if queried == given else None
+        return (rows, size) if queried == given else (None, 0)
 
     def drop(self) -> None:
         """Keep nothing any longer: whoever has not taken its response so far does not need it."""
@@ -591,16 +592,17 @@ class QueryRunner:
         given: Given,
         measurement: str | None,
     ) -> str:
-        connection, kept = self._connections.here(), self._prefetched.taken(fact, given)
+        connection = self._connections.here()
+        kept, held = self._prefetched.taken(fact, given)
         # Nothing needs to be stopped while a response is read that was received earlier.
         limit = self._bounded(timeout, connection) if kept is None else contextlib.nullcontext()
         with self._query_costs.statement(fact, timed=kept is None) as count, limit:
             rows = kept or connection.query(fact, timeout, given)
-            held, most = 0, _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
+            most = _MOST_HELD if FACTS[fact].scope is Scope.MEASUREMENT else _MOST_NAMES
             try:
                 for batch in rows:
                     running = count(batch.num_rows, rows)
-                    held += batch.nbytes
+                    held += batch.nbytes if kept is None else 0
                     if held > most and fact not in _STREAMED:
                         raise TooMuchError(f"the response has more than {most >> 20} MiB")
                     if overspent := self._query_costs.overspent(running):
