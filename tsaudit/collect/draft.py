@@ -169,15 +169,20 @@ class ReadColumn:
         return self if mask.all() else ReadColumn(self.values.filter(pa.array(mask)))
 
     @cached_property
+    def lengths(self) -> npt.NDArray[np.int32]:
+        """Characters of the distinct values as strings, by code."""
+        found: npt.NDArray[np.int32] = pc.utf8_length(self.texts).to_numpy()
+        return found
+
+    @property
     def mean_length(self) -> float:
         """Mean characters of the values as strings; 0 without values."""
-        lengths = pc.utf8_length(self.texts).to_numpy()
-        return float((lengths * self.rows).sum()) / self.filled if self.filled else 0.0
+        return float((self.lengths * self.rows).sum()) / self.filled if self.filled else 0.0
 
-    @cached_property
+    @property
     def longest(self) -> int:
         """Characters of the longest value as a string; 0 without values."""
-        return pc.max(pc.utf8_length(self.texts)).as_py() or 0
+        return int(self.lengths.max(initial=0))
 
     @cached_property
     def number_share(self) -> float:
@@ -217,9 +222,8 @@ class ReadColumn:
         """
         if not len(self.texts) or self.filled < _TIMES_NAMED * len(self.texts) or not self.initials <= _NUMBERS_BEGIN:
             return False
-        lengths = pc.min_max(pc.utf8_length(self.texts)).as_py()
         is_whole = bool(pc.all(pc.ascii_is_decimal(self.texts)).as_py())
-        return is_whole and lengths["min"] == lengths["max"] >= _DIGITS_NAMED
+        return is_whole and int(self.lengths.min()) == self.longest >= _DIGITS_NAMED
 
     @cached_property
     def may_have_label_sets(self) -> bool:
