@@ -500,8 +500,10 @@ def _copies_of_loads(runner: QueryRunner, draft: Draft, found: Copies | None) ->
     time, known = draft.time, draft.measurement
     if found is None or found.in_bulk or draft.is_read_whole or draft.partial_scan or time is None:
         return found
+    if is_load_stamp(time.name) or not any(map(is_load_stamp, found.left_out)):
+        return found
     newest = instant_of(pc.max(draft.read_times()[0].values).as_py(), time.kind)
-    if newest is None or is_load_stamp(time.name) or not any(map(is_load_stamp, found.left_out)):
+    if newest is None:
         return found
     window = known.own_window or runner.window
     oldest = max(known.first_time or window.start, window.start)
