@@ -297,9 +297,16 @@ def test_silence_when_rows_are_few_or_not_counted() -> None:
     assert run_rule(rule, a_profile(a_measurement(fields=(_text("1", "2"),), rows=None))).outcome is Outcome.PASS
 
 
-@pytest.mark.parametrize(("rows", "severity"), [(99, "note"), (100, "warning")])
-def test_numbers_in_a_table_of_few_rows_are_a_note(rows: int, severity: str) -> None:
-    (finding,) = run_rule(rule, _profile(_text(*(f"{n / 7:.3f}" for n in range(50))), rows=rows)).findings
+@pytest.mark.parametrize(
+    ("kind", "rows", "severity"),
+    [(TableKind.EVENTS, 99, "note"), (TableKind.EVENTS, 100, "warning"), (TableKind.SERIES, 99, "warning")],
+)
+def test_numbers_in_a_table_of_few_rows_are_a_note(kind: TableKind, rows: int, severity: str) -> None:
+    values = _text(*(f"{n / 7:.3f}" for n in range(50)))
+    measurement = dataclasses.replace(
+        a_measurement("home", fields=(values,), rows=a_count(rows), kind=kind), series=None
+    )
+    (finding,) = run_rule(rule, a_profile(measurement, engine="duckdb")).findings
     assert finding.severity == severity
 
 

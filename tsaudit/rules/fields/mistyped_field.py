@@ -64,13 +64,13 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     This is based on the values read within the window. Numbers that were measured or counted give wrong answers: most
     have a fraction, or they are whole, many, far apart, and in another order as text. All others are notes, because as
-    text they take hardly more bytes, and so are those in tables of fewer than 100 rows. Not reported are numbers in a
-    unique index, floats of four bytes, floats where no statement gives them another type, text with leading zeros,
-    phone numbers, versions, numbers with more than fifteen digits, states such as `on` and `off`, and fields named like
-    codes, devices, or numbered things. Where some values are lists of numbers, or several words, the text has to stay,
-    and the numbers belong in a column beside it. Where texts are times in several formats, such as `2026-03-20` and
-    `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than most are reported from 20
-    of them on: ranges of times and sorts give wrong answers.
+    text they take hardly more bytes, and so are those in tables of fewer than 100 rows that form no series. Not
+    reported are numbers in a unique index, floats of four bytes, floats where no statement gives them another type,
+    text with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such as `on` and
+    `off`, and fields named like codes, devices, or numbered things. Where some values are lists of numbers, or several
+    words, the text has to stay, and the numbers belong in a column beside it. Where texts are times in several formats,
+    such as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than
+    most are reported from 20 of them on: ranges of times and sorts give wrong answers.
 
     Totals in floats of four bytes are reported once they have stopped rising: from some power of two on, the next
     number is too far away for the steps. What goes up and down is none.
@@ -364,9 +364,10 @@ def _mixed(measurement: Measurement, field: Field, by: NumbersBy) -> Finding:
 
 def _impact(measurement: Measurement, field: Field, kind: str) -> Impact | None:
     """Queries for sums and ranges of measured numbers get wrong answers, or none, unless they find them elsewhere.
-    Whole numbers with an index are looked up, one at a time; a table of few rows is read as a whole.
+    Whole numbers with an index are looked up, one at a time; a table of few rows is read as a whole, unless it is a
+    young one of series.
     """
-    if measurement.rows_known < ENOUGH:
+    if not measurement.has_series and measurement.rows_known < ENOUGH:
         return None
     if kind == "integer" and any(field.key in index.columns for index in measurement.indexes or ()):
         return None
