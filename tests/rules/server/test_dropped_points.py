@@ -290,6 +290,19 @@ def test_measurements_without_new_points_are_a_hint(ends: dict[str, int], said: 
     assert said in finding.message
 
 
+def test_reused_figures_do_not_show_that_a_measurement_ended() -> None:
+    profile = _of_tag(50)
+    now = profile.window.end
+    hours = {"pump": 0, "valve": 0, "boiler": 48}
+    found = [a_measurement(name, last_time=now - timedelta(hours=age)) for name, age in hours.items()]
+    fresh = [dataclasses.replace(one, fingerprint_as_of=now) for one in found]
+    (ended,) = _found(dataclasses.replace(profile, measurements=tuple(fresh)))
+    assert "; boiler has had no point since" in ended.message
+    fresh[-1] = dataclasses.replace(fresh[-1], fingerprint_as_of=now - timedelta(hours=48))
+    (unknown,) = _found(dataclasses.replace(profile, measurements=tuple(fresh)))
+    assert unknown.message.endswith(_EXCLUDED + ".")
+
+
 def test_only_the_first_reasons_are_named() -> None:
     fields = tuple(a_field(f"f{n}", ("float", "string")) for n in range(5))
     made = _profile(7)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.analysis.cardinality.contributions import remedies
@@ -230,7 +230,11 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         words.append(f"{number(more)} more like these")
     if lost.dropped and not reasons:
         inside = case.profile.inside(database)
-        words.append(_by_exclusion(case, database) + _of_other_policies(inside) + _without_new_points(inside))
+        words.append(
+            _by_exclusion(case, database)
+            + _of_other_policies(inside)
+            + _without_new_points(inside, case.profile.window.end)
+        )
     if lost.failed:
         words.append("a write is refused if the cache or the disk is full, or no more files can be opened")
     quick = list(dict.fromkeys(one.stopgap for one in reasons if one.stopgap))
@@ -336,11 +340,12 @@ _SILENT: Final = timedelta(days=1)
 """For so long, a measurement has had no point while others have."""
 
 
-def _without_new_points(inside: Sequence[Measurement]) -> str:
+def _without_new_points(inside: Sequence[Measurement], now: datetime) -> str:
     """The measurements that have had no point for a day while most others have, in words; empty if there are none. All
-    points of a measurement may be those that are dropped.
+    points of a measurement may be those that are dropped. Reused figures are left out: points may have come since.
     """
-    ends = sorted((one.last_time, one.name) for one in inside if one.last_time is not None)
+    today = [one for one in inside if one.fingerprint_as_of in (None, now)]
+    ends = sorted((one.last_time, one.name) for one in today if one.last_time is not None)
     silent = [(end, name) for end, name in ends if ends[-1][0] - end > _SILENT]
     if not silent or 2 * len(silent) > len(ends):
         return ""
