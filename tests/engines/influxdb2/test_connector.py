@@ -91,7 +91,7 @@ NAMES = "#datatype,string,long,string\n,result,table,_value\n,_result,0,cpu\n\n"
         (
             _json({"message": "unauthorized access"}, 401),
             Reason.DENIED,
-            "unauthorized access (HTTP 401); grant the token",
+            "unauthorized access (HTTP 401); the token is wrong, or was revoked",
         ),
         (_json({"message": "forbidden"}, 403), Reason.DENIED, "grant the token read on the bucket"),
         (_json({"message": "compilation failed:\nerror"}, 400), Reason.FAILED, "compilation failed: error (HTTP 400)"),

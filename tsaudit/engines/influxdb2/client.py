@@ -225,7 +225,10 @@ def _refused(error: ApiException) -> FactError:
     """The error for an HTTP status other than success."""
     text = _line(error)
     if error.status in (401, 403):
-        return FactError(Reason.DENIED, f"{text} (HTTP {error.status}); {_GRANT}")
+        # An unknown token gets the same status as one without the right, and other words.
+        is_unknown = text == "unauthorized access"
+        what_to_do = "the token is wrong, or was revoked" if is_unknown else _GRANT
+        return FactError(Reason.DENIED, f"{text} (HTTP {error.status}); {what_to_do}")
     if error.status in (408, 504):
         return FactError(Reason.TIMED_OUT, f"the server gave up: {text}")
     if not error.status:

@@ -280,12 +280,13 @@ def _finding(case: Case, one: _Kept, impact: Impact, message: str) -> Finding:
     policy, database = (case.engine.quoted(name) for name in (one.policy.policy, one.database.server_name))
     hours = one.recommended_s // 3_600
     statement = case.engine.shard_duration_statement.format(policy=policy, database=database, hours=hours)
+    others = "stay as they are" if one.policy.duration_s == FOREVER else "stay until they expire"
     return Finding(
         subject=Subject(one.database.name),
         impact=impact,
         message=f"{message}.",
         fix=f"Set a shard duration of {duration(one.recommended_s)}: `{statement}`. It holds for new shards; the "
-        "others stay until they expire.",
+        f"others {others}.",
         observed=one.shards,
         unit="shards",
         evidence=(
