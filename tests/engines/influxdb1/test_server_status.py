@@ -162,7 +162,7 @@ def test_troubles_that_the_server_counts(own_influxd: Influxd) -> None:
     assert (storage.shards, storage.shard_series) == (2, 4)
     found = [f for r, f in evaluate(after, Timeline(previous=before)).findings() if r.code == "SRV002"]
     assert [(f.severity, f.message) for f in found] == [
-        (Severity.NOTE, "Since the audit of 2026-03-31, the server was restarted.")
+        (Severity.NOTE, f"Since the audit of {before.collected_at.date()}, the server was restarted.")
     ]
 
 
