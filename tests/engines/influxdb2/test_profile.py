@@ -90,7 +90,7 @@ def test_token_is_unknown(influxdb2: Conversation) -> None:
     profile = collected(_with(target, password="wrong-secret"))
     assert profile.measurements == ()
     assert {g.reason for g in profile.gaps} == {Reason.DENIED}
-    assert "grant the token read on the bucket" in profile.gaps[0].detail
+    assert "the token is wrong, or was revoked" in profile.gaps[0].detail
     assert "wrong-secret" not in str(profile)
 
 
