@@ -355,6 +355,10 @@ def test_a_range_that_was_there_before_it_began_was_made_ahead(seen: int, severi
     found = _ending(*days, history=_history(_audited(seen, *days), _audited(1, *days)))
     assert found is not None
     assert found.severity == severity
+    # A default partition takes the rows, so that none is rejected.
+    caught = _ending(*days, default=True, history=_history(_audited(seen, *days), _audited(1, *days)))
+    assert caught is not None
+    assert caught.severity == "warning"
 
 
 def test_all_in_one_finding_when_several_are_wrong() -> None:

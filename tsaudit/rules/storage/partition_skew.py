@@ -166,7 +166,7 @@ def _ending(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator
         return
     ended = f"{'ended' if left < 0 else 'ends'} on {end.date()}"
     is_overdue = unmoved is not None and unmoved > length and 0 < left < 1
-    is_certain = is_sure or is_overdue or (is_ahead and not _is_short(length))
+    is_certain = rest is None and (is_sure or is_overdue or (is_ahead and not _is_short(length)))
     if rest is not None:
         words = f"{ended}, and later rows go to the default partition {rest.name}"
     elif is_sure:
