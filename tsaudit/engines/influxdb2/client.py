@@ -408,7 +408,7 @@ def read_gauges(lines: Iterable[bytes]) -> Gauges:
         else:
             shards[bucket, shard][metric] = int(value)
     if writes:
-        counters["compactions_failed", ""] += 0.0
+        counters.setdefault(("compactions_failed", ""), 0.0)
         _count_points(writes, counters)
     held, count, inside = defaultdict[str, int](int), defaultdict[str, int](int), defaultdict[str, int](int)
     for (bucket, _), files in shards.items():
