@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -21,6 +20,7 @@ from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.roles import EARLIEST, LATEST, sampled
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
+from tsaudit.engines.influx.all_rows import scaled_error
 from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, slice_of
 from tsaudit.model.profile import (
     AT_LEAST,
@@ -348,7 +348,7 @@ class InfluxMeasuring(Measuring):
         source = self.runner.source(fact, How.ESTIMATE, text)
         if of_all.is_lower_bound:
             source = self.runner.source(fact, How.SAMPLED, f"{AT_LEAST}; {text}")
-        return Count(round(mean * of_all.value), source, _scaled_error(series, counts, read))
+        return Count(round(mean * of_all.value), source, scaled_error(series, counts, read))
 
     def _to_audit(self, wanted: Sequence[str], listed: Set[str] | None) -> dict[str, Audited]:
         """What to audit for the wanted databases, each of which may name one retention policy: `database/policy`.
@@ -502,21 +502,6 @@ def _per_series(draft: Draft) -> list[int]:
     import numpy as np
 
     return [] if draft.sample is None else [int(n) for n in np.bincount(series_of_read(draft))]
-
-
-def _scaled_error(series: Count, counts: list[int], read: int) -> float | None:
-    """The standard error of rows scaled up from `read` series to all of them; None if it is not known.
-
-    A single series does not show how series differ. If the total is an estimate, its own error is added if it is known.
-    """
-    total, mean = series.value, sum(counts) / read
-    of_total = 0.0 if series.source.how is How.EXACT else series.standard_error
-    if of_total is None or read == 1 < total:
-        return None
-    # Series without rows in the window are not in `counts`, and count as zero.
-    squares = sum((c - mean) ** 2 for c in counts) + (read - len(counts)) * mean**2
-    variance = squares / max(read - 1, 1)
-    return math.hypot(total * math.sqrt((1 - read / total) * variance / read), mean * of_total)
 
 
 def _database_in(name: str, listed: Set[str] | None) -> str | None:

@@ -1,5 +1,5 @@
 """Reads rows of all series from a short part of the window, if otherwise only rows of a few series were read: they show
-which rows have the same time, and so how many would overwrite others without a tag.
+which rows have the same time, and so how many would overwrite others without a tag, and which series have most rows.
 
 Also reads rows of a few whole sources, which show whether values of a tag come and go. If a source has left a thousand
 series behind, rows of a few series would miss nearly all of them.
@@ -18,6 +18,7 @@ from tsaudit.collect.draft import Draft, ReadColumn, epoch_us
 from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
+from tsaudit.engines.influx.all_rows import with_all_rows
 from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
 from tsaudit.model.query_parameters import OfRowSlice
 from tsaudit.text import many, span
@@ -61,6 +62,7 @@ def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
     sources were.
     """
     found = slice_of(runner, draft) if draft.sampled_series and draft.tags else None
+    draft = with_all_rows(runner, draft, found)
     if found is not None:
         draft = _compared(draft, found)
     sets = draft.measurement.tag_sets

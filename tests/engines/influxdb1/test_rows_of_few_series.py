@@ -1,0 +1,64 @@
+"""The rows of many series, of which few may have most: those of an even sample do not show them."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import numpy as np
+import pytest
+
+from tests.builders import DAY, NOW
+from tests.databases import Dataset, Row, Table, write
+from tests.servers import Influxd
+from tsaudit.collect import collect
+from tsaudit.config.settings import Target
+from tsaudit.engines.influx import row_slice
+from tsaudit.engines.opening import open_connection
+from tsaudit.model.profile import Count, How
+
+SHAPES = {
+    "even": [10] * 1_500,
+    "one of 1,200 has 90%": [21_600, *[2] * 1_199],
+    "zipf": [3_000 // rank + 1 for rank in range(1, 1_501)],
+    "a tenth has nine tenths": [*[90] * 120, *[1] * 1_080],
+}
+"""The number of rows of each series."""
+
+
+def written(counts: list[int], influxd: Influxd) -> Target:
+    """A database of series with so many rows each, over a day."""
+    random = np.random.default_rng(3)
+    rows = [
+        Row(NOW - timedelta(milliseconds=1_000 + int(at)), {"room": f"r{n % 7}", "id": f"{n * 7919:08x}"}, {"v": 1.0})
+        for n, count in enumerate(counts)
+        for at in random.choice(86_000_000, count, replace=False)
+    ]
+    return write(Dataset([Table("t", ("room", "id"), {"v": "float"}, rows)]), "influxdb1", influxd.url)
+
+
+def rows_of(target: Target) -> Count:
+    """The number of rows that an audit gives."""
+    with open_connection(target) as connection:
+        found = collect(target, connection, day=DAY, now=NOW).measurements[0].rows
+    assert found is not None
+    return found
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_estimated_rows_are_about_right(influxd: Influxd, shape: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    target, truth = written(SHAPES[shape], influxd), sum(SHAPES[shape])
+    found = rows_of(target)
+    assert found.source.how is How.ESTIMATE
+    assert found.standard_error is not None
+    assert 0.5 < found.value / truth < 2, found
+    assert abs(found.value - truth) <= 4 * found.standard_error, found
+    # More series than a slice may have, so that nothing shows the others.
+    monkeypatch.setattr(row_slice, "MOST_SERIES", 500)
+    unseen = rows_of(target)
+    assert unseen.is_lower_bound, unseen
+    assert unseen.value <= truth, unseen
+
+
+def test_rows_of_all_series_in_one_slice_are_counted(influxd: Influxd) -> None:
+    found = rows_of(written([3] * 1_200, influxd))
+    assert (found.value, found.source.how) == (3_600, How.EXACT)
