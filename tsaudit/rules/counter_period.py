@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 from tsaudit.model.profile import ServerStatus
 from tsaudit.rule import Case
@@ -19,6 +19,8 @@ class CounterPeriod:
     """What the counters had reached when the period began; None: they were 0."""
     since: str
     """Its beginning, in words."""
+    began: datetime | None
+    """Its beginning; None if the server does not say when it started."""
     is_recent: bool
     """Whether it began with the previous audit, or less than a day ago."""
     is_first: bool
@@ -39,10 +41,10 @@ def counter_period(case: Case, now: ServerStatus) -> CounterPeriod:
     if previous and before and now.is_same_start(before) is not False:
         # An earlier day may be audited today: the counters are as of then, whatever the day.
         since = f"since the audit of {written(previous.collected_at.date())}"
-        return CounterPeriod(now, before, since, is_recent=True, is_first=False)
+        return CounterPeriod(now, before, since, previous.collected_at, is_recent=True, is_first=False)
     is_first = before is None
     if now.started is None:
-        return CounterPeriod(now, None, "since the server started", is_recent=False, is_first=is_first)
+        return CounterPeriod(now, None, "since the server started", None, is_recent=False, is_first=is_first)
     audited = previous.collected_at if previous and before else case.profile.collected_at - timedelta(days=1)
     since = f"since the server started on {written(now.started.date())}"
-    return CounterPeriod(now, None, since, is_recent=now.started >= audited, is_first=is_first)
+    return CounterPeriod(now, None, since, now.started, is_recent=now.started >= audited, is_first=is_first)

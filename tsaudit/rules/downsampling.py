@@ -32,6 +32,21 @@ def readers(case: Case, database: Database) -> list[str]:
     return [one.name for one in case.engine.downsamplings(case.profile) if one.source == database.name]
 
 
+def kept_shortest(case: Case) -> tuple[str, timedelta] | None:
+    """The audited database that keeps its points for the shortest time, and for how long, of those that queries of the
+    server read; of all if it is not known what they read. None if none of them deletes points, or it is not known.
+    """
+    read = {query.source for query in case.engine.downsamplings(case.profile)}
+    kept = [
+        (timedelta(seconds=float(one.duration_s)), database.name)
+        for database in case.profile.databases
+        for one in database.retention or ()
+        if one.duration_s != FOREVER and (database.name in read or not read)
+        if (one.default if not database.policy_of else database.name == f"{database.policy_of}/{one.policy}")
+    ]
+    return (min(kept)[1], min(kept)[0]) if kept else None
+
+
 @dataclass(frozen=True, slots=True)
 class _LeftBehind:
     query: Downsampling

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.builders import DAY, NOW, a_profile
+from tests.builders import DAY, NOW, a_count, a_profile
 from tests.collecting import collected
 from tests.rules.cases import run_rule
 from tests.servers import Postgresql, run_postgresql, wait_until
@@ -19,7 +19,16 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Measurement, Profile, ServerCounter, ServerStatus
+from tsaudit.model.profile import (
+    FOREVER,
+    Database,
+    Measurement,
+    Profile,
+    Retention,
+    ServerCounter,
+    ServerStatus,
+    StoredQuery,
+)
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.server.near_limit import near_limit
 from tsaudit.rules.server.server_in_distress import server_in_distress as rule
@@ -77,7 +86,49 @@ def test_engine_adds_what_to_do_about_a_counter_that_rose() -> None:
     found = _found(profile, Timeline(previous=before))
     assert found is not None
     assert found.fix.startswith("Find the reason in the server's log. `SHOW STATS FOR 'subscriber'` counts them by")
-    assert found.consequence == "What failed is lost: it is not written later."
+    assert found.consequence == (
+        "What subscribers missed is not sent again. It can be copied to them while its points are there."
+    )
+
+
+def test_what_failed_can_be_repeated_while_its_points_are_there() -> None:
+    """The bucket that keeps its points for the shortest time says until when: which one a task reads is not known."""
+    status = ServerStatus({}, (ServerCounter("tasks_failed", "", 5),))
+    kept = [
+        Database(name, a_count(1), retention=(Retention("autogen", seconds, None, default=True),))
+        for name, seconds in (("raw", 7 * 86_400), ("daily", FOREVER), ("weekly", 90 * 86_400))
+    ]
+    before = a_profile(engine="influxdb2", server=ServerStatus({}, (ServerCounter("tasks_failed", "", 1),)))
+    profile = a_profile(engine="influxdb2", server=status)
+    missing = (
+        "What failed is not run again by itself, so what it should have written is missing. It can be run for the "
+        "missed times while the points that it reads are there"
+    )
+    of_all = _found(dataclasses.replace(profile, databases=tuple(kept)), Timeline(previous=before))
+    until = before.collected_at + timedelta(days=7)
+    assert of_all is not None
+    assert of_all.consequence == (
+        f"{missing}: raw keeps them for 7 days, so from {until.date()} on, some of them may be gone."
+    )
+    # What a continuous query reads is known.
+    both = tuple(Retention(name, days, None, name == "weekly") for name, days in (("weekly", FOREVER), ("raw", 86_400)))
+    selected = "SELECT mean(v) INTO db.raw.sums FROM db.weekly.cpu GROUP BY time(1h)"
+    query = f"CREATE CONTINUOUS QUERY q ON db BEGIN {selected} END"
+    failed = ServerStatus({}, (ServerCounter("continuous_queries_failed", "", 2),))
+    of_source = _found(
+        a_profile(
+            engine="influxdb1",
+            server=failed,
+            databases=(Database("db", retention=both), Database("db/raw", policy_of="db", retention=both)),
+            stored_queries=(StoredQuery("q", query, None, None, database="db"),),
+        ),
+        Timeline(previous=a_profile(engine="influxdb1", server=ServerStatus({}, (ServerCounter("writes", "", 1),)))),
+    )
+    assert of_source is not None
+    assert of_source.consequence == f"{missing}."
+    forever = _found(dataclasses.replace(profile, databases=(kept[1],)), Timeline(previous=before))
+    assert forever is not None
+    assert forever.consequence == f"{missing}."
 
 
 def test_silence_when_the_server_says_nothing() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from datetime import datetime
 from typing import Final
 
 from tsaudit.engines.engine import Failure
@@ -13,7 +14,7 @@ from tsaudit.rule import Case, rule
 from tsaudit.rules import downsampling
 from tsaudit.rules.counter_period import counter_period
 from tsaudit.text import day as written
-from tsaudit.text import instant, listed, many, number, size
+from tsaudit.text import duration, instant, listed, many, number, size
 from tsaudit.text.impacts import hours_or_days
 
 _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server's log.")
@@ -33,11 +34,12 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     """What the server itself says is about to stop it, or does not work.
 
     - What failed since the audit before, or since the server started if that was within the last day: continuous
-      queries, tasks, and subscriptions of InfluxDB, so that what they should have written or sent on is missing, and
-      writes that GreptimeDB rejected because its memory was full. Failed compactions and flushes are a warning if they
-      failed on the day before as well. In the same finding, and a note by themselves: requests that ended in an error
-      of the server, queries that ran out of memory, writes that had to wait, and a restart. On the first audit of a
-      server that has run for longer, what is missing is a note, because nobody knows since when.
+      queries, tasks, and subscriptions of InfluxDB, so that what they should have written or sent on is missing until
+      somebody repeats it, and writes that GreptimeDB rejected because its memory was full. Failed compactions and
+      flushes are a warning if they failed on the day before as well. In the same finding, and a note by themselves:
+      requests that ended in an error of the server, queries that ran out of memory, writes that had to wait, and a
+      restart. On the first audit of a server that has run for longer, what is missing is a note, because nobody knows
+      since when.
     - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
       expired documents; archiving of the write-ahead log; a replication slot that nobody reads, for which more log than
       `max_wal_size` is kept; a subscription whose worker does not run; a transaction that somebody left open or
@@ -142,8 +144,7 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     is_broken = _LOSE_DATA & risen.keys() or _REPEATED & again
     impact = None
     if is_broken and period.is_recent:
-        left = "What failed is lost: it is not written later."
-        left = left if _LOSE_DATA & risen.keys() else "Files pile up, and each query has to read more of them."
+        left = _missing(case, risen, period.began) or "Files pile up, and each query has to read more of them."
         impact = Impact(Currency.MECHANISM, is_enforced=None, consequence=left, how="the server's counters")
     if period.is_recent and (rejected := risen.get("writes_rejected")):
         impact = Impact(
@@ -169,6 +170,28 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
         ),
         facts=("server_counters",),
     )
+
+
+_REPEATABLE: Final = frozenset({"continuous_queries_failed", "tasks_failed"})
+
+
+def _missing(case: Case, risen: Collection[str], began: datetime | None) -> str:
+    """What is missing because of what failed, and until when somebody can still add it; empty if nothing is."""
+    said = []
+    if _REPEATABLE & set(risen):
+        said.append(
+            "What failed is not run again by itself, so what it should have written is missing. It can be run for the "
+            "missed times while the points that it reads are there"
+        )
+    if "subscriptions_failed" in risen:
+        said.append("What subscribers missed is not sent again. It can be copied to them while its points are there")
+    if not said:
+        return ""
+    if (shortest := downsampling.kept_shortest(case)) is not None:
+        name, kept = shortest
+        until = f", so from {written((began + kept).date())} on, some of them may be gone" if began else ""
+        said[-1] += f": {name} keeps them for {duration(kept.total_seconds())}{until}"
+    return ". ".join(said) + "."
 
 
 def _what_to_do(case: Case, risen: Collection[str]) -> str:
