@@ -15,8 +15,9 @@ import pytest
 
 from tests.builders import a_field, a_source
 from tests.collecting import NOW, collected
+from tsaudit.analysis.alike import Alike
 from tsaudit.collect import row_figures, rows, series
-from tsaudit.collect.draft import Alike, Draft, ReadRows, content_of
+from tsaudit.collect.draft import Draft, ReadRows, content_of
 from tsaudit.config.settings import Target
 from tsaudit.model.profile import Measurement, Tag, Window
 

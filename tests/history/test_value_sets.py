@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from datetime import date, timedelta
 from typing import Any
 
@@ -292,3 +292,19 @@ def test_compaction_forgets_tags_not_listed_for_a_year(store: Store) -> None:
         assert bool(rows(store, OTHER)) is (number < WEEKLY.days)
     with store.reading() as connection:
         assert connection.execute(select(func.count()).select_from(value_set)).scalar_one() > 0
+
+
+def test_sets_of_one_content_are_packed_once(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    packed: list[ValueSet] = []
+
+    def noted(pack: Callable[..., bytes]) -> Callable[..., bytes]:
+        return lambda *sets: packed.append(sets[-1]) or pack(*sets)
+
+    monkeypatch.setattr(stored_value_sets, "to_bytes", noted(stored_value_sets.to_bytes))
+    monkeypatch.setattr(stored_value_sets, "delta", noted(stored_value_sets.delta))
+    days = {0: "ab", 1: "abc"}
+    for number, names in days.items():
+        audit(store, on(number), (HOST, names), (OTHER, names), (SERIES, "xy"))
+    assert [values.distinct.tolist() for values in packed] == [[2], [2], [2, 3], [2, 2]]
+    assert stored(store, on(2)) == stored(store, on(2), OTHER) == in_order(dict(days))
+    assert stored(store, on(2), SERIES) == in_order({0: "xy", 1: "xy"})

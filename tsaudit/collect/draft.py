@@ -1,17 +1,16 @@
 """A measurement under construction: what is known about it so far, what the next steps need to know, and the rows read
-of it. Each of their columns is encoded once, for all that ask about its values; and what follows from content that
-measurements of one collector share, such as their tag sets, is worked out once for all of them.
+of it. Each of their columns is encoded once, for all that ask about its values.
 """
 
 from __future__ import annotations
 
 import contextlib
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
-from functools import cached_property, lru_cache
-from typing import Any, Final, TypedDict, TypeVar
+from functools import cached_property
+from typing import Final, TypedDict
 
 import numpy as np
 import numpy.typing as npt
@@ -26,28 +25,6 @@ from tsaudit.engines.quoting import Label
 from tsaudit.model.profile import Count, Field, Gap, Measurement, Role, Tag, Window
 from tsaudit.model.query_parameters import TablePart
 from tsaudit.text import many
-
-_KEPT: Final = 32
-"""Results in memory at once: measurements of one collector mostly have similar names, and are measured one after the
-other.
-"""
-
-Result = TypeVar("Result")
-
-
-class Alike:
-    """The results of one audit, by what they follow from. Thread-safe."""
-
-    def __init__(self) -> None:
-        self._results: Callable[[Hashable], list[Any]] = lru_cache(_KEPT)(lambda _: [])
-
-    def of(self, key: Hashable, make: Callable[[], Result]) -> Result:
-        """The result of `make`, or of an earlier call with an equal key. Nobody may change it."""
-        found: list[Any] = self._results(key)
-        if not found:
-            found.append(make())
-        result: Result = found[0]
-        return result
 
 
 def content_of(batches: Iterable[pa.RecordBatch]) -> bytes:

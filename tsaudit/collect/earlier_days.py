@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
+from tsaudit.analysis.alike import Alike
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
-from tsaudit.collect.draft import Alike, Draft
+from tsaudit.collect.draft import Draft
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import (
     FOREVER,

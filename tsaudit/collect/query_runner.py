@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
 import pyarrow as pa
 
-from tsaudit.collect.draft import Alike
+from tsaudit.analysis.alike import Alike
 from tsaudit.collect.plausibility import impossible
 from tsaudit.engines.connection import Connection, ConnectorError, FactError, QueriesBatches, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine

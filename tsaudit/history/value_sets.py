@@ -14,12 +14,13 @@ set is started.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from sqlalchemy import Connection, Select, bindparam, case, delete, func, insert, select
 
+from tsaudit.analysis.alike import Alike
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, month_of, stored_subject
 
@@ -30,6 +31,8 @@ if TYPE_CHECKING:
 
 REMEMBERED: Final = timedelta(days=90)
 """Age after which an unseen value is forgotten with the next full set; if it comes back, it counts as new."""
+_MOST_ALIKE: Final = 20_000
+"""Values of a set, before and after a day, that is compared with those of other subjects."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,6 +106,7 @@ class RememberedValues:
         """The subjects that were listed on an earlier day; None before they are needed."""
         self._read: dict[str, Sequence[Any]] = {}
         self._before: dict[str, _Known] = {}
+        self._alike = Alike()
         self._kept: list[tuple[_Row, int | None]] = []
         """Rows to write, each with the checksum of the set that it follows."""
 
@@ -131,10 +135,19 @@ class RememberedValues:
     def keep(self, subject: Subject, after: ValueSet) -> None:
         """Keep the set including the day's values for `write`; it must be derived from the result of `of`."""
         key = stored_subject(subject)
-        if len(key.encode()) <= LONGEST_SUBJECT_BYTES:
-            before = self._before.pop(key)
-            row, _ = before.plus(key, self._day, after)
-            self._kept.append((row, before.checksum))
+        if len(key.encode()) > LONGEST_SUBJECT_BYTES:
+            return
+        before = self._before.pop(key)
+
+        def following() -> _Row:
+            return before.plus(key, self._day, after)[0]
+
+        if len(before.values.hashes) + len(after.hashes) > _MOST_ALIKE:
+            row = following()
+        else:
+            # Measurements of one collector mostly have the same values.
+            row = replace(self._alike.of((before.day, before.values.content, after.content), following), subject=key)
+        self._kept.append((row, before.checksum))
 
     def write(self, connection: Connection) -> None:
         """Write all kept sets, in the transaction of the day's snapshot."""
