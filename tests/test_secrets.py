@@ -240,6 +240,7 @@ def test_log_records_hold_no_secret(caplog: pytest.LogCaptureFixture) -> None:
     assert "ValueError: bad password ***" in caplog.text
 
 
+@pytest.mark.wall_clock
 def test_many_secrets_cost_little() -> None:
     """A configuration of thousands of targets, each with a password of its own."""
     import time

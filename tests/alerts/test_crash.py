@@ -54,7 +54,7 @@ def thread(history: History, slack: SlackDouble) -> Iterator[History]:
 
 @pytest.mark.parametrize("moment", ["before", "after"])
 @pytest.mark.parametrize("step", [CLAIM, SETTLE])
-@pytest.mark.parametrize("count", [1, 2])
+@pytest.mark.parametrize("count", [1, pytest.param(2, marks=pytest.mark.full)])
 def test_killed_at_any_step_neither_loses_nor_doubles(
     thread: History, slack: SlackDouble, step: str, moment: str, count: int
 ) -> None:
@@ -94,7 +94,7 @@ def test_killed_with_a_webhook_loses_none(store: Store, slack: SlackDouble, step
     assert len(slack.messages) == (2 if step == SETTLE else 1), "at least once"
 
 
-@pytest.mark.parametrize("taken_back", [False, True])
+@pytest.mark.parametrize("taken_back", [False, pytest.param(True, marks=pytest.mark.full)])
 @pytest.mark.parametrize(
     ("step", "moment"),
     [

@@ -113,6 +113,7 @@ def test_decision_when_it_cannot_be_made(
     assert expected in done.stderr
 
 
+@pytest.mark.full
 def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: str) -> None:
     """Seventeen incidents cannot all start with different hex digits."""
     config = "".join(f"  - {{name: shop{i}, engine: sqlite, url: 'sqlite:///shop.db'}}\n" for i in range(17))

@@ -8,6 +8,8 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.builders import DAY
 from tests.cli.conftest import Tsaudit, a_table
 from tests.databases import Dataset, write
@@ -35,6 +37,7 @@ def _mute(tsaudit: Tsaudit, found: dict[str, Any], place: str) -> None:
             )
 
 
+@pytest.mark.full
 def test_a_week_of_mornings(tsaudit: Tsaudit, folder: Path) -> None:
     bad, ok = Exit.FINDINGS, Exit.OK
     opened = {"new": bad, "warning": bad, "critical": ok}

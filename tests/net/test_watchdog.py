@@ -93,6 +93,7 @@ def test_an_abort_that_hangs_or_fails_keeps_no_other_waiting() -> None:
     assert time.monotonic() - began < 2.5
 
 
+@pytest.mark.wall_clock
 def test_thousands_of_statements_cost_next_to_nothing() -> None:
     began = time.process_time()
     for _ in range(20_000):

@@ -9,7 +9,7 @@ from tests.analysis.shapes.scoring import GOALS, labelled, scored
 from tsaudit.analysis.collection_families import spread
 
 
-@pytest.mark.parametrize("count", [64, 120])
+@pytest.mark.parametrize("count", [64, pytest.param(120, marks=pytest.mark.full)])
 def test_goals_are_reached_on_the_labelled_kinds(count):
     kinds = {
         name: (label, [sorted(values)[i] for i in spread(len(values), count)])

@@ -447,6 +447,7 @@ def test_server_is_killed_midway(own_influxd: Influxd) -> None:
     assert all(m.series for m in again.measurements)
 
 
+@pytest.mark.waits
 def test_server_is_killed_in_the_middle_of_an_answer(own_influxd: Influxd) -> None:
     target = write_crowded(own_influxd.url, weeks=1)
     killer = threading.Timer(0.2, own_influxd.kill)
@@ -463,6 +464,7 @@ def test_server_is_killed_in_the_middle_of_an_answer(own_influxd: Influxd) -> No
     assert collected(target).gaps == ()
 
 
+@pytest.mark.waits
 def test_statement_that_takes_too_long_is_cancelled_on_the_server(crowded: Target, influxd: Influxd) -> None:
     hurried = crowded.model_copy(update={"budget": crowded.budget.model_copy(update={"statement_timeout_s": 0.05})})
     profile = collected(hurried)

@@ -73,6 +73,7 @@ def test_plan_says_how_many_points_are_lost(influxd: Influxd) -> None:
     assert not plan.effect.loss_unknown
 
 
+@pytest.mark.full
 def test_slice_of_points_that_keep_coming(influxd: Influxd) -> None:
     """2,000 sources a minute: of the 30,000 points only so many are read as may be."""
     rows = [
@@ -95,6 +96,7 @@ def test_slice_of_points_that_keep_coming(influxd: Influxd) -> None:
     assert sum(cost.rows for cost in profile.costs if cost.fact == "row_slice") <= 20_000
 
 
+@pytest.mark.full
 def test_more_points_of_one_time_than_may_be_read(influxd: Influxd) -> None:
     rows = [Row(NOW - timedelta(hours=1), {"id": f"i{n}"}, {"v": 1.0}) for n in range(1_500)]
     apart, _ = compared(rows, influxd, max_rows=500)

@@ -15,6 +15,8 @@ from tests.servers import Influxd
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Profile
 
+# Thousands of points each, written to a real server; tests/analysis has the same kinds as plain values.
+pytestmark = pytest.mark.full
 MINUTE = timedelta(minutes=1)
 
 
