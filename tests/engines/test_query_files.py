@@ -74,7 +74,7 @@ COMMANDS_THAT_READ = {
     "serverStatus",
     "top",
 }
-STAGES_THAT_READ = {"$sample", "$limit", "$project", "$collStats", "$indexStats"}
+STAGES_THAT_READ = {"$sample", "$limit", "$project", "$sort", "$collStats", "$indexStats"}
 KINDS = ("timestamp", "zoned", "text", "s", "ms", "us", "ns")
 
 

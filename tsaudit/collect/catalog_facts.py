@@ -187,7 +187,9 @@ def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:
 
 
 def _storage(m: Measurement, rows: list[Row]) -> Measurement:
-    return replace(m, storage=Storage(row["data_bytes"], row["index_bytes"])) if (row := _last(rows)) else m
+    if not (row := _last(rows)):
+        return m
+    return replace(m, storage=Storage(row["data_bytes"], row["index_bytes"], mean_row_bytes=row.get("mean_row_bytes")))
 
 
 def _options(m: Measurement, rows: list[Row]) -> Measurement:

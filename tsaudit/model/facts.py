@@ -186,7 +186,9 @@ _OF_DATABASES: Final = (
         "storage",
         OfMeasurements,
         ("measurement", "data_bytes", "index_bytes"),
-        "bytes of the rows and of the indexes of each measurement; None if the engine does not report them",
+        "bytes of the rows and of the indexes of each measurement; None if the engine does not report them; an engine "
+        "whose rows are sampled adds a column `mean_row_bytes`, the bytes of a row before compression, None if not "
+        "known",
     ),
     Fact(
         "options",
@@ -372,6 +374,12 @@ _OF_MEASUREMENTS: Final = (
         "random documents, a row for each of their leaves: its dotted path, type, value as text, and, for an "
         "array, its number of items, and the times of its first and last item, None if they have none; data_type "
         "None for null",
+    ),
+    Fact(
+        "largest_document",
+        OfMeasurement,
+        ("bytes",),
+        "the bytes of the largest of all documents, where the collection has more bytes than a sample explains",
     ),
     Fact(
         "buckets",

@@ -18,6 +18,8 @@ from tests.databases import Collection, Dataset, times, write
 from tests.engines.mongodb.double import MongoDB
 from tsaudit.engines.connection import Rows
 from tsaudit.engines.opening import open_connection
+from tsaudit.evaluation import evaluate
+from tsaudit.model.finding import Outcome
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Activity, Field, How, Items, Measurement, Profile, Reason, Storage
 
@@ -139,6 +141,50 @@ def test_figures_of_a_sample_say_that_they_are_and_how_far_they_may_be_off() -> 
     rows = found["many"].rows
     assert rows is not None
     assert (rows.value, rows.source.how) == (30_000, How.ESTIMATE)
+
+
+@pytest.mark.parametrize("most", [1_000_000, 1_000])
+def test_a_huge_document_that_no_sample_has(most: int) -> None:
+    """One of 9 MB among 20,000 small ones: what the collection takes in sum tells that it is there."""
+    documents = [{"_id": i, "v": i} for i in range(20_000)]
+    server = MongoDB()
+    target = write(
+        Dataset(collections=[Collection("few", [*documents, {"_id": -1, "blob": "x" * 9_000_000}])]),
+        "mongodb",
+        server.url,
+        budget={"max_scan_rows": most},
+    )
+    profile = collected(target)
+    server.stop()
+    (few,) = profile.measurements
+    assert few.documents is not None
+    (result,) = [one for one in evaluate(profile).results if one.code == "DOC005"]
+    if most == 1_000:
+        assert few.documents.max_bytes < 100
+        (gap,) = [one for one in profile.gaps if one.fact == "largest_document"]
+        assert gap.detail.startswith("documents have 471 B on average, and the 1,000 that were read 21 B, so")
+        assert result.outcome is Outcome.OPEN
+        return
+    assert few.documents.max_bytes > 9_000_000
+    (finding,) = result.findings
+    assert finding.message == "The largest document has 9 MB; the server rejects more than 16 MiB."
+    assert finding.impact is not None
+    assert finding.impact.how.startswith("largest of all documents")
+
+
+def test_documents_like_those_of_the_sample_are_not_all_read() -> None:
+    server = MongoDB()
+    profile = collected(
+        write(
+            Dataset(collections=[Collection("t", [{"v": "x" * (i % 900)} for i in range(20_000)])]),
+            "mongodb",
+            server.url,
+        )
+    )
+    sent = str(server.commands)
+    server.stop()
+    assert "$bsonSize" not in sent
+    assert not [gap for gap in profile.gaps if gap.fact == "largest_document"]
 
 
 def test_rows_of_a_time_series_follow_from_some_of_its_buckets() -> None:

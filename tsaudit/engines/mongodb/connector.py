@@ -41,8 +41,12 @@ _VIEWLESS: Final = 9
 _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
 
 
+_FURTHER: Final = {"indexes": ("expires_s",), "storage": ("mean_row_bytes",)}
+"""Columns that other engines do not have."""
+
+
 def _table(fact: str, rows: Sequence[Row]) -> pa.RecordBatch:
-    columns = (*FACTS[fact].columns, *(["expires_s"] if fact == "indexes" else []))
+    columns = (*FACTS[fact].columns, *_FURTHER.get(fact, ()))
     return pa.record_batch([pa.array([row[c] for row in rows]) for c in columns], names=list(columns))
 
 
@@ -99,9 +103,22 @@ def _storage(query: Query) -> Iterator[pa.RecordBatch]:
     def ask(collection: str) -> Iterator[Row]:
         shards = query.stats(collection)
         data, index = (sum(int(s[k]) for s in shards) for k in ("storageSize", "totalIndexSize"))
-        yield {"measurement": collection, "data_bytes": data, "index_bytes": index}
+        mean = None if query.server.ferretdb else _mean_bytes(shards)
+        yield {"measurement": collection, "data_bytes": data, "index_bytes": index, "mean_row_bytes": mean}
 
     yield _table("storage", list(query.each(ask)))
+
+
+def _mean_bytes(shards: Sequence[Row]) -> float | None:
+    """The bytes of a document, before compression; None if they are not known, or are those of a bucket."""
+    if not all("size" in s and "count" in s and "timeseries" not in s for s in shards):
+        return None
+    documents = sum(int(s["count"]) for s in shards)
+    return sum(int(s["size"]) for s in shards) / documents if documents else None
+
+
+def _largest_document(query: Query) -> Iterator[pa.RecordBatch]:
+    yield _table("largest_document", [dict(row) for row in query.documents(query.statement())])
 
 
 def _indexes(query: Query) -> Iterator[pa.RecordBatch]:
@@ -250,6 +267,7 @@ READERS: Final[Mapping[str, Callable[[Query], Iterator[pa.RecordBatch]]]] = {
     "server_status": _server_status,
     "database_storage": _database_storage,
     "documents": _documents,
+    "largest_document": _largest_document,
     "buckets": _buckets,
 }
 """Fact to the function that converts the response to it."""

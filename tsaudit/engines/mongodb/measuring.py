@@ -42,8 +42,8 @@ from tsaudit.model.profile import (
     Tag,
     Window,
 )
-from tsaudit.model.query_parameters import OfBuckets, OfDocuments
-from tsaudit.text import many
+from tsaudit.model.query_parameters import OfBuckets, OfDocuments, OfMeasurement
+from tsaudit.text import many, size
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -122,14 +122,15 @@ class MongodbMeasuring(Measuring):
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         if "documents" in context.queried:
-            yield MeasuringStep("documents", self._read)
+            wanted = "largest_document" in context.queried
+            yield MeasuringStep("documents", lambda draft: self._read(draft, wanted))
 
-    def _read(self, draft: Draft) -> Draft:
-        return read_documents(self.runner, draft) if self.is_measured(draft) else draft
+    def _read(self, draft: Draft, largest: bool) -> Draft:
+        return read_documents(self.runner, draft, largest=largest) if self.is_measured(draft) else draft
 
 
-def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
-    """Read the documents and analyze them."""
+def read_documents(runner: QueryRunner, draft: Draft, *, largest: bool) -> Draft:
+    """Read the documents and analyze them. `largest`: whether to look for a larger one than those read, too."""
     options = draft.measurement.options or {}
     of_series = is_series(draft.measurement)
     if of_series:
@@ -159,7 +160,42 @@ def read_documents(runner: QueryRunner, draft: Draft) -> Draft:
     if exact:
         rows = Count(len(sample.bytes), source)
     sample.paths = _most_common(runner, draft, sample)
-    return _described(draft, sample, rows, source, options if of_series else {}, runner.window)
+    draft = _described(draft, sample, rows, source, options if of_series else {}, runner.window)
+    return _with_largest(runner, draft, list(sample.bytes.values())) if largest and not exact else draft
+
+
+_HIDDEN: Final = 8 * 1024 * 1024
+"""Bytes that a document must have to be near the maximum, of which it is a half."""
+_ERRORS: Final = 3
+"""Standard errors by which the means of a sample and of the whole may differ."""
+
+
+def _with_largest(runner: QueryRunner, draft: Draft, sizes: Sequence[int]) -> Draft:
+    """The draft with the size of the largest document, if the collection has so many more bytes than documents of these
+    sizes that some that were not read must be much larger. A few among many are in no sample.
+    """
+    documents, storage, rows = draft.measurement.documents, draft.measurement.storage, draft.measurement.rows
+    if documents is None or storage is None or storage.mean_row_bytes is None or rows is None:
+        return draft
+    error = statistics.stdev(sizes) / math.sqrt(len(sizes)) if len(sizes) > 1 else 0.0
+    beyond = storage.mean_row_bytes - documents.mean_bytes
+    if beyond <= _ERRORS * error or beyond * rows.value < _HIDDEN:
+        return draft
+    if rows.value > (most := runner.target.budget.max_scan_rows) > 0:
+        detail = (
+            f"documents have {size(storage.mean_row_bytes)} on average, and the {len(sizes):,} that were read "
+            f"{size(documents.mean_bytes)}, so others must be much larger; to find the largest, all "
+            f"{rows.value:,} have to be read, and budget.max_scan_rows allows {most:,}"
+        )
+        runner.gap("largest_document", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        return draft
+    batches: list[pa.RecordBatch] = []
+    statement = runner.query("largest_document", batches.append, OfMeasurement(**draft.about(runner.window)))
+    if statement is None or not (found := [n for batch in batches for n in batch.column(0).to_pylist()]):
+        return draft
+    documents = replace(documents, max_bytes=max(documents.max_bytes, *found), is_max_of_all=True)
+    known = replace(draft.measurement, documents=documents)
+    return replace(draft, measurement=known).sent("largest_document", statement)
 
 
 def _in_order(given: OfDocuments) -> OfDocuments:

@@ -23,6 +23,8 @@ class Storage:
     index_bytes: int | None
     free_bytes: int | None = None
     """The part of `data_bytes` that holds nothing and is kept for new rows."""
+    mean_row_bytes: float | None = None
+    """Of all rows, before compression, as the engine counts them; only where documents are sampled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +334,8 @@ class Documents:
     mean_bytes: float
     max_bytes: int
     source: Source
+    is_max_of_all: bool = False
+    """Whether `max_bytes` is of all documents, not only of those that were read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,6 +24,7 @@ _COMPASS = "the threshold at which MongoDB Compass warns: https://github.com/mon
     costs={Currency.LIMIT},
     guidelines=("H6",),
     requires={"documents"},
+    uses={"largest_document", "storage"},
     thresholds=(
         Threshold("max_items", 250, "items on average", _COMPASS),
         Threshold("max_document_bytes", None, "bytes", "of a document"),
@@ -37,7 +38,8 @@ def unbounded_array(case: Case) -> Iterator[Finding]:
     otherwise at the rate since the previous audit, if both the largest document and the mean have grown. Arrays with
     the same length in all documents do not grow, for example vectors, or arrays from which the oldest items are
     removed. If as many arrays are finished as receive new items, each document covers one period, and the rate is
-    ignored.
+    ignored. The largest document is that of a sample; where the collection has more bytes than the sample explains, it
+    is that of all documents, or not known if there are too many to read.
 
     ## Why it matters
 
@@ -99,7 +101,8 @@ def _impact(case: Case, measurement: Measurement, documents: Documents, growth: 
         days = (case.profile.collected_at - before.collected_at) / timedelta(days=1)
         per_day = max(min(documents.max_bytes - of_before.max_bytes, with_mean), 0.0) / days
         since = f", and its growth since {before.day}"
-    how = f"largest of {many(documents.read, 'document')} read{since}; {limit.source}"
+    of = "all documents" if documents.is_max_of_all else f"{many(documents.read, 'document')} read"
+    how = f"largest of {of}{since}; {limit.source}"
     return costs.of_limit(case, documents.max_bytes, limit, per_day=per_day, how=how)
 
 
@@ -149,7 +152,9 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
 
 def _large(case: Case, measurement: Measurement, documents: Documents) -> Finding:
     """A document that is too large for another reason than an array."""
-    largest = max(measurement.fields, key=lambda f: f.value_bytes or 0.0, default=None)
+    # What makes a document large that was not read is not known.
+    shown = () if documents.is_max_of_all else measurement.fields
+    largest = max(shown, key=lambda f: f.value_bytes or 0.0, default=None)
     about = f"{largest.key}, {size(largest.value_bytes or 0)} on average" if largest else "-"
     return Finding(
         subject=subject_of(measurement),
