@@ -101,17 +101,28 @@ JOIN pg_stat_subscription AS w ON w.subid = s.oid
 WHERE s.subenabled AND w.pid IS NULL AND NOT pg_is_in_recovery()
 UNION ALL
 -- While one may still read or write, no vacuum of its database frees a row that was deleted after it began. None needs
--- a day. The value is for how long, in seconds.
+-- a day. One without a snapshot keeps only its locks of tables; the server's own tables have lower numbers. The value is
+-- for how long, in seconds.
 SELECT
   'failure',
-  format('transaction of %s in process %s', a.usename, a.pid),
+  format(
+    CASE WHEN a.backend_xid IS NULL AND a.backend_xmin IS NULL THEN 'idle ' ELSE '' END
+    || 'transaction of %s in process %s',
+    a.usename,
+    a.pid
+  ),
   '',
-  extract(EPOCH FROM now() - a.state_change)
+  extract(EPOCH FROM now() - a.xact_start)
 FROM pg_stat_activity AS a
 WHERE a.datname = current_database()
-  AND a.state_change < now() - INTERVAL '1 day'
-  AND a.state LIKE 'idle in transaction%'
-  AND (a.backend_xid IS NOT NULL OR a.backend_xmin IS NOT NULL)
+  AND a.xact_start < now() - INTERVAL '1 day'
+  AND a.backend_type = 'client backend'
+  AND a.pid <> pg_backend_pid()
+  AND (
+    a.backend_xid IS NOT NULL
+    OR a.backend_xmin IS NOT NULL
+    OR EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.granted AND l.relation >= 16384)
+  )
 UNION ALL
 SELECT
   'failure',

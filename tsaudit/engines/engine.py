@@ -86,6 +86,10 @@ class Failure:
     """What happens if nothing is done; empty if only the server knows."""
     rejects_writes: bool = False
     """Whether the server rejects writes as long as the mechanism fails."""
+    keeps_dead_rows: bool = False
+    """Whether rows that are deleted or outdated stay because of it."""
+    is_note: bool = False
+    """Whether nothing fails yet: it is a note, and what may happen is only said in `words`."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_profile
+from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
 from tests.collecting import collected
 from tests.rules.cases import run_rule
 from tests.servers import Postgresql, run_postgresql, wait_until
@@ -28,6 +28,7 @@ from tsaudit.model.profile import (
     ServerCounter,
     ServerStatus,
     StoredQuery,
+    TableStatus,
 )
 from tsaudit.model.timeline import Timeline
 from tsaudit.rules.server.near_limit import near_limit
@@ -76,7 +77,18 @@ def test_what_fails_is_a_warning() -> None:
 def test_every_failure_of_an_engine_says_what_it_costs() -> None:
     failures = {(name, what): failure for name in ENGINES for what, failure in ENGINES[name].failures.items()}
     assert failures
-    assert [at for at, one in failures.items() if not (one.consequence or one.rejects_writes)] == []
+    assert [at for at, one in failures.items() if not (one.consequence or one.rejects_writes or one.is_note)] == []
+
+
+def test_transaction_says_how_many_dead_rows_it_may_keep() -> None:
+    tables = [
+        a_measurement(name, status=TableStatus({}, {"dead_rows": dead, "live_rows": 10.0}))
+        for name, dead in (("orders", 1_900_000.0), ("items", 100_000.0))
+    ]
+    profile = _profile(*tables, failures=(ServerCounter("prepared transaction order 7 of shop", "", 300_000),))
+    found = _found(profile)
+    assert found is not None
+    assert found.message.endswith("stay; it may keep all dead rows, 2,000,000 now, most of them in orders.")
 
 
 def test_engine_adds_what_to_do_about_a_counter_that_rose() -> None:
@@ -244,11 +256,18 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
         other.execute(b"CREATE TABLE t (ts TIMESTAMPTZ, v FLOAT)")
         other.execute(b"GRANT SELECT ON t TO tsaudit")
     sorted_url = server.audit_url.replace("/postgres", "/sorted")
-    with server.connect() as forgotten, server.connect() as harmless, server.connect() as connection:
+    with (
+        server.connect() as forgotten,
+        server.connect() as harmless,
+        server.connect() as reading,
+        server.connect() as connection,
+    ):
         forgotten.execute(b"BEGIN")
         forgotten.execute(b"SELECT pg_current_xact_id()")
         harmless.execute(b"BEGIN")
         harmless.execute(b"SELECT 1")
+        reading.execute(b"BEGIN")
+        reading.execute(f"SELECT FROM {schema}.cpu".encode())
         for statement in ("BEGIN", "CREATE TABLE x ()", "PREPARE TRANSACTION 'order 7'"):
             connection.execute(statement.encode())
         assert run_rule(rule, _audited(server, schema)).findings == (), "nothing is old, or another version"
@@ -256,17 +275,19 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
             "ALTER SUBSCRIPTION copy ENABLE",
             "SET allow_system_table_mods = on",
             _aged("pg_prepared_xacts", "prepared"),
-            _aged("pg_stat_activity", "state_change"),
+            _aged("pg_stat_activity", "xact_start"),
             "UPDATE pg_database SET datcollversion = '1' WHERE datname = 'sorted'",
         ):
             connection.execute(statement.encode())
         findings = run_rule(rule, _audited(server, schema)).findings
         of_sorted = run_rule(rule, _audited(server, "public", sorted_url)).findings
-        process = forgotten.info.backend_pid
-    assert {f.subject.measurement: f.message.split(",")[0] for f in findings} == {
+        process, reader = forgotten.info.backend_pid, reading.info.backend_pid
+    assert {f.subject.measurement: f.message.split(",")[0].split(";")[0] for f in findings} == {
         "subscription copy": "The subscription copy is enabled",
-        f"transaction of tester in process {process}": f"A transaction of tester in process {process} has been idle "
+        f"transaction of tester in process {process}": f"A transaction of tester in process {process} has been open "
         "for 2 days",
+        f"idle transaction of tester in process {reader}": f"An idle transaction of tester in process {reader} has "
+        "been open for 2 days",
         "prepared transaction order 7 of postgres": "The prepared transaction order 7 of postgres has been open for 2 "
         "days",
     }
@@ -276,7 +297,10 @@ def test_what_others_left_open_or_what_the_server_found_broken(neglected: Postgr
         "collation of sorted": "The collation of sorted has another version in the operating system than the one its "
         "indexes were built with",
     }
-    assert {f.severity for f in findings} == {Severity.WARNING}
+    notes = [f for f in findings if f.severity is Severity.NOTE]
+    assert [f.subject.measurement for f in notes] == [f"idle transaction of tester in process {reader}"]
+    kept = [f.message for f in findings if "vacuum frees" in f.message]
+    assert [message.split("; ")[-1] for message in kept] == ["the tables that are audited have no dead rows yet."] * 2
     # That it is one failure says nothing, and its message says for how long.
     assert {f.subject.measurement: f.observed for f in findings if f.observed is not None} == {"subscription copy": 1}
 

@@ -127,15 +127,24 @@ class Postgresql(SqlEngine):
             "Nothing arrives, and the publisher keeps its log for it, which can fill its disk.",
         ),
         "transaction": Failure(
-            "A {name} has been idle for {age}, so that no vacuum frees what was deleted since it began",
+            "A {name} has been open for {age}, so that no vacuum frees what was deleted since it began",
             "Let its program end its transactions, and end this one: `SELECT pg_terminate_backend(...)`. "
             "idle_in_transaction_session_timeout ends such sessions by itself.",
             "Deleted and outdated rows stay, and the tables keep growing by them.",
+            keeps_dead_rows=True,
+        ),
+        "idle": Failure(
+            "An {name} has been open for {age}; it keeps no dead rows, but its locks: whoever alters or drops a table "
+            "that it has read waits, and so does everybody after that",
+            "Let its program end its transactions, and end this one: `SELECT pg_terminate_backend(...)`. "
+            "idle_in_transaction_session_timeout ends such sessions by itself.",
+            is_note=True,
         ),
         "prepared": Failure(
             "The {name} has been open for {age}, so that no vacuum frees what was deleted since, and its locks stay",
             "Ask its transaction manager, and end it in its database: COMMIT PREPARED or ROLLBACK PREPARED.",
             "Deleted and outdated rows stay, and whoever needs one of its locks waits.",
+            keeps_dead_rows=True,
         ),
         "checksums": Failure(
             "What is stored in the database is damaged: pages failed the {name}",

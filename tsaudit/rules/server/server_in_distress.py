@@ -28,7 +28,7 @@ _UNKNOWN_FAILURE: Final = Failure("{name} fails", "Find the reason in the server
     guidelines=("H5",),
     requires={"server_counters"},
     uses={"scheduled_queries", "server_status"},
-    shows={"retention", "row_count", "row_sample"},
+    shows={"table_status", "retention", "row_count", "row_sample"},
 )
 def server_in_distress(case: Case) -> Iterator[Finding]:
     """What the server itself says is about to stop it, or does not work.
@@ -42,10 +42,10 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
       since when.
     - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
       expired documents; archiving of the write-ahead log; a replication slot that nobody reads, for which more log than
-      `max_wal_size` is kept; a subscription whose worker does not run; a transaction that somebody left open or
-      prepared for a day; checksums of pages; the order of texts, if the operating system has changed it; a job of
-      TimescaleDB whose last run failed; a region of GreptimeDB whose leader has been down for a minute, which rejects
-      writes now.
+      `max_wal_size` is kept; a subscription whose worker does not run; a transaction that has been open or prepared for
+      a day, with the number of dead rows that it may keep (a note if it has no snapshot, and keeps none); checksums of
+      pages; the order of texts, if the operating system has changed it; a job of TimescaleDB whose last run failed; a
+      region of GreptimeDB whose leader has been down for a minute, which rejects writes now.
     - Continuous queries of InfluxDB 1.x that run without an error and write nothing, because the points go to another
       retention policy since it became the default one. A source that just ended is no fault.
 
@@ -90,11 +90,14 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
         "size": size(failure.value),
         "age": hours_or_days(failure.value / 86_400),
     }
+    kept = _dead_rows(case) if kind.keeps_dead_rows else ""
     return Finding(
         # Each mechanism has an incident of its own: whoever mutes one wants to hear about the next.
         subject=Subject(failure.database, failure.name),
-        message=f"{kind.words.format(**names)}{often}.",
-        impact=Impact(
+        message=f"{kind.words.format(**names)}{often}{f'; {kept}' if kept else ''}.",
+        impact=None
+        if kind.is_note
+        else Impact(
             Currency.MECHANISM,
             days_left=0 if kind.rejects_writes else None,
             is_enforced=True if kind.rejects_writes else None,
@@ -104,8 +107,20 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
         fix=kind.fix.format(**names),
         observed=None if is_age else failure.value,
         unit="" if is_age else "bytes" if is_size else "failures",
-        facts=("server_status",),
+        facts=("server_status", "table_status") if kept else ("server_status",),
     )
+
+
+def _dead_rows(case: Case) -> str:
+    """How many dead rows there are, of which an open transaction may keep all; empty if that is not known."""
+    counted = [(m.status.figures.get("dead_rows"), m.name) for m in case.profile.measurements if m.status]
+    dead = [(rows, name) for rows, name in counted if rows is not None]
+    if not dead:
+        return ""
+    most, name = max(dead)
+    if not most:
+        return f"the {case.engine.words.measurement}s that are audited have no dead rows yet"
+    return f"it may keep all dead rows, {number(sum(rows for rows, _ in dead))} now, most of them in {name}"
 
 
 _LOSE_DATA: Final = frozenset({"continuous_queries_failed", "tasks_failed", "subscriptions_failed", "writes_rejected"})
