@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.codes import combined, count_distinct, distinct, lexsorted, order_by
+from tsaudit.analysis.codes import combined, count_distinct, counted, distinct, order_by
 
 _SMALL = st.integers(-1, 3)
 _ANY = st.integers(-(2**40), 2**40)
@@ -53,9 +54,10 @@ def test_rows_are_ordered_by_group_and_then_within_it(rows: list[tuple[int, int]
     assert count_distinct(groups) == len({group for group, _ in rows})
 
 
-@pytest.mark.parametrize("highest", [3, 2**16 - 1, 2**40])
-@pytest.mark.parametrize("rows", [0, 1, 255, 2_000])
-def test_rows_are_ordered_by_several_numbers(rows: int, highest: int) -> None:
-    random = np.random.default_rng(rows)
-    keys = [*random.integers(0, highest + 1, (2, rows)), np.arange(rows)[::-1] // 3]
-    assert lexsorted(keys).tolist() == np.lexsort(keys).tolist()
+@settings(max_examples=examples(200))
+@given(st.lists(st.integers(0, 9), min_size=1, max_size=30), st.sampled_from([0, 1_000]))
+def test_numbers_that_occur_are_counted(numbers: list[int], wider: int) -> None:
+    """`wider`: few of the numbers that are possible occur, so that they are sorted."""
+    found, counts = counted(np.array(numbers, np.int64), max(numbers) + 1 + wider)
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == Counter(numbers)
+    assert found.tolist() == sorted(set(numbers))

@@ -67,6 +67,15 @@ def _renumbered(numbers: npt.NDArray[np.integer[Any]], width: int = _WIDEST) -> 
     return codes.astype(np.int64, copy=False), len(known)
 
 
+def counted(numbers: Codes, width: int) -> tuple[Codes, Codes]:
+    """The numbers that occur, ascending, and how often each does. `width`: they are from 0 to below it."""
+    if width > _PER_ROW * len(numbers):
+        return np.unique(numbers, return_counts=True)
+    counts = np.bincount(numbers)
+    found = np.flatnonzero(counts)
+    return found, counts[found]
+
+
 def order_by(groups: npt.NDArray[np.integer[Any]], within: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     """Row numbers, ordered by group, and by the other array within each; equal ones stay in their order.
 
@@ -80,20 +89,7 @@ def order_by(groups: npt.NDArray[np.integer[Any]], within: npt.NDArray[Any]) -> 
     return order[np.argsort(owners, kind="stable")]
 
 
-_FEW: Final = 256
 _COUNTED: Final = np.iinfo(np.uint16).max
-
-
-def lexsorted(keys: Sequence[Codes]) -> npt.NDArray[np.intp]:
-    """The same as `np.lexsort(keys)`, of numbers from 0 on: row numbers, ordered by the last key, and by those before
-    it where that is equal. Of many rows, numbers of 16 bits are counted instead of compared.
-    """
-    if len(keys[0]) < _FEW or any(int(key.max()) > _COUNTED for key in keys):
-        return np.lexsort(keys)
-    order = np.argsort(keys[0].astype(np.uint16), kind="stable")
-    for key in keys[1:]:
-        order = order[np.argsort(key.astype(np.uint16)[order], kind="stable")]
-    return order
 
 
 def changes(numbers: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:

@@ -134,11 +134,16 @@ class ReadColumn:
         return texts.combine_chunks() if isinstance(texts, pa.ChunkedArray) else texts
 
     @cached_property
+    def order(self) -> npt.NDArray[np.intp]:
+        """The rows in the order of their values; null is last."""
+        rows: npt.NDArray[np.intp] = pc.sort_indices(self.values).to_numpy().astype(np.intp)
+        return rows
+
+    @property
     def ranks(self) -> Codes:
         """A number per row, in the order of the values; null is last."""
-        ordered = pc.sort_indices(self.values).to_numpy()
-        ranks: Codes = np.empty(len(ordered), np.int64)
-        ranks[ordered] = np.arange(len(ordered))
+        ranks: Codes = np.empty(len(self), np.int64)
+        ranks[self.order] = np.arange(len(self))
         return ranks
 
     def where(self, mask: Mask) -> ReadColumn:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -471,10 +472,11 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
     That one is the tag with the most values, preferably one without numbers. It is only examined if it differs from all
     other tags, that is, with at least three tags. Rows without a time are left out.
     """
-    instants = _ascending(times.where(times.known))
+    in_time = times.order[: times.filled]
+    instants = np.cumsum(changes(times.codes[in_time]), dtype=np.int64)
     keys = sorted(tags)
     # 0 for an absent tag.
-    codes = [tags[key].codes[times.known] + 1 for key in keys]
+    codes = [tags[key].codes[in_time] + 1 for key in keys]
     numbers = [_numbers(tags[key]) for key in keys]
     rank = [(numbers[k] is None, int(codes[k].max(initial=-1)), -k) for k in range(len(keys))]
     first, second = [*sorted(range(len(keys)), key=lambda k: rank[k], reverse=True), -1, -1][:2]
@@ -490,6 +492,8 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
         if len(rest) > 1:
             id_ = first if first != i else second
             sources.append(([id_], codes[id_], present[id_]))
+        # Only of the tags that change, and for each other tag once.
+        beside = functools.cache(lambda k, tag=codes[i]: shared(tag, codes[k]))
         seen = []
         for by, of, named in sources:
             chosen = slice(None) if named.all() else named
@@ -502,20 +506,10 @@ def tag_changes(tags: Mapping[str, ReadColumn], times: ReadColumn, source: Sourc
                 measured=source,
             )
             if one.changing:
-                one = replace(one, shared=shared(codes[i], [codes[k] for k in by if k in varying]))
+                one = replace(one, shared=min((beside(k) for k in by if k in varying), default=0))
             seen.append(one)
         found[keys[i]] = tuple(seen)
     return found
-
-
-def _ascending(times: ReadColumn) -> Codes:
-    """A number per row in time order, the same for the same time."""
-    order = np.argsort(times.ranks)
-    # The rank of the first row of each time represents all rows of that time.
-    first = np.maximum.accumulate(np.where(changes(times.codes[order]), np.arange(len(order)), 0))
-    lowest: Codes = np.empty(len(order), np.int64)
-    lowest[order] = first
-    return lowest
 
 
 def _numbers(column: ReadColumn) -> Numbers | None:

@@ -108,9 +108,9 @@ def test_counts_when_counted_one_by_one(rows: list[tuple[int, int, int]]) -> Non
     sources = {tag: {s for t, s, _ in rows if t == tag} for tag, _, _ in rows}
     assert found.values == len(sources)
     tags = {source: {t for t, s, _ in rows if s == source} for _, source, _ in rows}
-    assert shared(array[:, 0], [array[:, 1]]) == sum(len(s) > 1 for s in sources.values())
-    assert shared(array[:, 1], [array[:, 0]]) == sum(len(t) > 1 for t in tags.values())
-    assert shared(array[:, 0], [array[:, 1], array[:, 0]]) == 0
+    assert shared(array[:, 0], array[:, 1]) == sum(len(s) > 1 for s in sources.values())
+    assert shared(array[:, 1], array[:, 0]) == sum(len(t) > 1 for t in tags.values())
+    assert shared(array[:, 0], array[:, 0]) == 0
     assert found.sources == sum(len(c) > 1 for c in first)
     assert found.changing == sum(n > 0 for n in switches)
     assert found.changes == sum(switches)

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, distinct, lexsorted, order_by
+from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, counted, order_by
 from tsaudit.model.profile import Source, TagChanges, Turnover
 
 Numbers = npt.NDArray[np.float64]
@@ -36,14 +36,14 @@ def changes_of(
     """
     if not len(tag):
         return TagChanges(by, 0, 0, 0, 0, 0, 0, 0.0, 0, 0, None, measured)
-    order = lexsorted((tag, time, source))
+    values = len(counted(tag, int(tag.max()) + 1)[0])
+    order = order_by(source, time)
     tag, source, time = tag[order], source[order], time[order]
     starts = np.flatnonzero(changes(source) | changes(time))
-    ends = np.append(starts[1:], len(tag)) - 1
-    # Sorted by value within an instant: it has only one value if the first equals the last.
-    clashes = int((tag[starts] != tag[ends]).sum())
-    values = count_distinct(tag)
-    tag, source = tag[starts], source[starts]
+    lowest = np.minimum.reduceat(tag, starts)
+    clashes = int((lowest != np.maximum.reduceat(tag, starts)).sum())
+    # One value stands for an instant.
+    tag, source = lowest, source[starts]
     same = source[1:] == source[:-1]
     differs = same & (tag[1:] != tag[:-1])
     size = int(source.max()) + 1
@@ -63,10 +63,11 @@ def changes_of(
     )
 
 
-def shared(tag: Codes, others: Sequence[Codes]) -> int:
-    """The number of its values that occur with several values of another tag: the fewest for any of these."""
+def shared(tag: Codes, other: Codes) -> int:
+    """The number of its values that occur with several values of another tag."""
     width = int(tag.max(initial=0)) + 1
-    return min((int((np.bincount(distinct(of * width + tag) % width) > 1).sum()) for of in others), default=0)
+    pairs, _ = counted(other * width + tag, (int(other.max(initial=0)) + 1) * width)
+    return int((np.bincount(pairs % width) > 1).sum())
 
 
 def other_sources(tags: Sequence[Codes]) -> list[Codes]:
@@ -83,9 +84,10 @@ def other_sources(tags: Sequence[Codes]) -> list[Codes]:
 
 def _differing(tag: Codes, source: Codes, size: int) -> Numbers:
     """For each source, the probability that two of its instants differ in value."""
-    both, times = np.unique(source * (int(tag.max()) + 1) + tag, return_counts=True)
+    width = int(tag.max()) + 1
+    both, times = counted(source * width + tag, size * width)
     number = np.bincount(source, minlength=size).astype(np.float64)
-    same = np.bincount(both // (int(tag.max()) + 1), weights=times * (times - 1.0), minlength=size)
+    same = np.bincount(both // width, weights=times * (times - 1.0), minlength=size)
     every = number * (number - 1)
     return np.where(every > 0, 1 - same / np.maximum(every, 1), 0.0)
 
