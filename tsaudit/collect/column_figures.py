@@ -281,8 +281,11 @@ def _sampled_numbers(values: pa.Array) -> pa.Array:
     if len(values) <= SAMPLE_SIZE:
         return values
     numbers = values.to_numpy()
-    by_hash = np.argpartition(mixed(numbers.astype(np.float64).view(np.uint64)), SAMPLE_SIZE - 3)[: SAMPLE_SIZE - 2]
-    return values.take(pa.array(np.union1d(by_hash, [numbers.argmin(), numbers.argmax()])))
+    chosen = np.zeros(len(numbers), np.bool_)
+    by_hash = np.argpartition(mixed(numbers.astype(np.float64).view(np.uint64)), SAMPLE_SIZE - 3)
+    chosen[by_hash[: SAMPLE_SIZE - 2]] = True
+    chosen[[numbers.argmin(), numbers.argmax()]] = True
+    return pa.array(numbers[chosen])
 
 
 _SAME_ROWS: Final = 20
