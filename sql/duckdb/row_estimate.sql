@@ -10,10 +10,10 @@
 {% set table = (catalog | name) ~ "." ~ (database | name) ~ "." ~ (measurement | name) %}
 SELECT
   {{ measurement | text }} AS measurement,
-  (SELECT count(*) FROM {{ table }}) AS rows,
+  counted.rows,
   concat_ws(
     ' ',
-    (SELECT count(*) FROM {{ table }}),
+    counted.rows,
     (
       SELECT bit_xor(
         hash(row_group_id, column_path, segment_id, count, block_id, block_offset, has_updates, stats)
@@ -21,5 +21,6 @@ SELECT
       FROM pragma_storage_info({{ table | text }})
     )
   ) AS state
+FROM (SELECT count(*) AS rows FROM {{ table }}) AS counted
 {{ "UNION ALL" if not loop.last }}
 {% endfor %}
