@@ -153,6 +153,7 @@ def of_finding(result: AuditResult, rule: RuleResult, finding: Finding, muted: b
         "sentence": sentence(finding),
         "fix": finding.fix,
         "main_contributor": finding.main_contributor,
+        "together_with": list(finding.together_with),
         "share": finding.share,
         "observed": finding.observed,
         "unit": finding.unit,

@@ -306,6 +306,8 @@ class Finding:
     """The figure of the previous snapshot, if the rule compares."""
     main_contributor: str | None = None
     """The tag or column that contributes most."""
+    together_with: tuple[str, ...] = field(default=(), kw_only=True)
+    """The other tags without which the main contributor would hardly contribute anything; `share` is that of all."""
     share: float | None = None
     """The main contributor's share of the damage, 0 to 1."""
     samples: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severi
 from tsaudit.model.profile import Profile
 from tsaudit.rule import Reach, Rule
 from tsaudit.text import listed, many, number, percent
+from tsaudit.text.findings import contributors
 
 _MOST_APART: Final = 3
 """Places where the same thing is reported place by place. With more, one program or habit is behind all of them."""
@@ -100,8 +101,7 @@ def _has_same_contributor(cause: Finding, finding: Finding) -> bool:
     pairs = ((a.database, b.database), (a.measurement, b.measurement))
     return (
         (cause.severity is not Severity.NOTE or (cause.forecast is not None and cause.forecast.days is not None))
-        and cause.main_contributor is not None
-        and cause.main_contributor == finding.main_contributor
+        and not {*contributors(cause)}.isdisjoint(contributors(finding))
         and all("" in pair or pair[0] == pair[1] for pair in pairs)
     )
 

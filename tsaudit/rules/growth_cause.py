@@ -392,8 +392,9 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
     if tag is None or measurement.tag_sets is None:
         return _with(found, None, share, words, f"Find out what writes {name}.")
     part_of_it = share_of(tag, measurement.tag_sets)
-    words += f", and tag {tag.tag} accounts for {percent(part_of_it)} of its series"
-    return _with(found, tag.tag, share * part_of_it, words, f"Find what writes {tag.tag} to {name}.")
+    accounts = "account" if tag.together_with else "accounts"
+    words += f", and {_tags(tag.tags)} {accounts} for {percent(part_of_it)} of its series"
+    return _with(found, tag.tag, share * part_of_it, words, f"Find what writes {listed(tag.tags)} to {name}.")
 
 
 def _of_new(case: Case, subject: Subject, new: Sequence[_Part], growth: float, found: Cause) -> Cause:

@@ -1,11 +1,11 @@
-"""Theoretical and actual number of series of a measurement, and the tag that contributes most to it, for use by several
+"""Theoretical and actual number of series of a measurement, and the tags that contribute most to it, for use by several
 rules.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -91,30 +91,33 @@ def stopgap(case: Case, limit: Limit) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class MainTag:
-    """The tag whose removal, from several measurements together, leaves the fewest series."""
+class MainTags:
+    """The tag, or tags, whose removal from several measurements together leaves the fewest series."""
 
-    tag: str
+    tags: tuple[str, ...]
+    """Several if most series are left without only some of them."""
     inside: tuple[Measurement, ...]
-    """The measurements that would have fewer series without the tag, the one with the largest reduction first."""
+    """The measurements that would have fewer series without the tags, the one with the largest reduction first."""
     series: float
-    """Number of series that the tag causes; a lower bound if only a sample was examined."""
+    """Number of series that the tags cause; a lower bound if only a sample was examined."""
     changes: tuple[Change, ...]
     fix: str
-    """What to do if the tag has to stay; empty if it changes."""
+    """What to do if the tags have to stay; empty if they change."""
 
-    def where(self, words: Words) -> str:
-        """`tag id of http`, or `tag id, in 82 measurements,`."""
+    def causes(self, words: Words, share: float) -> str:
+        """`tag id of http causes 90% of them`, or `tags id and ip together, in 82 measurements, cause 90% of them`."""
         first, *others = self.inside
         inside = f", in {len(self.inside)} {words.measurement}s," if others else f" of {first.name}"
-        return f"{words.tag} {self.tag}{inside}"
+        if self.tags[1:]:
+            return f"{words.tag}s {listed(self.tags)}{inside} together cause {percent(share)} of them"
+        return f"{words.tag} {self.tags[0]}{inside} causes {percent(share)} of them"
 
 
-def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTag | None:
-    """The tag that causes the most series, over all measurements that have it; None if no tag sets are known. An ID is
+def main_tags(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTags | None:
+    """The tags that cause the most series, over all measurements that have them; None if no tag sets are known. IDs are
     preferred to a lasting source, even if the latter causes more series. `keeps_rows`: see `remedies`.
     """
-    by_tag: dict[str, list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
+    by_tags: dict[tuple[str, ...], list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
     for measurement in measurements:
         sets = measurement.tag_sets
         first = main_contribution(sets) if sets else None
@@ -122,27 +125,23 @@ def main_tag(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTa
             continue
         # A tag that other tags determine can only be dropped together with them: those tags are the cause.
         alone = [c for c in sets.contributions if not c.together_with]
-        for one in {c.tag: c for c in (*alone, first)}.values():
+        for one in {c.tags: c for c in (*alone, first)}.values():
             if one.series_left < sets.series:
-                by_tag[one.tag].append((share_of(one, sets) * measurement.series.value, measurement, one))
-    if not by_tag:
+                by_tags[one.tags].append((share_of(one, sets) * measurement.series.value, measurement, one))
+    if not by_tags:
         return None
-    sums = {tag: sum(series for series, _, _ in parts) for tag, parts in by_tag.items()}
-    likely = [tag for tag, series in sums.items() if series >= _LIKELY * max(sums.values())]
-    tag = max(likely, key=lambda key: (_likely_cause(key, [m for _, m, _ in by_tag[key]]), sums[key], key))
-    parts = sorted(by_tag[tag], key=lambda part: (-part[0], part[1].database, part[1].name))
-    changes = tuple(
-        change for _, m, one in parts for change in remedies(m, tag, *one.together_with, keeps_rows=keeps_rows)
-    )
-    _, largest, first = parts[0]
-    return MainTag(
-        tag,
+    sums = {tags: sum(series for series, _, _ in parts) for tags, parts in by_tags.items()}
+    likely = [tags for tags, series in sums.items() if series >= _LIKELY * max(sums.values())]
+    tags = max(likely, key=lambda keys: (_likely_cause(keys, [m for _, m, _ in by_tags[keys]]), sums[keys], keys))
+    parts = sorted(by_tags[tags], key=lambda part: (-part[0], part[1].database, part[1].name))
+    changes = tuple(change for _, m, _ in parts for change in remedies(m, *tags, keeps_rows=keeps_rows))
+    _, largest, _ = parts[0]
+    return MainTags(
+        tags,
         tuple(measurement for _, measurement, _ in parts),
         sum(series for series, _, _ in parts),
         changes,
-        identity_kept(largest, tag, *first.together_with, keeps_rows=keeps_rows)
-        if all(isinstance(c, Diagnose) for c in changes)
-        else "",
+        identity_kept(largest, *tags, keeps_rows=keeps_rows) if all(isinstance(c, Diagnose) for c in changes) else "",
     )
 
 
@@ -177,11 +176,11 @@ is if its values look more like the cause; see `_likely_cause`.
 """
 
 
-def _likely_cause(tag: str, inside: Iterable[Measurement]) -> tuple[bool, bool]:
-    """Whether, in most of the measurements, the tag's values name things that do not last, and whether they look like
-    IDs.
+def _likely_cause(tags: Sequence[str], inside: Iterable[Measurement]) -> tuple[bool, bool]:
+    """Whether, in most of the measurements, most of the tags' values name things that do not last, and whether they
+    look like IDs.
     """
-    found = [one for m in inside if (one := m.tag(tag))]
+    found = [one for m in inside for tag in tags if (one := m.tag(tag))]
     passing = sum(not fleets.is_fleet(one) for one in found)
     ids = sum(shapes.classify(one.sample).kind in shapes.IDENTIFIER_KINDS for one in found)
     return 2 * passing > len(found), 2 * ids > len(found)
@@ -242,5 +241,5 @@ def _contributions(sets: TagSets) -> tuple[Evidence, ...]:
 
 
 def _names(contribution: Contribution) -> str:
-    names = (contribution.tag, *contribution.together_with)
+    names = contribution.tags
     return " + ".join(names if len(names) <= _MOST_JOINED else (*names[:2], f"{number(len(names) - 2)} more"))

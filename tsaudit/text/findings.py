@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.figures import POLICY_SEPARATOR, Subject
 from tsaudit.model.finding import SERVER
-from tsaudit.text import day, many, number, percent, quantity
+from tsaudit.text import day, listed, many, number, percent, quantity
 
 if TYPE_CHECKING:
     from datetime import date
@@ -74,10 +74,20 @@ def reason(limit: Limit) -> str:
     return "" if limit.source == SET_IN_FILE else limit.source.removeprefix(f"{OUR_DEFAULT} ")
 
 
+def contributors(finding: Finding) -> tuple[str, ...]:
+    """The main contributor, and what only contributes together with it; empty if none is known."""
+    return () if finding.main_contributor is None else (finding.main_contributor, *finding.together_with)
+
+
 def contributor(finding: Finding, longest: int = 120) -> str:
-    """`main contributor request_id (97%)`; empty if none is known."""
+    """`main contributor request_id (97%)`, or `trace and span together cause 97% of the series`; empty if none is
+    known.
+    """
     if finding.main_contributor is None:
         return ""
+    if finding.together_with and finding.share:
+        names = [name[:longest] for name in contributors(finding)]
+        return f"{listed(names, 4)} together cause {percent(finding.share)} of the series"
     share = f" ({percent(finding.share)})" if finding.share else ""
     return f"main contributor {finding.main_contributor[:longest]}{share}"
 
@@ -108,16 +118,15 @@ def mentions_onset(finding: Finding, text: str) -> bool:
     return began is None or day(began) in text
 
 
-def names(message: str, name: str) -> bool:
-    """Whether the message contains the name as a whole word."""
-    return re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) is not None
+def names(message: str, *each: str) -> bool:
+    """Whether the message contains all of these names as whole words."""
+    return all(re.search(rf"(?<!\w){re.escape(name)}(?!\w)", message) for name in each)
 
 
 def _clauses(finding: Finding, message: str) -> list[str]:
-    main_contributor = finding.main_contributor
     left = limit_reached(finding.forecast) if finding.forecast else ""
     return [
-        contributor(finding) if main_contributor and not names(message, main_contributor) else "",
+        "" if names(message, *contributors(finding)) else contributor(finding),
         "" if mentions_onset(finding, message) else since(finding),
         left if left not in message else "",
     ]
@@ -266,10 +275,7 @@ def _words(text: str) -> int:
 
 def _cause(finding: Finding, text: str) -> str:
     """The main contributor with its share, unless the text names it."""
-    main_contributor = finding.main_contributor
-    return (
-        "" if not main_contributor or not finding.share or names(text, main_contributor) else contributor(finding, 60)
-    )
+    return "" if not finding.share or names(text, *contributors(finding)) else contributor(finding, 60)
 
 
 def _start(finding: Finding, text: str) -> str:

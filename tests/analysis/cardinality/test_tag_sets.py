@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import random
 from datetime import UTC, datetime
 
 import pyarrow as pa
@@ -182,9 +183,32 @@ def test_interchangeable_ids_are_dropped_together():
     assert sets.independent_bound == 300
 
 
-def test_the_drop_curve_goes_on_where_one_drop_saves_nothing():
+def test_tags_that_only_together_save_series_are_one_drop():
     rows = [(f"id{i}", f"h{i // 20}", f"p{i % 20}", "x") for i in range(400)]
-    assert [(c.tag, c.series_left) for c in tag_sets_of(rows).drop_curve] == [("a", 400), ("b", 20)]
+    assert tag_sets_of(rows).drop_curve == (Contribution("a", ("c",), 20),)
+
+
+@pytest.mark.parametrize(
+    ("tags", "first"),
+    [
+        ({"a": 2000, "b": 2000}, ("a", "b")),
+        ({"a": 2000, "b": 2000, "c": 1500}, ("a", "b", "c")),
+        # Each method multiplies what the others make, but they make more.
+        ({"a": 2000, "b": 2000, "method": 10}, ("a", "b")),
+        # What stays is no part of it, whether it is one tag or several.
+        ({"a": 2000, "b": 2000, "host": 30, "path": 6}, ("a", "b")),
+        ({"a": 2000, "host": 60, "path": 6}, ("a",)),
+        ({"host": 300, "method": 10}, ("host",)),
+    ],
+)
+def test_first_drop_is_what_saves_most_together(tags, first):
+    """Events of which several tags differ nearly each time, or each method of them."""
+    chance, times = random.Random(7), tags.pop("method", 1)
+    events = [tuple(str(chance.randrange(levels)) for levels in tags.values()) for _ in range(2000)]
+    rows = [(*event, str(n)) for event in events for n in range(times)]
+    found = tag_sets_of(rows, (*tags, "method")).drop_curve[0]
+    assert {*found.tags} == {*first}
+    assert 2 * found.series_left <= len({*rows})
 
 
 def test_a_constant_tag_adds_nothing():

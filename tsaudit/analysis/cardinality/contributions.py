@@ -5,7 +5,8 @@ tags would save.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Final
 
 from tsaudit.analysis.cardinality import fleets
@@ -35,16 +36,17 @@ def share_of(contribution: Contribution, sets: TagSets) -> float:
     return 1 - left_ratio(contribution, sets)
 
 
-def share_of_tag(tag: str, sets: TagSets | None) -> float | None:
-    """The share of series removed with the tag and the tags that determine it, from 0 to 1; a lower bound if only a
-    sample was examined.
+def share_of_tags(tags: Sequence[str], sets: TagSets | None) -> float | None:
+    """The share of series removed with the tags and those that determine the first one, from 0 to 1; a lower bound if
+    only a sample was examined.
 
-    None if the tag sets are not known, or if removing it saves nothing because other tags together distinguish the same
-    series: then its share shows nothing about it.
+    None if the tag sets are not known, or if removing them saves nothing because other tags together distinguish the
+    same series: then their share shows nothing about them.
     """
-    if sets is None:
+    if sets is None or not sets.series:
         return None
-    return next((share_of(c, sets) for c in sets.contributions if c.tag == tag), None) or None
+    own = (one.series_left for one in sets.contributions if one.tag == tags[0])
+    return 1 - min((_series_left(sets, frozenset(tags)), *own)) / sets.series or None
 
 
 _NEARLY_ALL: Final = 0.9
@@ -107,19 +109,38 @@ def remedies(measurement: Measurement, *tags: str, to: str = "", keeps_rows: boo
 
 
 def made_fields(measurement: Measurement, *tags: str, to: str = "", keeps_rows: bool) -> tuple[MakeField, ...]:
-    """The changes that turn the tags into fields, together with the tags that are interchangeable with any of them;
-    none if these tags are what identifies the sources, or what is measured, or if too few rows were read to rule out
-    that rows would be overwritten.
-
-    Dropping only one of two interchangeable tags would leave all series in place. `to`: see `MakeField`, for the first
-    tag. `keeps_rows`: whether rows with the same tags and time do not overwrite each other.
+    """The changes that turn the tags into fields, together with the tags without which that would leave all series in
+    place; none if these tags are what identifies the sources, or what is measured, or if too few rows were read to rule
+    out that rows would be overwritten. `to`: see `MakeField`, for the first tag. `keeps_rows`: whether rows with the
+    same tags and time do not overwrite each other.
     """
-    if rows_kept_apart(measurement, *tags) or (
-        not keeps_rows and (identifies(measurement, *tags) or not are_compared(measurement, *tags))
-    ):
-        return ()
+
+    def have_to_stay(*names: str) -> bool:
+        return bool(rows_kept_apart(measurement, *names)) or (
+            not keeps_rows and (identifies(measurement, *names) or not are_compared(measurement, *names))
+        )
+
     at = Subject(measurement.database, measurement.name)
-    return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in with_twins(measurement, tags))
+    return tuple(MakeField(at, tag, to if tag == tags[0] else "") for tag in _that_go(measurement, tags, have_to_stay))
+
+
+def _that_go(measurement: Measurement, tags: Iterable[str], have_to_stay: Callable[..., object]) -> tuple[str, ...]:
+    """The tags with all others that only together save series; if those have to stay, only with interchangeable tags;
+    none if these have to stay.
+    """
+    each = (only_together(measurement, tags), with_twins(measurement, tags))
+    return next((names for names in each if not have_to_stay(*names)), ())
+
+
+def only_together(measurement: Measurement, tags: Iterable[str]) -> tuple[str, ...]:
+    """The tags, those that are interchangeable with any of them, and those that cause most series only together with
+    one of them, unless their values name things that stay.
+    """
+    names, sets = with_twins(measurement, tags), measurement.tag_sets
+    found = (one.tags for one in (sets.drop_curve[:1] if sets else ()))
+    wider = next((causes for causes in found if not {*names}.isdisjoint(causes)), ())
+    others = [tag for key in wider if key not in names and (tag := measurement.tag(key))]
+    return names if any(map(fleets.is_fleet, others)) else tuple(dict.fromkeys((*names, *wider)))
 
 
 def with_twins(measurement: Measurement, tags: Iterable[str]) -> tuple[str, ...]:
@@ -160,26 +181,26 @@ def determined_tags(measurement: Measurement) -> dict[str, tuple[str, ...]]:
 
 
 def avoidable_series(measurement: Measurement, tags: Iterable[str]) -> int:
-    """The number of series saved if the tags, and the tags that are interchangeable with any of them, became fields.
+    """The number of series saved if the tags, and the tags that only together with them save series, became fields.
 
     A lower bound if not all combinations were examined. If the tag sets are not known, the bound is computed from the
     tag with the most values, of which each value has at least one series.
     """
     names = tuple(tags)
     if measurement.tag_sets is not None:
-        gone = frozenset(() if rows_kept_apart(measurement, *names) else with_twins(measurement, names))
+        gone = frozenset(_that_go(measurement, names, partial(rows_kept_apart, measurement)))
         return max(measurement.tag_sets.series - _series_left(measurement.tag_sets, gone), 0)
     values = max((tag.values.value for tag in measurement.tags if tag.key in names and tag.values), default=0)
     return max(values - 1, 0)
 
 
 def _series_left(sets: TagSets, gone: frozenset[str]) -> int:
-    alone = [one.series_left for one in sets.contributions if {one.tag, *one.together_with} <= gone]
+    alone = [one.series_left for one in sets.contributions if gone.issuperset(one.tags)]
     left = [sets.series, *alone]
     dropped: set[str] = set()
     # Each step of the curve is without the tags of the steps before it.
     for step in sets.drop_curve:
-        dropped |= {step.tag, *step.together_with}
+        dropped.update(step.tags)
         if not dropped <= gone:
             break
         left.append(step.series_left)

@@ -32,6 +32,10 @@ class Drop:
     together_with: tuple[int, ...]
     series_left: int
 
+    @property
+    def tags(self) -> frozenset[int]:
+        return frozenset((self.tag, *self.together_with))
+
     def named(self, names: Sequence[str]) -> Contribution:
         return Contribution(names[self.tag], tuple(sorted(names[i] for i in self.together_with)), self.series_left)
 
@@ -133,6 +137,22 @@ class SeriesTable:
         together = {tag: frozenset(np.flatnonzero(self.determines[:, tag]).tolist()) for tag in tags}
         lefts = self._lefts(self._tags - {tag} - by for tag, by in together.items())
         return [Drop(tag, tuple(sorted(by)), left) for (tag, by), left in zip(together.items(), lefts, strict=True)]
+
+    def costliest(self, most_left: int) -> Drop:
+        """The tags without which no more than `most_left` series are left, although some of them alone save few: those
+        that remain if one tag after the other is kept, each time the one that adds the fewest series.
+        """
+        dropped, left = {tag for tag in self._tags if self.levels[tag] > 1}, min(self.rows, 1)
+        # Each further tag that is kept only adds series, so what was counted before is a lower bound.
+        least = {tag: self.levels[tag] for tag in dropped}
+        while least[tag := min(dropped, key=lambda one: (least[one], one))] <= most_left:
+            (count,) = self._lefts([self._tags - dropped | {tag}])
+            if count == least[tag]:
+                dropped.remove(tag)
+                left = count
+            least[tag] = count
+        first, *others = sorted(dropped, key=lambda one: (-self.levels[one], one))
+        return Drop(first, tuple(sorted(others)), left)
 
     def is_free(self, tag: int) -> bool:
         """Whether the tag varies and is determined only by tags that it also determines, all of which come later."""

@@ -384,23 +384,31 @@ def _independent_levels(levels: Sequence[int], dependencies: Sequence[tuple[int,
 
 
 def _drop_curve(table: SeriesTable) -> Iterable[tuple[Drop, set[int]]]:
-    """For each tag given up, the drop that reduces the series most; and everything dropped by then.
-
-    Only tags that no other tag determines can be chosen, alone or with their interchangeable tags: a tag that another
-    one determines saves nothing until that one is dropped, so its turn comes later.
-    """
+    """The drops that reduce the series most, one after the other; and everything dropped by then."""
     tags = list(range(len(table.columns)))
     gone: set[int] = set()
     for _ in range(_MAX_DROPS):
-        free = [i for i in range(len(tags)) if table.is_free(i)]
-        if table.series <= _ENOUGH_LEFT or not free:
+        if table.series <= _ENOUGH_LEFT or (best := _best_drop(table)) is None:
             return
-        drops = table.drops(free)
-        best = max(drops, key=_gain_per_tag(table.series))
         at = Drop(tags[best.tag], tuple(tags[i] for i in best.together_with), best.series_left)
         gone |= {at.tag, *at.together_with}
         yield at, set(gone)
         table, tags = table.after(best, tags)
+
+
+def _best_drop(table: SeriesTable) -> Drop | None:
+    """What to drop first: one tag, with those that are interchangeable with it; or, if that leaves more than half of
+    the series, or others leave half as many, several tags that only together save that much. None if no tag varies.
+
+    A tag that another one determines saves nothing until that one is dropped, so its turn comes later.
+    """
+    free = [tag for tag in range(len(table.columns)) if table.is_free(tag)]
+    alone = max(table.drops(free), key=_gain_per_tag(table.series), default=None)
+    if alone is None or alone.series_left <= _ENOUGH_LEFT:
+        return alone
+    saves_much = 2 * alone.series_left <= table.series
+    together = table.costliest((alone.series_left if saves_much else table.series) // 2)
+    return alone if saves_much and alone.tags <= together.tags else together
 
 
 def _gain_per_tag(rows: int) -> Callable[[Drop], float]:

@@ -95,16 +95,17 @@ def _compared(draft: Draft, found: RowSlice) -> Draft:
 
 def _causes(sets: TagSets) -> list[Contribution]:
     """The tags that contribute most to the series, each together with the tags that are interchangeable with it,
-    largest contribution first.
+    largest contribution first; before them, several tags that only together contribute most.
     """
     said = {(one.determinant, one.dependent) for one in sets.dependencies}
-    known: set[str] = set()
-    found = []
+    each = {frozenset(one.tags) for one in sets.contributions}
+    found = [one for one in sets.drop_curve[:1] if frozenset(one.tags) not in each]
+    known = {tag for one in found for tag in one.tags}
     for one in sets.contributions:
         # A tag that another tag determines adds no series by itself.
         is_free = one.tag not in known and all((one.tag, other) in said for other in one.together_with)
         if is_free and sets.series - one.series_left >= _LEAST_GAIN * sets.series:
-            known |= {one.tag, *one.together_with}
+            known.update(one.tags)
             found.append(one)
     return found[:_TAGS]
 

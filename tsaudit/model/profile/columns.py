@@ -246,11 +246,18 @@ class Contribution:
 
     tag: str
     together_with: tuple[str, ...]
-    """Tags that determine `tag`: dropping `tag` saves nothing unless they are dropped, too."""
+    """Tags that determine `tag`: dropping `tag` saves nothing unless they are dropped, too. In a curve, also tags that
+    save much only together.
+    """
     series_left: int
     """Number of series left; an upper bound if only a sample of the series was kept."""
     at_least: int | None = None
     """Lower bound of the series left, if only a sample of the series was kept. None: `series_left` is exact."""
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        """All tags that are dropped."""
+        return (self.tag, *self.together_with)
 
 
 @dataclass(frozen=True, slots=True)

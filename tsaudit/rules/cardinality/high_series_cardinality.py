@@ -15,7 +15,7 @@ from tsaudit.rules.series_estimate import (
     COUNT_FIELDS,
     MAX_SERIES,
     counts_fields,
-    main_tag,
+    main_tags,
     series_error,
     series_evidence,
     series_limit,
@@ -178,13 +178,13 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
         return None
     sizes = sorted(((_counted(case, m) or 0, i) for i, m in enumerate(scope.inside)), reverse=True)
     largest = scope.inside[sizes[0][1]] if sizes else None
-    cause = main_tag(scope.inside, keeps_rows=case.engine.infers_roles)
+    cause = main_tags(scope.inside, keeps_rows=case.engine.infers_roles)
     # The limit may count every field of a tag set, so the share is that of the tag sets.
     sets = sum(m.series.value for m in scope.inside if m.series)
     share = min(cause.series / sets, 1.0) if cause and sets else None
     impact = _impact(case, scope, series, limit)
     quick = stopgap(case, limit) if impact and impact.is_enforced is not False else ""
-    words = f"; {cause.where(case.engine.words)} causes {percent(share)} of them" if cause and share is not None else ""
+    words = f"; {cause.causes(case.engine.words, share)}" if cause and share is not None else ""
     return Finding(
         subject=scope.subject,
         impact=impact,
@@ -194,7 +194,8 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
         observed=series,
         limit=limit,
         unit="series",
-        main_contributor=cause.tag if cause else None,
+        main_contributor=cause.tags[0] if cause else None,
+        together_with=cause.tags[1:] if cause else (),
         share=share,
         evidence=tuple(
             Evidence(f"series in {scope.inside[i].name}", f"{number(size)} ({percent(size / series)})")

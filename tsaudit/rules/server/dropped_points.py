@@ -15,7 +15,7 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules.counter_period import counter_period
-from tsaudit.rules.series_estimate import main_tag, series_limit, stopgap, values_limit
+from tsaudit.rules.series_estimate import main_tags, series_limit, stopgap, values_limit
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, percent
 
@@ -317,13 +317,12 @@ def _limits_reached(case: Case, database: Database) -> Iterator[_Reason]:
     series, limit = database.series.value if database.series else 0, series_limit(case)
     # A batch is dropped with all its new series, so the limit itself is seldom reached.
     if series >= case.harm.limit_warning * limit.value and limit.origin != "default":
-        cause = main_tag(inside, keeps_rows=case.engine.infers_roles)
+        cause = main_tags(inside, keeps_rows=case.engine.infers_roles)
         words = f"the database has {number(series)} of the {number(limit.value)} series that it may have{unless}"
         if cause is not None:
-            share = percent(min(cause.series / series, 1.0))
-            words += f", and {cause.where(case.engine.words)} causes {share} of them"
+            words += f", and {cause.causes(case.engine.words, min(cause.series / series, 1.0))}"
         changes = cause.changes if cause else ()
-        yield _Reason(words, cause.tag if cause else None, changes, stopgap(case, limit))
+        yield _Reason(words, cause.tags[0] if cause else None, changes, stopgap(case, limit))
 
 
 def _conflicts(inside: Sequence[Measurement]) -> Iterator[_Reason]:

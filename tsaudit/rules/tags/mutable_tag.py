@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tag
+from tsaudit.analysis.cardinality.contributions import made_fields, share_of_tags
 from tsaudit.model.finding import Currency, Evidence, Finding
 from tsaudit.model.profile import SERIES_KINDS, Measurement, Tag, TagChanges
 from tsaudit.rule import Case, Reach, rule, subject_of
@@ -95,7 +95,7 @@ def _finding(case: Case, measurement: Measurement, tag: Tag, seen: TagChanges) -
         observed=ratio if round(ratio, 2) > 1 else None,
         unit="times as many series as without it",
         main_contributor=tag.key,
-        share=None if others else share_of_tag(tag.key, sets),
+        share=None if others else share_of_tags([tag.key], sets),
         samples=tag.sample[:3],
         evidence=tuple(evidence),
         facts=("row_sample", "series_listing"),

@@ -11,7 +11,7 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.contributions import remedies, share_of_tag, with_twins
+from tsaudit.analysis.cardinality.contributions import only_together, remedies, share_of_tags, with_twins
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
@@ -436,7 +436,9 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     """The finding about the tag. `avoidable`: the reported tags of the measurement that together cost something."""
     tag = found.tag
     assert tag.values is not None
-    newest = ended_on(case, tag)
+    newest, causes = ended_on(case, tag), only_together(measurement, [tag.key])
+    share = share_of_tags(causes, measurement.tag_sets)
+    of_all = f"; {listed(causes)} together cause {percent(share)} of the series" if causes[1:] and share else ""
     changes = remedies(measurement, tag.key, to=found.kind.to, keeps_rows=case.engine.infers_roles)
     impact = None if newest else _impact(case, measurement, found, avoidable)
     series = measurement.series.value if measurement.series else 0
@@ -467,7 +469,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         subject=subject_of(measurement, tag.key),
         impact=impact,
         severity_reason=costs.why_free(case),
-        message=f"Tag {tag.key} has {found.reason}." + (f" {ended_words(case, newest)}" if newest else ""),
+        message=f"Tag {tag.key} has {found.reason}{of_all}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix=" ".join(filter(None, (fix, quick))),
         changes=changes,
         observed=found.observed,
@@ -476,7 +478,8 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         limit=limit,
         unit="values",
         main_contributor=tag.key,
-        share=share_of_tag(tag.key, measurement.tag_sets),
+        together_with=causes[1:],
+        share=share,
         samples=tag.sample[:3],
         evidence=(*evidence, *series_evidence(measurement)),
         facts=("tag_values", "row_count", "null_counts", "row_sample", "series_listing"),
