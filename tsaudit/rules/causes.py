@@ -16,14 +16,16 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.harm import at_the_cost_of_all
 from tsaudit.model.change import Diagnose, MakeField, MergeMeasurements, StopSource
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Evidence, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.finding import Currency, Evidence, Finding, Limit, Outcome, RuleResult, Severity
 from tsaudit.model.profile import Profile
 from tsaudit.rule import Reach, Rule
 from tsaudit.text import listed, many, number, percent
 from tsaudit.text.findings import contributors
 
 _MOST_APART: Final = 3
-"""Places where the same thing is reported place by place. With more, one program or habit is behind all of them."""
+"""Places where the same thing is reported place by place. With more, one program or habit is behind all of them, and
+where the same tags bring several measurements near one limit, one program certainly is.
+"""
 _MOST_EVIDENCE: Final = 8
 _Place = tuple[str, int]
 """A finding: the code of its rule, and its position among the rule's findings."""
@@ -170,7 +172,7 @@ def _gathered(profile: Profile, result: RuleResult, harm: Harm) -> RuleResult:
     """The result with one finding for columns of one measurement that are alike, for a column that is alike in many
     measurements, and so on.
     """
-    if len(result.findings) <= _MOST_APART:
+    if len(result.findings) < 2:
         return result
     schemas = {Subject(m.database, m.name): frozenset(m.columns) for m in profile.measurements}
     findings = list(result.findings)
@@ -203,12 +205,25 @@ def _likeness(finding: Finding, kind: str, schemas: Mapping[Subject, frozenset[s
         own = _said(finding, kind)
         said = own if any(map(str.isdigit, own)) else ""
         return (finding.severity, subject.database, subject.measurement, said) if subject.column else None
+    if not subject.measurement:
+        return None
+    if reached := _limit_reached(finding):
+        return reached
     if subject.column:
         return (finding.severity, subject.database, subject.column)
     schema = schemas.get(Subject(subject.database, subject.measurement))
     # Tables of one schema may have problems of several kinds, of which one rule tells.
     said = _FIGURE.sub("#", _said(finding, kind))
     return (finding.severity, subject.database, schema, said) if schema else None
+
+
+def _limit_reached(finding: Finding) -> tuple[Severity, str, Limit, frozenset[str]] | None:
+    """What findings about measurements of a database have in common that come near one limit by the same tags; None if
+    it is not near one, or has no such tags.
+    """
+    tags, subject, limit = frozenset(contributors(finding)), finding.subject, finding.limit
+    is_near = finding.impact is not None and finding.impact.currency is Currency.LIMIT
+    return (finding.severity, subject.database, limit, tags) if limit and tags and is_near else None
 
 
 _FIGURE: Final = re.compile(r"\d[\d,.:]*( [kMGT]?B\b)?")
@@ -235,14 +250,15 @@ def _as_one(group: Sequence[Finding], kind: str, term: str, harm: Harm) -> Itera
     """The findings as one if they are many. The first by name stands for all, so that its identity stays the same: the
     one that costs the most may be another one tomorrow.
     """
-    if len(group) <= _MOST_APART:
+    by_limit = kind == "measurement" and _limit_reached(group[0]) is not None
+    if len(group) <= (1 if by_limit else _MOST_APART):
         yield from group
         return
     first, *others = sorted(group, key=lambda finding: finding.subject)
     names = [str(getattr(finding.subject, kind)) for finding in (first, *others)]
     affected = [f.affected_series for f in group if f.affected_series is not None]
     changes = tuple(change for finding in (first, *others) for change in finding.changes)
-    differ = kind == "column" and len({_said(finding, kind) for finding in group}) > 1
+    differ = (kind == "column" or by_limit) and len({_said(finding, kind) for finding in group}) > 1
     also = "Similar findings are about" if differ else "The same holds for"
     each = [Evidence(name, one.message) for name, one in zip(names[1:], others, strict=True)] if differ else []
     one = at_the_cost_of_all((first, *others), harm)

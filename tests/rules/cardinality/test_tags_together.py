@@ -66,6 +66,18 @@ def test_all_tags_that_only_together_make_the_series_are_named_and_changed(
     assert not plan.effect.next_tag
 
 
+def test_limit_that_the_same_tags_exceed_in_several_measurements_is_one_finding() -> None:
+    spans = [_spans(("span", "trace"), methods, name) for methods, name in ((1, "jobs"), (2, "spans"), (3, "tasks"))]
+    result = _audited(*spans, _spans(("request",), 10, name="calls"), engine="influxdb1")
+    own, together = sorted(_of(result, "CAR001"), key=lambda one: one.subject)
+    assert (own.subject.measurement, together.subject.measurement) == ("calls", "jobs")
+    assert together.message.endswith("Similar findings are about 2 more measurements: spans and tasks.")
+    assert {at.measurement for change in together.changes if (at := change.at)} == {"jobs", "spans", "tasks"}
+    plan = of_finding(together, result.plans)
+    assert plan is not None
+    assert [one.measurement for one in plan.also] == ["spans", "tasks"]
+
+
 @pytest.mark.parametrize("ids", [("span", "trace"), ("span", "trace", "user")])
 def test_tags_without_bound_that_only_together_make_the_series_are_priced_together(ids: tuple[str, ...]) -> None:
     result = _audited(_spans(ids), engine="influxdb1")
