@@ -141,6 +141,14 @@ def test_what_a_table_wastes_is_one_cost_and_a_small_part_of_it_stays_a_note() -
     assert [finding.severity for finding in of(*large, small)] == [WARNING, WARNING, NOTE]
 
 
+def test_what_a_table_wastes_in_many_small_parts_is_one_cost() -> None:
+    """None of them is a tenth of the sum: then all of them are what to act on."""
+    parts = [
+        priced(impact(Currency.BYTES, 20 * MB, whole=900 * MB), at=Subject("main", "cpu", f"c{n}")) for n in range(12)
+    ]
+    assert {finding.severity for finding in of(*parts)} == {WARNING}
+
+
 def test_two_tags_of_one_measurement_are_one_cost_if_two_rules_report_them() -> None:
     cost = impact(Currency.SERIES, 6_000, whole=20_000)
     ids, texts = (priced(cost, at=Subject("main", "cpu", column)) for column in ("id", "text"))

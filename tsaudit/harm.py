@@ -18,12 +18,12 @@ from tsaudit.model.finding import Basis, Currency, Finding, Impact, Limit, RuleR
 from tsaudit.text import impacts, many, number, percent, size
 
 _PART: Final = 0.1
-"""Share of what findings cost together from which on each of them is worth acting on."""
+"""Share of what the worst of several findings costs from which on each of them is worth acting on."""
 
 
 def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
     """The results with the severity of each finding, why it is so severe, and what happens if nothing is done."""
-    sums = _sums((result.code, finding) for result in results for finding in result.findings)
+    sums = _sums(((result.code, finding) for result in results for finding in result.findings), harm)
     return [
         replace(result, findings=tuple(_decided(finding, sums, harm) for finding in result.findings))
         if result.findings
@@ -32,7 +32,7 @@ def decided(results: Sequence[RuleResult], harm: Harm) -> list[RuleResult]:
     ]
 
 
-def _decided(finding: Finding, sums: Mapping[_Group, Impact], harm: Harm) -> Finding:
+def _decided(finding: Finding, sums: Mapping[_Group, tuple[Impact, float]], harm: Harm) -> Finding:
     impact = finding.impact
     if impact is None:
         why = finding.severity_reason or _NO_COST
@@ -41,9 +41,9 @@ def _decided(finding: Finding, sums: Mapping[_Group, Impact], harm: Harm) -> Fin
     if finding.basis is not Basis.INFERRED:
         severity = severity_of(impact, harm)
         for group in _groups(finding):
-            summed = sums.get(group, impact)
-            worse = severity_of(summed, harm)
-            if worse.rank > severity.rank and _is_material_part(impact, summed, group, harm):
+            summed, largest = sums.get(group, (impact, 0.0))
+            worse, part = severity_of(summed, harm), impact.after(_days_ahead(impact, harm))
+            if worse.rank > severity.rank and (group[0] == _OF_COLUMN or part >= _PART * largest):
                 severity, reason = worse, summed
     return _described(replace(finding, severity=severity), reason, harm)
 
@@ -136,8 +136,8 @@ def _groups(finding: Finding) -> Iterator[_Group]:
         yield _OF_TABLE, currency, at.database, at.measurement
 
 
-def _sums(findings: Iterable[tuple[str, Finding]]) -> dict[_Group, Impact]:
-    """Group to what its findings cost together; only of groups of several."""
+def _sums(findings: Iterable[tuple[str, Finding]], harm: Harm) -> dict[_Group, tuple[Impact, float]]:
+    """Group to what its findings cost together, and what the worst of them will cost; only of groups of several."""
     groups: dict[_Group, list[tuple[str, Finding]]] = defaultdict(list)
     for code, finding in findings:
         if finding.basis is not Basis.INFERRED:
@@ -154,7 +154,8 @@ def _sums(findings: Iterable[tuple[str, Finding]]) -> dict[_Group, Impact]:
             parts = [finding.impact for _, finding in members if finding.impact]
         if len(parts) > 1:
             wholes = [one.whole for one in parts if one.whole is not None]
-            sums[group] = _together(parts, max(wholes) if wholes else None)
+            largest = max(one.after(_days_ahead(one, harm)) for one in parts)
+            sums[group] = _together(parts, max(wholes) if wholes else None), largest
     return sums
 
 
@@ -200,11 +201,6 @@ def _rate_of(members: Sequence[Impact]) -> float | None:
     """How much they grow a day together, as far as that is known; None if none is known to grow, and some may."""
     known = [one.per_day for one in members if one.per_day is not None]
     return None if len(known) < len(members) and not any(known) else sum(known)
-
-
-def _is_material_part(impact: Impact, summed: Impact, group: _Group, harm: Harm) -> bool:
-    days = _days_ahead(impact, harm)
-    return group[0] == _OF_COLUMN or impact.after(days) >= _PART * summed.after(days)
 
 
 def _days_ahead(impact: Impact, harm: Harm) -> float:

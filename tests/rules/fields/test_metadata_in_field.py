@@ -404,6 +404,32 @@ def test_groups_of_columns_are_reported_apart() -> None:
     assert constant.fix.startswith("All rows read have the same: stop writing it")
 
 
+@pytest.mark.parametrize(
+    ("groups", "row_bytes", "severities"),
+    [
+        # 40 MB each, together 120 MB of 200 MB.
+        (3, 200, ["warning"] * 3),
+        # Each is less than a twentieth of the table, all of them are not.
+        (3, 1_000, ["warning"] * 3),
+        (1, 1_000, []),
+        (2, 1_000, ["note"] * 2),
+        # None is a large part of what all of them cost; so many that are alike are one finding.
+        (12, 1_000, ["warning"]),
+    ],
+)
+def test_what_groups_of_columns_repeat_is_one_cost(groups: int, row_bytes: int, severities: list[str]) -> None:
+    names, rows = [f"text{n:02}" for n in range(groups)], 1_000_000
+    repeated = tuple(RepeatedColumns({name: "text"}, 3) for name in names)
+    closed = _repeating(
+        rows,
+        row_bytes=RowBytes(dict.fromkeys(names, 44.0), repeated, 10_000, a_source()),
+        storage=Storage(rows * row_bytes, 0),
+        last_time=NOW - timedelta(days=8),
+    )
+    found = run_rule(rule, closed).findings
+    assert [finding.severity for finding in found] == severities
+
+
 def test_a_short_name_stays_that_the_others_depend_on() -> None:
     columns = {"about": "text", "site": "text"}
     (finding,) = run_rule(rule, _repeating(200_000, RepeatedColumns(columns, 24, ("about", "site")))).findings

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Final
 
 from tsaudit import costs
@@ -226,11 +227,13 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
 
 
 _REFERENCE_BYTES: Final = 4
+_LEAST_PART: Final = 0.1
+"""Share of what costs most of a table from which on something is worth a finding beside it."""
 
 
 def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
-    """One finding for each group of texts and documents that rows repeat, if the repetition takes up a significant part
-    of the table.
+    """One finding for each group of texts and documents that rows repeat, if all repetition together takes up a
+    significant part of the table.
     """
     read, count_ = measurement.row_bytes, measurement.rows_total or measurement.rows
     if read is None or count_ is None or read.rows < ENOUGH or measurement.is_compressed:
@@ -238,6 +241,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     # Those that are stored twice go as a whole, which another rule asks for.
     copies = measurement.copies
     all_rows = round(count_.value * (1 - (copies.copies / copies.rows if copies else 0)))
+    found: list[tuple[Impact, Callable[[Impact], Finding]]] = []
     for group in _groups(read.repeated):
         # A short column with a different value for each combination of the others can identify it, and stays in the
         # table.
@@ -254,8 +258,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             max(rows - group.combinations, 0) * (width - reference),
             how=f"{number(rows)} rows with {_rounded(width)} bytes of them, of which a reference needs {reference}",
         )
-        if (cost := _if_enough(case, measurement, impact)) is not None:
-            yield _of_repeated(case, measurement, group, key, cost)
+        found.append((impact, partial(_of_repeated, case, measurement, group, key)))
     for pair in read.equal:
         width = read.of(pair.column) * pair.share
         impact = costs.of_bytes(
@@ -264,16 +267,14 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             all_rows * width,
             how=f"{number(all_rows)} rows with {_rounded(width)} bytes of it",
         )
-        if (cost := _if_enough(case, measurement, impact)) is not None:
-            yield _of_equal(measurement, read, pair, cost)
-
-
-def _if_enough(case: Case, measurement: Measurement, impact: Impact) -> Impact | None:
-    """The impact of bytes that could go; None if they are a small part of the table, or few."""
-    if measurement.kind is TableKind.QUEUE:
-        impact = replace(impact, per_day=0.0)
-    is_enough = impact.after(case.harm.horizon.days) >= costs.FEW_BYTES
-    return impact if is_enough and (impact.share or 0.0) >= case.harm.min_bytes_share else None
+        found.append((impact, partial(_of_equal, measurement, read, pair)))
+    if sum(impact.share or 0.0 for impact, _ in found) < case.harm.min_bytes_share:
+        return
+    least = _LEAST_PART * max(impact.now for impact, _ in found)
+    for impact, finding_of in found:
+        cost = replace(impact, per_day=0.0) if measurement.kind is TableKind.QUEUE else impact
+        if cost.now >= least and cost.after(case.harm.horizon.days) >= costs.FEW_BYTES:
+            yield finding_of(cost)
 
 
 def _of_equal(measurement: Measurement, read: RowBytes, pair: EqualColumns, impact: Impact) -> Finding:
