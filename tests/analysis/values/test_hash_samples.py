@@ -80,6 +80,13 @@ def test_true_dependencies_and_the_main_contributor_stay(estimated: tuple[list[T
         assert (sets.drop_curve[0].tag, sets.drop_curve[0].together_with) == ("id", ())
 
 
+def test_tags_that_only_together_make_the_series_are_found_in_a_sample() -> None:
+    for seed in FEW:
+        draw = random.Random(seed)
+        rows = [row | {"span": f"{draw.randrange(45_000):04x}"} for row in requests(seed)]
+        assert {*counted(rows).tag_sets(SOURCE).drop_curve[0].tags} == {"id", "span"}, f"seed {seed}"
+
+
 def test_what_is_left_lies_within_its_bounds(estimated: tuple[list[TagSetCounter], list[TagSets]]) -> None:
     rows = requests(0)
     for contribution in estimated[1][0].contributions:

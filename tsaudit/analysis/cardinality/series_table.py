@@ -43,7 +43,8 @@ class Drop:
 class SeriesTable:
     """Rows of codes, one column per tag; a series may have several rows.
 
-    `levels`: number of distinct codes per column. `determines`: if already known, skips the search.
+    `levels`: number of distinct codes per column. `determines`: if already known, skips the search. `total`: number of
+    series if the rows are only a sample of them; None if they are all.
     """
 
     def __init__(
@@ -53,12 +54,15 @@ class SeriesTable:
         rows: int,
         series: int,
         determines: Determines | None = None,
+        total: int | None = None,
     ) -> None:
         self.columns = columns
         self.levels = levels
         self.rows = rows
         self.series = series
         self._known_determines = determines
+        self._is_sample = total is not None
+        self.total = series if total is None else total
         self._counter = RowCounter(columns, rows)
         self._known = {frozenset([tag]): count for tag, count in enumerate(levels)}
         self._known[frozenset()] = min(rows, 1)
@@ -138,19 +142,33 @@ class SeriesTable:
         lefts = self._lefts(self._tags - {tag} - by for tag, by in together.items())
         return [Drop(tag, tuple(sorted(by)), left) for (tag, by), left in zip(together.items(), lefts, strict=True)]
 
-    def costliest(self, most_left: int) -> Drop:
-        """The tags without which no more than `most_left` series are left, although some of them alone save few: those
-        that remain if one tag after the other is kept, each time the one that adds the fewest series.
+    def total_without(self, dropped: Iterable[int]) -> int:
+        """The number of series without these tags; if the rows are a sample, an estimate for all.
+
+        The estimate divides what the sample shows by its coverage: the share of rows whose series, without these tags,
+        occurs more than once (Good and Turing; exact on average if these series are of equal size).
         """
-        dropped, left = {tag for tag in self._tags if self.levels[tag] > 1}, min(self.rows, 1)
+        kept = self._tags.difference(dropped)
+        if not self._is_sample:
+            return self._lefts([kept])[0]
+        groups, seen_once = self._counter.groups(self._distinguishing(kept))
+        seen_again = self.rows - seen_once
+        return min(self.total, round(groups * self.rows / seen_again)) if seen_again else self.total
+
+    def costliest(self, most_left: int) -> Drop:
+        """The tags without which no more than `most_left` series are left, see `total_without`, although some of them
+        alone save few: those that remain if one tag after the other is kept, each time the one that adds the fewest
+        series.
+        """
+        dropped = {tag for tag in self._tags if self.levels[tag] > 1}
         # Each further tag that is kept only adds series, so what was counted before is a lower bound.
         least = {tag: self.levels[tag] for tag in dropped}
         while least[tag := min(dropped, key=lambda one: (least[one], one))] <= most_left:
-            (count,) = self._lefts([self._tags - dropped | {tag}])
+            count = self.total_without(dropped - {tag})
             if count == least[tag]:
                 dropped.remove(tag)
-                left = count
             least[tag] = count
+        (left,) = self._lefts([self._tags - dropped])
         first, *others = sorted(dropped, key=lambda one: (-self.levels[one], one))
         return Drop(first, tuple(sorted(others)), left)
 
@@ -169,7 +187,8 @@ class SeriesTable:
         if drop.series_left <= self.rows / 2:
             firsts = self.first_rows(dropped)
             columns, rows = [c[firsts] for c in columns], len(firsts)
-        return SeriesTable(columns, levels, rows, drop.series_left, determines), [tags[i] for i in kept]
+        total = self.total_without(dropped) if self._is_sample else None
+        return SeriesTable(columns, levels, rows, drop.series_left, determines, total), [tags[i] for i in kept]
 
 
 def _sameness(codes: Codes) -> float:

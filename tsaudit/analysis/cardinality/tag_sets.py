@@ -254,7 +254,7 @@ class TagSetCounter:
         return found
 
     def _tag_sets(self, source: Source) -> TagSets:
-        table, names = self._table(), list(self._columns)
+        table, names = self._table(self.series.value if self._thinning else None), list(self._columns)
         levels = [self._levels(name) for name in names]
         dependencies = table.certain_dependencies([self._is_unique(name) for name in names])
         if self._thinning:
@@ -305,9 +305,9 @@ class TagSetCounter:
         at_most = min(self.series.value, left + math.ceil(self._thinning.threshold.unseen(seen_once)))
         return replace(named, series_left=at_most, at_least=left)
 
-    def _table(self) -> SeriesTable:
+    def _table(self, total: int | None = None) -> SeriesTable:
         codes = in_threads(lambda name: self._columns[name].codes, self._columns, self._rows)
-        return SeriesTable(codes, [c.levels for c in self._columns.values()], self._rows, self._rows)
+        return SeriesTable(codes, [c.levels for c in self._columns.values()], self._rows, self._rows, total=total)
 
     def _number(self) -> None:
         """Pass the collected tag sets on to the columns."""
@@ -406,8 +406,9 @@ def _best_drop(table: SeriesTable) -> Drop | None:
     alone = max(table.drops(free), key=_gain_per_tag(table.series), default=None)
     if alone is None or alone.series_left <= _ENOUGH_LEFT:
         return alone
-    saves_much = 2 * alone.series_left <= table.series
-    together = table.costliest((alone.series_left if saves_much else table.series) // 2)
+    left = table.total_without(alone.tags)
+    saves_much = 2 * left <= table.total
+    together = table.costliest((left if saves_much else table.total) // 2)
     return alone if saves_much and alone.tags <= together.tags else together
 
 
