@@ -1,191 +1,91 @@
 """The measurements of one target on one day."""
 
-from tsaudit.model.figures import (
-    AT_LEAST,
-    CLASSIFIED,
-    CONTRADICTED,
-    FOREVER,
-    POLICY_SEPARATOR,
-    READ_BY_TIME,
-    SAMPLE_SIZE,
-    SERIES_KINDS,
-    TEXT_KEPT,
-    Cost,
-    Count,
-    Forever,
-    Gap,
-    How,
-    Listed,
-    Ratio,
-    Reason,
-    Role,
-    Selection,
-    Source,
-    TableKind,
-    UnusedSetting,
-    Window,
-    how_summed,
-    utc_now,
-)
-from tsaudit.model.profile.columns import (
-    Arrivals,
-    Busiest,
-    Contribution,
-    Dependency,
-    Field,
-    FieldEnd,
-    FieldRhythm,
-    ItemGrowth,
-    Items,
-    NumbersBy,
-    PartingTag,
-    Reports,
-    Rhythms,
-    SeriesSince,
-    SharedInstants,
-    SplitName,
-    StoppedTotals,
-    Tag,
-    TagChanges,
-    TagSets,
-    TimeLag,
-    Turnover,
-    ValuesKind,
-    ValuesOverTime,
-)
-from tsaudit.model.profile.profile import (
-    SCHEMA_VERSION,
-    Database,
-    IdSequence,
-    KeptPoints,
-    Measurement,
-    Profile,
-    ServerCounter,
-    ServerStatus,
-    TableStatus,
-)
-from tsaudit.model.profile.storage import (
-    DEFAULT_PARTITION,
-    MAX_MEASURE_NAMES,
-    MAX_PARTITIONS,
-    MAX_PATTERNS,
-    MOST_COMPARED_FIELDS,
-    Activity,
-    Buckets,
-    Copies,
-    DatabaseStorage,
-    Documents,
-    EqualColumns,
-    Index,
-    MeasureName,
-    MeasureNames,
-    MisdatedRows,
-    OtherTimes,
-    Partition,
-    Partitioning,
-    PointSample,
-    RepeatedColumns,
-    Repeats,
-    Retention,
-    RowBytes,
-    RowPattern,
-    RowPatterns,
-    RowsApart,
-    SampledPoint,
-    SetApart,
-    Storage,
-    StoredQuery,
-    StoredRows,
-)
-
-__all__ = [
-    "AT_LEAST",
-    "CLASSIFIED",
-    "CONTRADICTED",
-    "DEFAULT_PARTITION",
-    "FOREVER",
-    "MAX_MEASURE_NAMES",
-    "MAX_PARTITIONS",
-    "MAX_PATTERNS",
-    "MOST_COMPARED_FIELDS",
-    "POLICY_SEPARATOR",
-    "READ_BY_TIME",
-    "SAMPLE_SIZE",
-    "SCHEMA_VERSION",
-    "SERIES_KINDS",
-    "TEXT_KEPT",
-    "Activity",
-    "Arrivals",
-    "Buckets",
-    "Busiest",
-    "Contribution",
-    "Copies",
-    "Cost",
-    "Count",
-    "Database",
-    "DatabaseStorage",
-    "Dependency",
-    "Documents",
-    "EqualColumns",
-    "Field",
-    "FieldEnd",
-    "FieldRhythm",
-    "Forever",
-    "Gap",
-    "How",
-    "IdSequence",
-    "Index",
-    "ItemGrowth",
-    "Items",
-    "KeptPoints",
-    "Listed",
-    "MeasureName",
-    "MeasureNames",
-    "Measurement",
-    "MisdatedRows",
-    "NumbersBy",
-    "OtherTimes",
-    "PartingTag",
-    "Partition",
-    "Partitioning",
-    "PointSample",
-    "Profile",
-    "Ratio",
-    "Reason",
-    "RepeatedColumns",
-    "Repeats",
-    "Reports",
-    "Retention",
-    "Rhythms",
-    "Role",
-    "RowBytes",
-    "RowPattern",
-    "RowPatterns",
-    "RowsApart",
-    "SampledPoint",
-    "Selection",
-    "SeriesSince",
-    "ServerCounter",
-    "ServerStatus",
-    "SetApart",
-    "SharedInstants",
-    "Source",
-    "SplitName",
-    "StoppedTotals",
-    "Storage",
-    "StoredQuery",
-    "StoredRows",
-    "TableKind",
-    "TableStatus",
-    "Tag",
-    "TagChanges",
-    "TagSets",
-    "TimeLag",
-    "Turnover",
-    "UnusedSetting",
-    "ValuesKind",
-    "ValuesOverTime",
-    "Window",
-    "how_summed",
-    "utc_now",
-]
+from tsaudit.model.figures import AT_LEAST as AT_LEAST
+from tsaudit.model.figures import CLASSIFIED as CLASSIFIED
+from tsaudit.model.figures import CONTRADICTED as CONTRADICTED
+from tsaudit.model.figures import FOREVER as FOREVER
+from tsaudit.model.figures import POLICY_SEPARATOR as POLICY_SEPARATOR
+from tsaudit.model.figures import READ_BY_TIME as READ_BY_TIME
+from tsaudit.model.figures import SAMPLE_SIZE as SAMPLE_SIZE
+from tsaudit.model.figures import SERIES_KINDS as SERIES_KINDS
+from tsaudit.model.figures import TEXT_KEPT as TEXT_KEPT
+from tsaudit.model.figures import Cost as Cost
+from tsaudit.model.figures import Count as Count
+from tsaudit.model.figures import Forever as Forever
+from tsaudit.model.figures import Gap as Gap
+from tsaudit.model.figures import How as How
+from tsaudit.model.figures import Listed as Listed
+from tsaudit.model.figures import Ratio as Ratio
+from tsaudit.model.figures import Reason as Reason
+from tsaudit.model.figures import Role as Role
+from tsaudit.model.figures import Selection as Selection
+from tsaudit.model.figures import Source as Source
+from tsaudit.model.figures import TableKind as TableKind
+from tsaudit.model.figures import UnusedSetting as UnusedSetting
+from tsaudit.model.figures import Window as Window
+from tsaudit.model.figures import how_summed as how_summed
+from tsaudit.model.figures import utc_now as utc_now
+from tsaudit.model.profile.columns import Arrivals as Arrivals
+from tsaudit.model.profile.columns import Busiest as Busiest
+from tsaudit.model.profile.columns import Contribution as Contribution
+from tsaudit.model.profile.columns import Dependency as Dependency
+from tsaudit.model.profile.columns import Field as Field
+from tsaudit.model.profile.columns import FieldEnd as FieldEnd
+from tsaudit.model.profile.columns import FieldRhythm as FieldRhythm
+from tsaudit.model.profile.columns import ItemGrowth as ItemGrowth
+from tsaudit.model.profile.columns import Items as Items
+from tsaudit.model.profile.columns import NumbersBy as NumbersBy
+from tsaudit.model.profile.columns import PartingTag as PartingTag
+from tsaudit.model.profile.columns import Reports as Reports
+from tsaudit.model.profile.columns import Rhythms as Rhythms
+from tsaudit.model.profile.columns import SeriesSince as SeriesSince
+from tsaudit.model.profile.columns import SharedInstants as SharedInstants
+from tsaudit.model.profile.columns import SplitName as SplitName
+from tsaudit.model.profile.columns import StoppedTotals as StoppedTotals
+from tsaudit.model.profile.columns import Tag as Tag
+from tsaudit.model.profile.columns import TagChanges as TagChanges
+from tsaudit.model.profile.columns import TagSets as TagSets
+from tsaudit.model.profile.columns import TimeLag as TimeLag
+from tsaudit.model.profile.columns import Turnover as Turnover
+from tsaudit.model.profile.columns import ValuesKind as ValuesKind
+from tsaudit.model.profile.columns import ValuesOverTime as ValuesOverTime
+from tsaudit.model.profile.profile import SCHEMA_VERSION as SCHEMA_VERSION
+from tsaudit.model.profile.profile import Database as Database
+from tsaudit.model.profile.profile import IdSequence as IdSequence
+from tsaudit.model.profile.profile import KeptPoints as KeptPoints
+from tsaudit.model.profile.profile import Measurement as Measurement
+from tsaudit.model.profile.profile import Profile as Profile
+from tsaudit.model.profile.profile import ServerCounter as ServerCounter
+from tsaudit.model.profile.profile import ServerStatus as ServerStatus
+from tsaudit.model.profile.profile import TableStatus as TableStatus
+from tsaudit.model.profile.storage import DEFAULT_PARTITION as DEFAULT_PARTITION
+from tsaudit.model.profile.storage import MAX_MEASURE_NAMES as MAX_MEASURE_NAMES
+from tsaudit.model.profile.storage import MAX_PARTITIONS as MAX_PARTITIONS
+from tsaudit.model.profile.storage import MAX_PATTERNS as MAX_PATTERNS
+from tsaudit.model.profile.storage import MOST_COMPARED_FIELDS as MOST_COMPARED_FIELDS
+from tsaudit.model.profile.storage import Activity as Activity
+from tsaudit.model.profile.storage import Buckets as Buckets
+from tsaudit.model.profile.storage import Copies as Copies
+from tsaudit.model.profile.storage import DatabaseStorage as DatabaseStorage
+from tsaudit.model.profile.storage import Documents as Documents
+from tsaudit.model.profile.storage import EqualColumns as EqualColumns
+from tsaudit.model.profile.storage import Index as Index
+from tsaudit.model.profile.storage import MeasureName as MeasureName
+from tsaudit.model.profile.storage import MeasureNames as MeasureNames
+from tsaudit.model.profile.storage import MisdatedRows as MisdatedRows
+from tsaudit.model.profile.storage import OtherTimes as OtherTimes
+from tsaudit.model.profile.storage import Partition as Partition
+from tsaudit.model.profile.storage import Partitioning as Partitioning
+from tsaudit.model.profile.storage import PointSample as PointSample
+from tsaudit.model.profile.storage import RepeatedColumns as RepeatedColumns
+from tsaudit.model.profile.storage import Repeats as Repeats
+from tsaudit.model.profile.storage import Retention as Retention
+from tsaudit.model.profile.storage import RowBytes as RowBytes
+from tsaudit.model.profile.storage import RowPattern as RowPattern
+from tsaudit.model.profile.storage import RowPatterns as RowPatterns
+from tsaudit.model.profile.storage import RowsApart as RowsApart
+from tsaudit.model.profile.storage import SampledPoint as SampledPoint
+from tsaudit.model.profile.storage import SetApart as SetApart
+from tsaudit.model.profile.storage import Storage as Storage
+from tsaudit.model.profile.storage import StoredQuery as StoredQuery
+from tsaudit.model.profile.storage import StoredRows as StoredRows
