@@ -134,12 +134,33 @@ def test_a_lowered_incident_is_quiet_and_rings_when_raised_again(history: Histor
     assert "1 worse" in slack.messages[1].text
 
 
-def test_one_of_two_resolved_edits_the_message_only(history: History, slack: SlackDouble) -> None:
+def test_one_of_two_resolved_notifies_once(history: History, slack: SlackDouble) -> None:
     history.audit(found(1, 2))
+    history.send()
+    history.next_day(found(1))
+    history.audit(found(1))
+    history.next_day(found(1))
+    history.send()
+    assert [m.text.splitlines()[0] for m in slack.messages[1:]] == ["🟢 demo: 1 resolved"]
+    assert "No longer open: CAR001 `main/table_2.host` resolved" in str(slack.messages[1].blocks)
+
+
+def test_what_resolves_while_another_opens_is_in_the_same_reply(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    history.send()
+    history.next_day(found(1, 3))
+    history.send()
+    assert [m.text for m in slack.messages[1:]] == ["🟠 demo: 1 new, 1 resolved\nwarning main/table_3: Table 3 is bad"]
+
+
+def test_what_was_muted_before_it_resolved_needs_no_reply(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, 2))
+    two = next(i for i in incidents.current(history.store) if i.subject == builders.subject(2))
+    decisions.decide(history.store, [two.fingerprint], "mute", "ann", "known", history.day + timedelta(days=9))
+    history.next_day(found(1, 2))
     history.next_day(found(1))
     history.send()
     assert len(slack.messages) == 1
-    assert "No longer open: CAR001 `main/table_2.host` resolved" in str(slack.messages[0].blocks)
 
 
 def test_a_resolved_incident_rings_when_it_comes_back(history: History, slack: SlackDouble) -> None:
@@ -147,7 +168,7 @@ def test_a_resolved_incident_rings_when_it_comes_back(history: History, slack: S
     history.next_day(found(1))
     history.next_day(found(1, 2))
     history.send()
-    assert ["1 new" in m.text for m in slack.messages] == [False, True]
+    assert ["1 new" in m.text for m in slack.messages] == [False, False, True]
 
 
 def test_what_the_audit_no_longer_finds_does_not_lead_while_it_waits_for_its_end(
@@ -223,7 +244,7 @@ def test_the_same_day_again_posts_nothing_again(history: History, slack: SlackDo
 
 def test_the_same_day_again_still_shows_what_it_resolved(history: History) -> None:
     history.audit(found(1, 2))
-    assert len(history.next_day(found(1))) == 1
+    assert len(history.next_day(found(1))) == 2, "the edit, and the reply"
     assert history.audit(found(1)) == []
 
 

@@ -131,13 +131,16 @@ _SHOWN: Final = 10
 """Most incidents listed by name only, where there is no room for their figures."""
 
 
+RESOLVED: Final = "resolved"
+
+
 @dataclass(frozen=True, slots=True)
 class Closed:
     """An incident that the message no longer covers, with the reason."""
 
     incident: Incident
     how: str
-    """The reason: `resolved`, `muted until <day>`, or `now with <owner>`."""
+    """The reason: `RESOLVED`, `muted until <day>`, or `now with <owner>`."""
 
 
 def alert(
@@ -170,19 +173,22 @@ def news(
     context: RunContext,
     incidents: Sequence[Incident],
     raised: frozenset[str] = frozenset(),
+    resolved: Sequence[Closed] = (),
     *,
     full_values: bool = False,
     mention: str | None = None,
 ) -> Message:
-    """The reply that notifies: incidents that are new or got worse (`raised`: their fingerprints).
+    """The reply that notifies: incidents that are new or got worse (`raised`: their fingerprints), and those that are
+    resolved while others stay open. At least one of these.
 
     Complete without the alert, because a webhook can only post it as a separate message.
     """
     ranked = sorted(incidents, key=by_badness)
     worse = sum(i.fingerprint in raised for i in ranked)
-    parts = [f"{number(n)} {word}" for n, word in ((len(ranked) - worse, "new"), (worse, "worse")) if n]
-    title = f"{SIGNS[ranked[0].severity]} {context.target}: {', '.join(parts)}"
-    return _message(context, title, ranked, (), full_values=full_values, mention=mention)
+    counts = ((len(ranked) - worse, "new"), (worse, "worse"), (len(resolved), "resolved"))
+    sign = SIGNS[ranked[0].severity if ranked else "ok"]
+    title = f"{sign} {context.target}: {', '.join(f'{number(n)} {word}' for n, word in counts if n)}"
+    return _message(context, title, ranked, resolved, full_values=full_values, mention=mention)
 
 
 def over(context: RunContext, closed: Sequence[Closed]) -> Message:
@@ -194,7 +200,7 @@ def _end(context: RunContext, closed: Sequence[Closed]) -> str:
     """The title of a message without open incidents. It has a green mark only if incidents are resolved, not if they
     were muted: the target may be as bad as before.
     """
-    if all(c.how == "resolved" for c in closed):
+    if all(c.how == RESOLVED for c in closed):
         return f"{SIGNS['ok']} {context.target}: all resolved"
     sign = SIGNS["unknown" if context.verdict is Verdict.UNKNOWN else "note"]
     alike: dict[str, list[Severity]] = {}
@@ -317,7 +323,8 @@ def _footer(
 
 
 def _named(incident: Incident) -> str:
-    return f"{incident.code} {code(str(incident.subject), 60)}" if incident.subject != Subject() else incident.code
+    of_target = incident.subject == Subject()
+    return f"{incident.code} {inert(incident.rule, 100) if of_target else code(str(incident.subject), 60)}"
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -11,7 +11,7 @@ from sqlalchemy import Connection
 from tsaudit.alerts import message
 from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.calls import RunContext
-from tsaudit.alerts.message import Closed
+from tsaudit.alerts.message import RESOLVED, Closed
 from tsaudit.alerts.notifier import ReportedIncident
 from tsaudit.alerts.owners import channel_of, settings_of
 from tsaudit.config.settings import Settings
@@ -130,13 +130,15 @@ class Thread:
             self._prune(shown)
         back = self._back(rows)
         fresh = self._news(notified, back)
+        # What the message has not notified about, such as what was muted before it was resolved, needs no reply.
+        resolved = [one for one in self._gone(notified) if one.how == RESOLVED]
         if not self.open:
             end = self._with_incidents(message.over(self.context, closed), shown)
             queued.append(self._add(DeliveryKind.RESOLVE, end, alert))
-        elif fresh:
+        elif fresh or resolved:
             raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
             mention = self._mention(fresh)
-            reply = message.news(self.context, fresh, raised, full_values=self.full_values, mention=mention)
+            reply = message.news(self.context, fresh, raised, resolved, full_values=self.full_values, mention=mention)
             queued.append(self._add(DeliveryKind.REPLY, self._with_incidents(reply, shown), alert))
         return queued
 
@@ -194,8 +196,12 @@ class Thread:
         day.
         """
         base = [row for row in shown if row.day < self.context.day] or shown[:1]
+        return self._gone(base[-1].payload["about"])
+
+    def _gone(self, fingerprints: Iterable[str]) -> list[Closed]:
+        """Those of the incidents that are no longer open."""
         still = {i.fingerprint for i in self.open}
-        gone = [self.known[f] for f in base[-1].payload["about"] if f not in still and f in self.known]
+        gone = [self.known[f] for f in fingerprints if f not in still and f in self.known]
         return [Closed(i, _how(i, self.owner)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
 
     def _mention(self, fresh: Iterable[Incident]) -> str | None:
@@ -237,7 +243,7 @@ def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetim
 
 def _how(incident: Incident, owner: str) -> str:
     if incident.state != IncidentState.OPEN:
-        return "resolved"
+        return RESOLVED
     if incident.owner != owner:
         return f"now with {incident.owner}"
-    return f"muted until {incident.decision.until}" if incident.decision else "resolved"
+    return f"muted until {incident.decision.until}" if incident.decision else RESOLVED
