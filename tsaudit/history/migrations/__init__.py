@@ -1,1 +1,0 @@
-"""Alembic's environment and the revisions that upgrade a history, shipped inside the package."""

@@ -1,1 +1,0 @@
-"""One module per revision. The file names are for people only; Alembic uses `revision`."""
