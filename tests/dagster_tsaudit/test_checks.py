@@ -272,7 +272,8 @@ def test_a_check_that_passes_says_what_was_evaluated() -> None:
         ("SELECT 1;", "`SELECT 1;`"),
         ("SELECT `a`;", "`` SELECT `a`; ``"),
         ("SELECT 'a  b';", "```\nSELECT 'a  b';\n```"),
-        ("SELECT 1\nFROM t;", "```\nSELECT 1\nFROM t;\n```"),
+        ("SELECT 1\nFROM t;", "`SELECT 1`\\\n`FROM t;`"),
+        ("SELECT 1\n  FROM t;", "```\nSELECT 1\n  FROM t;\n```"),
     ],
 )
 def test_a_statement_wraps_unless_that_would_change_it(text: str, shown: str) -> None:

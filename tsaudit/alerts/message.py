@@ -90,8 +90,10 @@ def _labeled(line: str) -> list[Run]:
 
 
 def _shown(statement: str) -> str:
-    """The statement, or nothing if cleaning would change it: it would then be a different statement."""
-    return statement if clean(statement) == statement and len(statement) <= _STATEMENT else ""
+    """The statement, or nothing if cleaning would change more than its spaces: it would then be a different one."""
+    lines = statement.split("\n")
+    is_clean = all(clean(line) == " ".join(filter(None, line.split(" "))) for line in lines)
+    return statement if is_clean and size(statement) <= _STATEMENT else ""
 
 
 def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:

@@ -141,8 +141,7 @@ def _summary(summary: dict[str, Any]) -> Iterator[str]:
     yield from brief(Summary.from_dict(summary))
     if summary["first_step"]:
         yield from screen.wrapped(summary["first_step"], "  ")
-    if summary["statement"]:
-        yield screen.whole(summary["statement"], "    ")
+    yield from (screen.whole(line, "    ") for line in summary["statement"].splitlines())
 
 
 def brief(summary: Summary) -> Iterator[str]:

@@ -13,9 +13,9 @@ from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity
 from tsaudit.model.plan import Effect, Loss, Plan, Step, StepKind
 from tsaudit.text import listed, many, number
 
-_LONGEST_STATEMENT: Final = 500
+_LONGEST_STATEMENT: Final = 1_000
 """Maximum number of characters of a statement that is shown beside a finding; longer ones are shown only in
-the plan.
+the plan. Slack takes 3,000 in a block, and 10,000 in a message with all of its findings.
 """
 _MOST_WORDS: Final = 30
 """Maximum number of words of the first step shown beside a finding: a headline's length, and a few more for names."""
@@ -100,9 +100,13 @@ class Beginning:
     heading: str
     """`Step 1 of 5`."""
     words: str
-    """What to do: if the text is long, as many sentences as fit, at least the first."""
+    """What to do: if the text is long, as many sentences as fit, at least the first. Only the first if the others are
+    about the result of a query that is not shown.
+    """
     statement: str
-    """The statement to run; empty if the step has none, if it has several lines, or if it loses data."""
+    """The statement to run; empty if the step has none, if it is long, if it loses data, or if it has several lines and
+    is no query.
+    """
     rest: str
     """The command that prints the whole plan."""
 
@@ -115,10 +119,10 @@ def beginning(plan: Plan, target: str) -> Beginning:
     """The first step of the plan, and the command that prints the others."""
     first, count = plan.steps[0], len(plan.steps)
     heading = "Only step" if count == 1 else f"Step 1 of {number(count)}"
-    is_short = len(first.text) <= _LONGEST_STATEMENT and "\n" not in first.text
-    return Beginning(
-        heading, brief(first.words), first.text if is_short and not first.loses else "", command(plan, target)
-    )
+    is_query = first.kind is StepKind.FIND
+    is_shown = len(first.text) <= _LONGEST_STATEMENT and (is_query or "\n" not in first.text) and not first.loses
+    words = brief(first.words, most=_MOST_WORDS if is_shown or not is_query else 0)
+    return Beginning(heading, words, first.text if is_shown else "", command(plan, target))
 
 
 def brief(said: str, *, most: int = _MOST_WORDS) -> str:

@@ -65,15 +65,20 @@ def _first(lines: Sequence[str]) -> Iterator[str]:
 
 
 def statement(text: str) -> str:
-    """The text unchanged, to be copied, as inline code, which wraps: a code block does not wrap and would widen
-    Dagster's pages, which then cut off whatever is beside it.
+    """The text unchanged, to be copied, each line as inline code, which wraps: a code block does not wrap and would
+    widen Dagster's pages, which then cut off whatever is beside it.
     """
-    if text != " ".join(text.split()):
+    lines = text.split("\n")
+    if any(not line or line != " ".join(line.split()) for line in lines):
         # A browser would show, and copy, several spaces as one.
         return code_block(text)
-    longest = _longest_run(text)
+    return "\\\n".join(map(_inline_code, lines))
+
+
+def _inline_code(line: str) -> str:
+    longest = _longest_run(line)
     fence, blank = "`" * (longest + 1), " " if longest else ""
-    return f"{fence}{blank}{text}{blank}{fence}"
+    return f"{fence}{blank}{line}{blank}{fence}"
 
 
 def code_block(text: str) -> str:
@@ -84,7 +89,7 @@ def code_block(text: str) -> str:
 
 def code(text: str) -> str:
     """The text as inline code in one line."""
-    return statement(printable(" ".join(text.split()), _LONGEST))
+    return _inline_code(printable(" ".join(text.split()), _LONGEST))
 
 
 def _longest_run(text: str) -> int:
