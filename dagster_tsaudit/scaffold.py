@@ -11,6 +11,7 @@ import yaml
 from dagster.components.component_scaffolding import scaffold_component
 from pydantic import BaseModel, Field, field_validator
 
+from tsaudit.cli.init import proposed_limits
 from tsaudit.engines.registry import ENGINES
 
 _CONFIG: Final = """\
@@ -42,7 +43,7 @@ targets:
     engine: {engine}
     url: {url}
 {password}    schedule: "0 6 * * *"  # daily at 06:00 UTC
-"""
+{limits}"""
 
 _IGNORED: Final = "# History and reports of a local tsaudit\n.tsaudit/\n"
 
@@ -110,7 +111,8 @@ def _text(name: str, params: AuditScaffoldParams) -> str:
     secret = "TOKEN" if engine.signs_in_by_token else "PASSWORD" if params.url and names_user else ""
     variable = f"TSAUDIT_{re.sub('[^A-Z0-9]', '_', name.upper())}_{secret}"
     password = f"    password: ${{{variable}}}\n" if secret else ""
-    return _CONFIG.format(name=name, engine=params.engine, url=url, password=password)
+    limits = proposed_limits(engine)
+    return _CONFIG.format(name=name, engine=params.engine, url=url, password=password, limits=limits)
 
 
 def _write(file: Path, text: str) -> None:

@@ -17,6 +17,7 @@ from dagster_shared.yaml_utils import load_run_config_yaml
 
 from dagster_tsaudit import AuditComponent
 from dagster_tsaudit.plan import AuditConfig, audited_days, encode
+from tsaudit.cli.init import proposed_limits
 from tsaudit.config import file as config_file
 from tsaudit.engines.registry import ENGINES
 
@@ -181,6 +182,9 @@ def test_scaffolding_writes_what_the_engine_needs(engine: str, url: str | None) 
         assert {p.name for p in new if p.parent == path} == {"defs.yaml", "tsaudit.yaml", ".gitignore"}
         assert all(p.parent == path for p in new)
         assert "../" not in (path / "tsaudit.yaml").read_text()
+        assert (path / "tsaudit.yaml").read_text().endswith(proposed_limits(ENGINES[engine])), (
+            "the same as `init` proposes"
+        )
         active = [line for line in (path / "tsaudit.yaml").read_text().splitlines() if not line.strip().startswith("#")]
         used = sorted({name for line in active for name in re.findall(r"\$\{(\w+)\}", line)})
         defs = yaml.safe_load((path / "defs.yaml").read_text())
@@ -189,6 +193,19 @@ def test_scaffolding_writes_what_the_engine_needs(engine: str, url: str | None) 
         assert ("TSAUDIT_SHOP_TOKEN" in used) is ENGINES[engine].signs_in_by_token
         with sandbox.load_component_and_build_defs(path) as (_, definitions):
             dg.Definitions.validate_loadable(definitions)
+
+
+def test_scaffolding_proposes_limits_that_are_valid_once_they_are_uncommented() -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        path = sandbox.scaffold_component(
+            component_cls=AuditComponent, defs_path="audits/shop", scaffold_params={"engine": "sqlite"}
+        )
+        file = path / "tsaudit.yaml"
+        head, schedule, proposed = file.read_text().partition('    schedule: "0 6 * * *"')
+        file.write_text(head + schedule + re.sub(r"^    # ", "    ", proposed, flags=re.MULTILINE))
+        (target,) = config_file.load(file, resolve_env=False).targets
+        assert target.limits["high-series-cardinality.max_series"] == 500_000
+        assert target.harm.max_bytes == 500_000_000_000
 
 
 def test_scaffolding_keeps_what_audits_write_out_of_git() -> None:

@@ -9,7 +9,7 @@ import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qsl, unquote, urlsplit, urlunsplit
 
 import click
@@ -20,6 +20,9 @@ from tsaudit.cli.discovery import FoundTarget, as_name, host_name, variable_of
 from tsaudit.cli.errors import CommandGroup
 from tsaudit.net import addresses
 from tsaudit.text import listed, many, printable
+
+if TYPE_CHECKING:
+    from tsaudit.engines.engine import Engine
 
 _MOST_COLUMNS: Final = 20
 """Most tables of a target for which the file proposes roles."""
@@ -281,15 +284,22 @@ def _text(found: list[FoundTarget]) -> str:
     from tsaudit.engines.registry import ENGINES
 
     nouns = listed(list(dict.fromkeys(f"{ENGINES[one.engine].words.database}s" for one in found)))
-    last = ENGINES[found[-1].engine]
-    plan = next((limit.plan for limit in last.limits if limit.plan), "")
-    limits = f"    # plan: {plan:<24}# limits of a product; `tsaudit rules --plans` lists them\n" if plan else ""
-    if not last.keeps_documents:
-        limits += "    # limits:\n    #   high-series-cardinality.max_series: 500000\n"
-    if last.infers_roles:
-        # Nothing there limits the number of series, and no such server reports its disk: growth is a note without both.
-        limits += "    # harm:\n    #   max_bytes: 500GB              # the space that there is for it\n"
+    limits = proposed_limits(ENGINES[found[-1].engine])
     return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns, "limits": limits}
+
+
+def proposed_limits(engine: Engine) -> str:
+    """The lines of a target, as comments, from which its growth becomes a warning: the plan of a product, the series,
+    and the space there is. Also for `dg scaffold defs`.
+    """
+    plan = next((limit.plan for limit in engine.limits if limit.plan), "")
+    lines = f"    # plan: {plan:<24}# limits of a product; `tsaudit rules --plans` lists them\n" if plan else ""
+    if not engine.keeps_documents:
+        lines += "    # limits:\n    #   high-series-cardinality.max_series: 500000\n"
+    if engine.infers_roles:
+        # Nothing there limits the number of series, and no such server reports its disk: growth is a note without both.
+        lines += "    # harm:\n    #   max_bytes: 500GB              # the space that there is for it\n"
+    return lines
 
 
 def _target(one: FoundTarget) -> str:
