@@ -15,10 +15,11 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from docs.site.guideline_pages import CHAPTERS, CheckState, states
 from docs.site.rule_pages import page
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines import CHAPTERS, GUIDELINES, CheckState, Guideline, rules_of, states
+from tsaudit.guidelines import GUIDELINES, Guideline, rules_of
 from tsaudit.rule import Rule
 from tsaudit.rules import all_rules
 

@@ -8,15 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from docs.site import rule_pages
-from tsaudit import guidelines, plugins
+from docs.site import guideline_pages, rule_pages
+from tsaudit import plugins
 from tsaudit.rules import all_rules, rule_texts
 
 DOCS = Path(__file__).parents[2] / "docs"
 
 
 @pytest.mark.golden
-@pytest.mark.parametrize(("name", "make"), [("rules.md", rule_pages.markdown), ("guidelines.md", guidelines.markdown)])
+@pytest.mark.parametrize(
+    ("name", "make"), [("rules.md", rule_pages.markdown), ("guidelines.md", guideline_pages.markdown)]
+)
 def test_document_when_made_anew(name: str, make: object) -> None:
     assert callable(make)
     text, path = make(all_rules()), DOCS / name

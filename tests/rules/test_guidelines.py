@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from tsaudit import guidelines
+from docs.site.guideline_pages import NOT_CHECKED, CheckState, markdown, states
 from tsaudit.engines.registry import ENGINES
-from tsaudit.guidelines import GUIDELINES, NOT_CHECKED, CheckState, rules_of, states
+from tsaudit.guidelines import GUIDELINES, rules_of
 from tsaudit.rules import all_rules
 
 COUNTS = {"A": 9, "B": 6, "C": 7, "D": 8, "E": 13, "F": 4, "G": 7, "H": 6}
@@ -47,7 +47,7 @@ def test_tag_values_when_the_engine_does_not_index_them() -> None:
 
 
 def test_markdown_when_read() -> None:
-    text = guidelines.markdown(all_rules())
+    text = markdown(all_rules())
     assert text.count("\n## ") == 9
     assert all(f"\n| {g.id} | {g.title} |" in text for g in GUIDELINES)
     assert all(f"\n- {what}: {why}.\n" in text for what, why in NOT_CHECKED.items())
