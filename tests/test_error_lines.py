@@ -32,7 +32,7 @@ from tests.faults.engine import dead_port
 from tests.faults.proxy import FaultyProxy
 from tests.hostile import FAULTS, answer, hostile
 from tests.hostile import Fault as HttpFault
-from tests.plugins.conftest import Install, install
+from tests.plugins.conftest import Install, forget, install
 from tsaudit.cli import main
 from tsaudit.cli.errors import Exit
 from tsaudit.engines import queries
@@ -318,8 +318,8 @@ def _query_file_that_is_gone(world: World) -> str:
     shutil.copytree(queries.root() / "sqlite", folder)
     (folder / "measurements.sql").write_bytes(b"-- fact: \xff\n")
     monkeypatch.setattr(queries, "root", lambda: folder.parent)
-    queries.forget()
-    world.closing.callback(queries.forget)
+    forget()
+    world.closing.callback(forget)
     return "measurements.sql"
 
 

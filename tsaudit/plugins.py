@@ -135,9 +135,3 @@ def _declarations(folder: str) -> Iterator[bytes]:
             if entry.name.endswith((".dist-info", ".egg-info")):
                 with suppress(OSError), open(f"{entry.path}/entry_points.txt", "rb") as file:  # noqa: PTH123
                     yield file.read()
-
-
-def clear_cache() -> None:
-    """Clear the caches, so that the next call searches again. For tests."""
-    installed.cache_clear()
-    _declares_any.cache_clear()

@@ -18,7 +18,7 @@ from tsaudit.engines.queries import query_files
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.guidelines import matters
-from tsaudit.model.facts import offered, sources_of
+from tsaudit.model.facts import offered
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Limit
 from tsaudit.model.profile import Database, Measurement, Profile, TableKind
@@ -29,9 +29,6 @@ from tsaudit.text.findings import SET_IN_FILE
 if TYPE_CHECKING:
     from tsaudit.analysis.collection_families import CollectionFamily
     from tsaudit.analysis.shapes.name_families import NameFamily
-
-SECTIONS = ("Why it matters", "Example", "Fix", "References")
-"""The sections of a rule's docstring, in this order."""
 
 
 class Family(enum.StrEnum):
@@ -314,13 +311,6 @@ class Rule:
         """The docstring's first paragraph."""
         return self.doc.split("\n\n", 1)[0].replace("\n", " ")
 
-    @property
-    def gaps_matter_in(self) -> frozenset[str]:
-        """Facts whose gaps keep the rule from passing: those it requires or uses, and all facts they are
-        derived from.
-        """
-        return frozenset().union(*(sources_of(fact) for fact in self.requires | self.uses))
-
     def section(self, heading: str) -> str:
         """The text below `## heading` in the docstring; empty if there is no such section."""
         match = re.search(rf"^## {re.escape(heading)}\n(.*?)(?=^## |\Z)", self.doc, re.DOTALL | re.MULTILINE)
@@ -332,11 +322,6 @@ def _is_able(engine: str, guidelines: tuple[str, ...], required: frozenset[str])
     """Whether the engine offers all of the facts, and one of the guidelines, if any, matters on it."""
     fits = not guidelines or any(matters(guideline, engine) for guideline in guidelines)
     return fits and required <= offered(frozenset(query_files(engine)))
-
-
-def forget() -> None:
-    """Clear the cache of what engines offer. For tests that define an engine with the same name as another one."""
-    _is_able.cache_clear()
 
 
 def rule(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from pathlib import Path
@@ -82,9 +83,16 @@ def _name(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
+def _header(path: Path) -> dict[str, str]:
+    """The `word: text` lines at the beginning of the file, all of which are comments."""
+    lines = itertools.takewhile(lambda line: line.startswith(("--", "//")), path.read_text().splitlines())
+    found = (re.match(r"(?:--|//)\s*(\w+):\s*(.+)", line) for line in lines)
+    return {match[1]: match[2].strip() for match in found if match}
+
+
 @pytest.mark.parametrize("path", FILES, ids=_name)
 def test_header_is_complete(path: Path) -> None:
-    header = queries.header(path)
+    header = _header(path)
     assert set(header) == set(WORDS)
     assert header["fact"] == path.stem
     columns = [c.strip() for c in header["columns"].split(",")]

@@ -15,12 +15,13 @@ from tsaudit.engines.registry import ENGINES
 Install = Callable[..., None]
 
 
-def _forget() -> None:
-    plugins.clear_cache()
+def forget() -> None:
+    """Let the next call search for packages and their files again."""
     ENGINES.forget()
-    rule.forget()
-    rules.clear_cache()
-    queries.forget()
+    for module in (plugins, queries, rule, rules):
+        for one in vars(module).values():
+            if hasattr(one, "cache_clear"):
+                one.cache_clear()
 
 
 @pytest.fixture
@@ -43,11 +44,11 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
         (info / "entry_points.txt").write_text("\n".join(lines) + "\n")
         for name, text in modules.items():
             (site / f"{name}.py").write_text(text)
-        _forget()
+        forget()
 
     yield installing
     for name in set(sys.modules) - before:
         if str(site) in str(getattr(sys.modules[name], "__file__", "")):
             del sys.modules[name]
     monkeypatch.undo()
-    _forget()
+    forget()

@@ -215,14 +215,14 @@ def _edited(file: Path, text: str) -> None:
     import importlib
     import sys
 
-    from tests.plugins.conftest import _forget
+    from tests.plugins.conftest import forget
 
     file.write_text(text)
     sys.modules.pop("acme_rules", None)
     for kept in (file.parent / "__pycache__").glob("acme_rules*"):
         kept.unlink()
     importlib.invalidate_caches()
-    _forget()
+    forget()
 
 
 CONFIG = (

@@ -18,7 +18,7 @@ from tsaudit.guidelines import GUIDELINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Gap, Reason
-from tsaudit.rule import LETTERS, SECTIONS, Rule
+from tsaudit.rule import LETTERS, Rule
 from tsaudit.rules import all_rules, rule_named
 
 ROOT = Path(__file__).parents[2]
@@ -35,6 +35,9 @@ def test_codes_and_names_when_taken_together() -> None:
 def test_rule_named_when_case_differs() -> None:
     assert rule_named("car001") is rule_named("High-Series-Cardinality") is all_rules()[0]
     assert rule_named("CAR999") is None
+
+
+SECTIONS = ("Why it matters", "Example", "Fix", "References")
 
 
 @RULES

@@ -165,21 +165,3 @@ def render_file(engine: str, name: str, **parameters: Any) -> str:
 def _template(engine: str, path: Path) -> Template:
     # Cached, because compiling takes longer than many statements, and there is one statement per measurement.
     return environment(engine, path.suffix[1:]).get_template(str(path))
-
-
-def header(path: Path) -> dict[str, str]:
-    """The `word: text` lines of a query file's header."""
-    found: dict[str, str] = {}
-    mark = _MARKS[path.suffix[1:]]
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if not line.startswith(mark):
-            break
-        if match := re.match(rf"{mark}\s*(\w+):\s*(.+)", line):
-            found[match[1]] = match[2].strip()
-    return found
-
-
-def forget() -> None:
-    """Clear the caches, so that the next call searches for the files again. For tests."""
-    for cached in (query_files, _files, environment, source, _template):
-        cached.cache_clear()

@@ -101,6 +101,8 @@ class MessageDraft:
 
 _COLUMNS: Final = [table.c[name] for name in Delivery.__dataclass_fields__]
 _OPEN: Final = (DeliveryState.QUEUED, DeliveryState.SENDING)
+_AT_ONCE: Final = 200
+"""Messages read at a time."""
 
 
 def thread_of(owner: str, target: str = "") -> str:
@@ -211,11 +213,11 @@ def find(engine: Engine, identity: str) -> Delivery | None:
         return next(iter(_found(connection, table.c.id == identity)), None)
 
 
-def waiting(engine: Engine, after: int = 0, most: int = 200, notifier: str = SLACK) -> list[Delivery]:
-    """Messages queued for the notifier or in doubt, in sending order: the first `most` after position `after`."""
+def waiting(engine: Engine, after: int = 0, notifier: str = SLACK) -> list[Delivery]:
+    """Messages queued for the notifier or in doubt, in sending order: the first few after position `after`."""
     query = sa.select(*_COLUMNS).where(table.c.state.in_(_OPEN), table.c.position > after, table.c.notifier == notifier)
     with database.reading(engine) as connection:
-        return [_delivery(row) for row in connection.execute(query.order_by(table.c.position).limit(most))]
+        return [_delivery(row) for row in connection.execute(query.order_by(table.c.position).limit(_AT_ONCE))]
 
 
 def waiting_notifiers(engine: Engine) -> list[str]:

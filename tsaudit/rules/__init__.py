@@ -47,13 +47,6 @@ def families() -> tuple[str, ...]:
     return own + tuple(sorted({rule.family for rule in all_rules()} - set(own)))
 
 
-def clear_cache() -> None:
-    """Search for rules again on the next call. For tests."""
-    all_rules.cache_clear()
-    rules_for.cache_clear()
-    _from_plugins.cache_clear()
-
-
 @functools.cache
 def _own() -> tuple[Rule, ...]:
     return (*_shared(), *_in("engines/*/rules/"))
