@@ -119,7 +119,7 @@ def _why_inapplicable(family: str, rules: Iterable[RuleResult]) -> str:
 
 def description_of(family: str, found: AuditedTarget) -> str:
     """The summary of the family's worst finding; without one, what was evaluated, with the worst note and what is
-    muted. Then why something was not evaluated, each cause once.
+    muted. Then why something was not evaluated, each cause once. If a later audit of the day failed, that comes first.
 
     Returns Markdown. The target must have been audited.
     """
@@ -136,7 +136,9 @@ def description_of(family: str, found: AuditedTarget) -> str:
     left = causes[_MOST_CAUSES:]
     named = [*causes[:_MOST_CAUSES], *([f"{number(len(left))} more: see the check `{COVERAGE}`"] if left else [])]
     why = f"Not evaluated:\n\n{items(map(prose, named))}" if causes else ""
-    return "\n\n".join(filter(None, (brief.in_markdown(), *more, why, _elsewhere(family, found.run))))
+    failure = run.result.failure if run.result.failed_at else None
+    failed = prose(failure.message) if failure else ""
+    return "\n\n".join(filter(None, (failed, brief.in_markdown(), *more, why, _elsewhere(family, found.run))))
 
 
 _MOST_CAUSES: Final = 3

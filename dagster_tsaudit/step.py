@@ -106,11 +106,11 @@ def _results(
     """The unit's materialization, unless nothing in it could be audited, and its check results of the last day."""
     if plan.granularity == "group":
         checks = group_check_results(unit.key, found)
-        done, metadata = any(one.run.profile for one in found), group_metadata(found)
+        done, metadata = any(map(_is_measured, found)), group_metadata(found)
     else:
         (one,) = found
         checks = check_results(unit.key, one)
-        done = one.run.result is not None and one.run.profile is not None
+        done = _is_measured(one)
         if one.run.result and one.run.profile:
             metadata = target_metadata(one, one.run.result, one.run.profile)
     for one in found:
@@ -119,6 +119,12 @@ def _results(
     if done and unit.key in context.selected_asset_keys:
         yield dg.MaterializeResult(asset_key=unit.key, metadata=metadata)
     yield from (check for check in checks if check.check_name in chosen)
+
+
+def _is_measured(found: AuditedTarget) -> bool:
+    """Whether the run measured the target: the figures may be those of an earlier one of the day."""
+    run = found.run
+    return run.result is not None and run.profile is not None and run.result.failed_at is None
 
 
 def _show_owner(context: dg.AssetExecutionContext, unit: Unit, found: AuditedTarget) -> None:

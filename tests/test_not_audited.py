@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from datetime import timedelta
 from importlib import import_module
 
 import pytest
 
-from tests.builders import DAY, a_measurement, a_profile
+from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import AuditResult, Outcome, Verdict
+from tsaudit.model.finding import UNREACHABLE_CODE, AuditResult, Finding, Outcome, Verdict
 from tsaudit.model.profile import Database, Gap, Measurement, Profile, Reason
 from tsaudit.model.timeline import Timeline
-from tsaudit.not_audited import whole
+from tsaudit.not_audited import after_failure, most_lost, outcomes_of, whole
 from tsaudit.rule import Case, Rule
 from tsaudit.rules import all_rules, rules_for
 
@@ -180,3 +181,69 @@ def test_what_counts_as_structure_is_ordered() -> None:
 def test_an_outcome_of_error_never_reads_as_judged() -> None:
     result = evaluate(nothing(*in_all(Reason.FAILED, "cut off")))
     assert {r.outcome for r in result.results} == {Outcome.ERROR}
+
+
+def of_tables(read: str, *gaps: Gap, listed: str = "") -> Profile:
+    """A profile with a table for each letter; only the catalog has those in `listed`."""
+    made = [a_measurement(name, statements={"row_count": "SELECT"}) for name in read]
+    return a_profile(*made, *(replace(a_measurement(name), series=None) for name in listed), gaps=gaps)
+
+
+def denied(name: str) -> Gap:
+    return Gap("row_count", Reason.DENIED, "no SELECT", "main", name)
+
+
+@pytest.mark.parametrize(
+    ("before", "profile", "lost"),
+    [
+        ("abc", of_tables("a", denied("b"), denied("c"), listed="bc"), True),
+        ("abcd", of_tables("ab", denied("c"), denied("d"), listed="cd"), False),
+        ("abc", of_tables("a", Gap("measurements", Reason.TIMED_OUT, "no SELECT", "main")), True),
+        ("abc", of_tables("a", Gap("measurements", Reason.TIMED_OUT, "no SELECT", "other")), False),
+        ("abc", of_tables("a"), False),
+    ],
+    ids=["denied", "half of them denied", "not listed", "another database not listed", "dropped"],
+)
+def test_a_later_audit_of_the_day_lost_most_of_what_the_earlier_one_measured(
+    before: str, profile: Profile, lost: bool
+) -> None:
+    found = most_lost(profile, of_tables(before))
+    assert (found is not None) is lost
+    if found:
+        said = "only 1 of 3 tables could be measured: no SELECT"
+        assert (found.subject, found.message) == (Subject(), f"The target could not be audited: {said}")
+
+
+def test_tables_beyond_a_smaller_budget_are_not_lost() -> None:
+    gap = Gap("measurements", Reason.OVER_BUDGET, "raise budget.max_measurements", "main")
+    assert most_lost(replace(of_tables("a", gap), beyond_budget={"main": ("b", "c")}), of_tables("abc")) is None
+
+
+def test_a_day_on_which_a_later_audit_failed_keeps_what_was_found_and_says_both() -> None:
+    earlier = a_result(a_rule_result(a_finding()), a_rule_result(code="CAR002"))
+    failed = replace(
+        evaluate(nothing(*in_all(Reason.FAILED, "the disk is full"))),
+        audited_at=earlier.audited_at + timedelta(hours=2),
+    )
+    once = after_failure(earlier, failed)
+    twice = after_failure(once, replace(failed, audited_at=failed.audited_at + timedelta(hours=2)))
+    assert once.results[:2] == twice.results[:2] == earlier.results
+    assert [len(r.findings) for r in twice.results if r.code == UNREACHABLE_CODE] == [1]
+    assert (once.audited_at, once.failed_at) == (earlier.audited_at, failed.audited_at)
+    assert once.failure is not None
+    assert once.failure.message == (
+        f"The target could not be audited: the disk is full. That was at {failed.audited_at:%Y-%m-%d %H:%M} UTC; "
+        f"the figures and all other findings of the day are from {earlier.audited_at:%Y-%m-%d %H:%M} UTC."
+    )
+    assert once.verdict is earlier.verdict
+    assert (once.verdict_of("cardinality"), once.verdict_of("tags")) == (earlier.verdict_of("cardinality"), None)
+    assert outcomes_of(once) == outcomes_of(earlier)
+    passed = after_failure(a_result(a_rule_result()), failed)
+    assert (passed.verdict, passed.verdict_of("cardinality")) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
+
+
+def test_a_database_that_the_earlier_audit_missed_stays_missed() -> None:
+    database = Finding(Subject("other"), "Database other could not be audited: denied")
+    earlier = a_result(a_rule_result(), a_rule_result(database, code=UNREACHABLE_CODE, outcome=Outcome.ERROR))
+    found = after_failure(earlier, evaluate(nothing(*in_all(Reason.FAILED, "gone"))))
+    assert [subject for subject, _ in missed(found)] == [Subject(), Subject("other")]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date
 from typing import Final, NamedTuple
 
@@ -33,7 +33,7 @@ from tsaudit.model.finding import (
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.plugins import Problem
-from tsaudit.text import many
+from tsaudit.text import instant, many, number
 
 
 class Texts(NamedTuple):
@@ -111,6 +111,52 @@ def _is_without_rows(profile: Profile) -> bool:
     if profile.collected_at - profile.window.end <= SAME_DAY or not profile.measurements:
         return False
     return all(one.rows is not None and one.rows.value == 0 for one in profile.measurements)
+
+
+def most_lost(profile: Profile, earlier: Profile) -> Missed | None:
+    """Why most of the measurements that an earlier audit of the day measured were not measured again; None if they
+    were, or are gone.
+    """
+    before = _measured(earlier)
+    lost = {at: gap for at in before - _measured(profile) if (gap := _lost_to(profile, *at)) is not None}
+    if 2 * len(lost) <= len(before):
+        return None
+    noun = ENGINES[profile.engine].words.measurement
+    read = f"only {number(len(before) - len(lost))} of {many(len(before), noun)} could be measured"
+    return whole(f"{read}: {_cause(lost.values())}", _FIX)
+
+
+def _measured(profile: Profile) -> set[tuple[str, str]]:
+    """Database and name of the measurements of which more than the catalog was read."""
+    return {(m.database, m.name) for m in profile.measurements if m.statements or m.series is not None}
+
+
+def _lost_to(profile: Profile, database: str, name: str) -> Gap | None:
+    """The gap because of which the measurement was not measured; None if there is none, so that it is gone or was left
+    out on purpose.
+    """
+    is_listed = any((m.database, m.name) == (database, name) for m in profile.measurements)
+    gaps = (g for g in profile.gaps if g.covers(database, name) and not profile.is_named(g))
+    return next((g for g in gaps if is_listed or g.fact in STRUCTURE), None)
+
+
+def after_failure(earlier: AuditResult, failed: AuditResult, why: Missed | None = None) -> AuditResult:
+    """The result of a day on which a later audit failed: that of the earlier one, and the failure.
+
+    `why`: None for what the failed result says, which then must be a failure of the whole target.
+    """
+    failure, at = (result_of([why]).findings[0] if why else failed.failure), instant(earlier.audited_at)
+    assert failure is not None
+    when = f"That was at {instant(failed.audited_at)}; the figures and all other findings of the day are from {at}."
+    missed = earlier.not_audited
+    found = [
+        replace(failure, message=f"{failure.message.rstrip('.')}. {when}"),
+        *(one for one in (missed.findings if missed else ()) if one.subject != Subject()),
+    ]
+    reason = why.cause if why else failed.not_audited.reason if failed.not_audited else ""
+    own = without_rule(UNREACHABLE_CODE, Outcome.ERROR, found, reason)
+    results = (*(r for r in earlier.results if r.code != UNREACHABLE_CODE), own)
+    return replace(earlier, results=results, failed_at=failed.audited_at)
 
 
 def unread(profile: Profile) -> dict[tuple[str, str], Gap]:
@@ -315,14 +361,15 @@ class _DegradedRule:
 def outcomes_of(result: AuditResult) -> RuleOutcomes:
     """Which rules were evaluated, and which could not be for a reason that nothing else reports.
 
-    If the target could not be audited, only that is reported, and both sets are empty. Gaps in a database that could
+    If the target could not be audited, only that is reported, and both sets are empty, unless an earlier audit of the
+    day could. Gaps in a database that could
     not be audited are ignored, too, and so are facts that cannot be known for a past day. Past days, of which many may
     be audited within minutes, show no rule that is unknown for long.
     """
     is_past = result.audited_at.astimezone(UTC).date() - result.day > SAME_DAY
     missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
     evaluated, unknown = set(), set()
-    for rule in result.results if Subject() not in missed else ():
+    for rule in result.results if Subject() not in missed or result.failed_at else ():
         if rule.code in RULELESS_CODES:
             continue
         if rule.outcome in (Outcome.PASS, Outcome.FAIL):

@@ -56,7 +56,7 @@ class AuditRun:
     result: AuditResult | None
     """None only if tsaudit itself failed (`error` describes the failure); nothing was saved then."""
     profile: Profile | None
-    """None if the target could not be audited at all."""
+    """None if the target could not be audited at all. If only an earlier audit of the day could, that one's."""
     changes: tuple[IncidentChange, ...]
     report: report.ReportLocation | None
     """None if it could not be written."""
@@ -117,7 +117,7 @@ class AuditRun:
         others were evaluated: `is_complete` covers that, once for all families.
         """
         verdict = self.verdict_of(family)
-        if verdict is not Verdict.UNKNOWN or self.result is None or self.profile is None:
+        if verdict is not Verdict.UNKNOWN or self.result is None or self.profile is None or self.result.failed_at:
             return verdict is Verdict.OK
         lacking = [r for r in self.result.results if r.family == family and r.verdict is Verdict.UNKNOWN]
         unread = {(gap.database, gap.measurement) for r in lacking for gap in r.gaps}
@@ -177,11 +177,29 @@ def _not_saved(
         cause = f"the audit could not be saved: {internal(error)}"
     say(cause)
     result = _evaluate(target, settings, Timeline(), None, cause, day)
+    result, profile = _of_day(store, result, None)
     store.save(None, result, None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     context = alerts.RunContext(target.name, target.engine, day, result.verdict, None, run_url, result.plans)
     alerts.queue(store, settings, changes, context)
-    return AuditRun(target.name, day, result, None, tuple(changes), None, time.monotonic() - began, cause)
+    return AuditRun(target.name, day, result, profile, tuple(changes), None, time.monotonic() - began, cause)
+
+
+def _of_day(store: Store, result: AuditResult, profile: Profile | None) -> tuple[AuditResult, Profile | None]:
+    """The result and the profile that the day has after this audit: its own, or those of an earlier audit of the day
+    that measured more, with the failure of this one. `profile`: None if nothing could be measured.
+    """
+    earlier = store.result(result.target, result.day)
+    if earlier is None or not earlier.has_measured or (profile and earlier.failure and not earlier.failed_at):
+        return result, profile
+    before = store.profile(result.target, result.day)
+    if before is None:
+        return result, profile
+    if result.failure is not None:
+        return not_audited.after_failure(earlier, result), before
+    if profile is not None and (lost := not_audited.most_lost(profile, before)):
+        return not_audited.after_failure(earlier, result, lost), before
+    return result, profile
 
 
 def _audit_alone(
@@ -201,8 +219,12 @@ def _audit_alone(
     if profile is not None and not_audited.unseen(profile) is not None:
         # An incomplete profile, stored as the day's schema, would look as if everything had been dropped.
         profile = None
-    result = _with_degraded_rules(store, settings, result)
-    store.save(profile, result, None, values.write if profile else None)
+    measured, (result, profile) = profile, _of_day(store, result, profile)
+    if result.failed_at is None:
+        result = _with_degraded_rules(store, settings, result)
+        store.save(measured, result, None, values.write if measured else None)
+    else:
+        store.save(None, result, None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     days = store.days(target.name)
     muted = incidents.muted(store, target.name, day)

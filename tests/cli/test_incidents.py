@@ -163,15 +163,59 @@ def test_history_when_listed(tsaudit: Tsaudit) -> None:
     assert (row["verdict"], row["findings"], row["muted"]) == ("ok", 0, 1)
 
 
-def test_history_when_a_target_went_down_later_that_day_has_no_series(tsaudit: Tsaudit, folder: Path) -> None:
-    tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
+def test_target_that_went_down_later_that_day_keeps_what_was_found(
+    tsaudit: Tsaudit, folder: Path, fingerprint: str
+) -> None:
+    """In every output, together with the failure and the times of both audits."""
+    (before,) = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
     (folder / "shop.db").unlink()
-    tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
-    (row,) = json.loads(tsaudit("history", "list", "--format", "json").stdout)
-    assert (row["verdict"], row["series"]) == ("unknown", None)
+    for _ in range(2):
+        done = tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
+        assert done.exit_code == Exit.NOT_AUDITED
+        assert "because the audit at" in done.stdout
+        assert "TGT001" in done.stdout
+    (row,) = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
+    assert (row["verdict"], row["series"], row["findings"]) == ("warning", before["series"], before["findings"] + 1)
+    shown = json.loads(tsaudit("show", "shop", "--format", "json").stdout)
+    assert [one["code"] for one in shown["findings"] if one["severity"] != "note"].count("TGT001") == 1
+    assert shown["measured"]["series"] == before["series"]
+    assert shown["audited_at"] < shown["failed_at"]
+    assert not shown["complete"]
+    (failure,) = (one["message"] for one in shown["findings"] if one["code"] == "TGT001")
+    assert "no such file" in failure.lower() or "unable to open" in failure.lower() or "there is no file" in failure
+    assert "the figures and all other findings of the day are from" in failure
+    assert fingerprint in tsaudit("show", fingerprint, "--format", "json").stdout
+    assert {one["code"] for one in json.loads(tsaudit("incidents", "--format", "json").stdout)} > {"TGT001"}
     tsaudit("report", "shop")
-    assert "Nothing was measured today" in (folder / f".tsaudit/reports/shop/{DAY}.html").read_text()
-    assert json.loads(tsaudit("show", "shop", "--format", "json").stdout)["measured"] is None
+    page = (folder / f".tsaudit/reports/shop/{DAY}.html").read_text()
+    assert f'id="f-{fingerprint}"' in page
+    assert "all other findings of the day are from" in page.partition('class="lead"')[0]
+    assert "Nothing was measured today" not in page
+
+
+def test_target_that_is_back_later_that_day_has_only_its_own_findings(tsaudit: Tsaudit, folder: Path) -> None:
+    database = (folder / "shop.db").read_bytes()
+    for content in (database, None, database):
+        (folder / "shop.db").unlink(missing_ok=True)
+        if content is not None:
+            (folder / "shop.db").write_bytes(content)
+        tsaudit("audit", "shop", "--day", DAY.isoformat(), "--no-notify")
+    shown = json.loads(tsaudit("show", "shop", "--format", "json").stdout)
+    assert shown["failed_at"] is None
+    assert "TGT001" not in {one["code"] for one in shown["findings"]}
+    assert {one["code"] for one in json.loads(tsaudit("incidents", "--format", "json").stdout)}.isdisjoint({"TGT001"})
+
+
+def test_report_of_a_day_without_audit_lists_what_is_still_open(
+    tsaudit: Tsaudit, folder: Path, fingerprint: str
+) -> None:
+    """Links of messages lead to it."""
+    (folder / "shop.db").unlink()
+    day = DAY + timedelta(days=1)
+    tsaudit("audit", "shop", "--day", day.isoformat(), "--no-notify")
+    page = (folder / f".tsaudit/reports/shop/{day}.html").read_text()
+    assert f'<li id="f-{fingerprint}"' in page
+    assert "1 open finding not looked for that day" in page
 
 
 def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folder: Path) -> None:
@@ -179,7 +223,7 @@ def test_history_when_a_day_cannot_be_read_shows_the_gap(tsaudit: Tsaudit, folde
     with closing(sqlite3.connect(folder / ".tsaudit" / "history.db")) as history, history:
         history.execute("UPDATE snapshot SET result = x'00'")
     assert tsaudit("history", "list").stdout.splitlines()[1].split() == ["shop", DAY.isoformat(), "-", "-", "-", "5"]
-    rows = json.loads(tsaudit("history", "list", "--format", "json").stdout)
+    rows = json.loads(tsaudit("history", "list", "shop", "--format", "json").stdout)
     nothing = {"verdict": None, "findings": None, "muted": None}
     assert rows == [{"target": "shop", "day": DAY.isoformat(), **nothing, "series": 5}]
     done = tsaudit("report", "shop")

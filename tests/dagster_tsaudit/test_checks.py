@@ -266,6 +266,19 @@ def test_a_check_that_passes_says_what_was_evaluated() -> None:
     assert description(lacking["cardinality"]) == description(checks["cardinality"]), "the gap is another family's"
 
 
+def test_checks_after_a_failed_audit_of_the_day_show_what_the_one_before_found_and_none_passes() -> None:
+    missed = result_of([Missed(Subject(), "gone", "The target could not be audited: gone. That was at noon.", "")])
+    rules = (a_rule_result(a_finding(message="Bad.")), a_rule_result(code="FLD001", family="fields"))
+    run = an_audit(result=replace(a_result(*rules, missed), failed_at=NOW), error="gone")
+    checks = checks_of(run)
+    assert not any(checks[name].passed for name in ("cardinality", "fields", "coverage"))
+    assert description(checks["cardinality"]).startswith(
+        "The target could not be audited: gone. That was at noon.\n\n**"
+    )
+    assert "Bad" in description(checks["cardinality"])
+    assert value(checks["fields"], "verdict") == "unknown"
+
+
 @pytest.mark.parametrize(
     ("text", "shown"),
     [

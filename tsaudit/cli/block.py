@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from datetime import datetime
 from typing import TYPE_CHECKING, Any, Final
 
 import click
 
 from tsaudit.cli import results, screen
-from tsaudit.text import listed, many, number, plural, short_fingerprint, size
+from tsaudit.text import instant, listed, many, number, plural, short_fingerprint, size
 from tsaudit.text.findings import tally
 from tsaudit.text.markdown import code, escape
 
@@ -119,13 +120,16 @@ def not_evaluated(found: dict[str, Any]) -> dict[str, list[str]]:
 
 
 def heading(found: dict[str, Any]) -> list[str]:
-    """The parts of the heading: engine, day, series of the whole target if all were counted, and findings by severity.
-    Unknown parts are left out, and so are the series of a target that has none.
+    """The parts of the heading: engine, day, when it was audited if a later audit of the day failed, series of the
+    whole target if all were counted, and findings by severity. Unknown parts are left out, and so are the series of a
+    target that has none.
     """
     engine = f"{found['engine']} {found['server_version']}".strip()
     counted = found["measured"] and found["measured"]["series"]
     counts = tally(one["severity"] for one in found["findings"] if not one["muted"])
-    return [part for part in (engine, found["day"], many(counted, "series") if counted else "", counts) if part]
+    audited, failed = (at and instant(datetime.fromisoformat(at)) for at in (found["audited_at"], found["failed_at"]))
+    kept = failed and f"as of {audited}, because the audit at {failed} failed"
+    return [part for part in (engine, found["day"], kept, many(counted, "series") if counted else "", counts) if part]
 
 
 def _heading(found: dict[str, Any]) -> Iterator[str]:

@@ -79,6 +79,8 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, 
             {"code": r.code, "name": r.name, "title": r.title, "outcome": str(r.outcome)} for r in result.results
         ],
         "error": result.not_audited.reason if result.not_audited else None,
+        "audited_at": result.audited_at.isoformat(),
+        "failed_at": result.failed_at and result.failed_at.isoformat(),
     }
 
 
@@ -112,6 +114,8 @@ def _empty(target: str, day: str, verdict: str) -> dict[str, Any]:
         "new": [],
         "error": None,
         "final": False,
+        "audited_at": None,
+        "failed_at": None,
         "report": None,
         "seconds": None,
         "cost": None,

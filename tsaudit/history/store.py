@@ -208,8 +208,8 @@ class Store:
 
         `write_values` writes the value sets including what the audit listed, in the same transaction; a measurement
         that it did not list keeps the set of the day's earlier audit. `profile` is None if the target could not be
-        audited. The profile of an earlier audit of that day is then kept, because it is still what is known about the
-        day; the result, and so the verdict, is replaced.
+        audited. The profile and the figures of an earlier audit of that day are then kept, because they are still what
+        is known about the day; the result is replaced.
         """
         # Not above: what only lists incidents does not need them.
         from tsaudit.model.facts import STRUCTURE

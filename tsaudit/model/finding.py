@@ -422,11 +422,16 @@ class AuditResult:
     server_version: str
     day: date
     audited_at: datetime
+    """When the audit ended whose results these are."""
     tsaudit_version: str
     results: tuple[RuleResult, ...]
     plans: tuple[Plan, ...] = ()
     """What to do about warnings and critical findings, the plan for the worst one first. Findings that ask for the same
     changes share a plan, and so do those about one measurement.
+    """
+    failed_at: datetime | None = None
+    """When a later audit of the day failed, which measured less: its failure is a finding of `UNREACHABLE_CODE`, and
+    everything else is from `audited_at`. None: there was none.
     """
 
     @property
@@ -436,9 +441,12 @@ class AuditResult:
         return Verdict.worst(verdicts) if verdicts else Verdict.UNKNOWN
 
     def verdict_of(self, family: str) -> Verdict | None:
-        """The worst verdict of the family's rules; None if none of them applies."""
+        """The worst verdict of the family's rules; None if none of them applies. After a failed audit, nothing
+        passes.
+        """
         verdicts = [v for r in self.results if r.family == family and (v := r.verdict) is not None]
-        return Verdict.worst(verdicts) if verdicts else None
+        failed = [Verdict.UNKNOWN] if self.failed_at else []
+        return Verdict.worst([*verdicts, *failed]) if verdicts else None
 
     @property
     def has_measured(self) -> bool:
@@ -459,6 +467,12 @@ class AuditResult:
         audited.
         """
         return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
+
+    @property
+    def failure(self) -> Finding | None:
+        """Why the target as a whole could not be audited; None if at least a part of it was."""
+        missed = self.not_audited
+        return next((one for one in missed.findings if one.subject == Subject()), None) if missed else None
 
     def without(self, muted: Collection[str]) -> AuditResult:
         """The result without the findings that have these fingerprints. What could not be measured stays unknown."""

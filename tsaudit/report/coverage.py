@@ -9,6 +9,7 @@ from typing import Final
 
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Outcome, RuleResult
 from tsaudit.model.profile import Cost, Gap, Listed, Profile, Reason, UnusedSetting
+from tsaudit.text import instant
 
 MOST_PLACES: Final = 6
 MOST_DETAILS: Final = 4
@@ -75,7 +76,8 @@ def coverage(result: AuditResult, profile: Profile | None) -> CoverageSection:
 def _missed(result: AuditResult, profile: Profile | None) -> Iterator[tuple[str, str]]:
     for finding in result.not_audited.findings if result.not_audited else ():
         database = finding.subject.database
-        what = f"Database {database}" if database else "The whole target" if profile is None else "Part of the audit"
+        part = f"The audit at {instant(result.failed_at)}" if result.failed_at else "Part of the audit"
+        what = f"Database {database}" if database else "The whole target" if profile is None else part
         yield what, _sentence(finding.message)
 
 

@@ -93,10 +93,10 @@ class ReportContents:
         return {severity: found[severity] for severity in reversed(Severity)}
 
     @property
-    def muted_unseen(self) -> tuple[Incident, ...]:
-        """Muted incidents that nothing was measured about that day: they are neither found nor gone."""
+    def unseen(self) -> tuple[Incident, ...]:
+        """Incidents, also muted ones, that nothing was measured about that day: they are neither found nor gone."""
         found, rules = {item.fingerprint for item in self.items}, {rule.code: rule for rule in self.result.results}
-        standing = (i for i in self.incidents if i.is_muted and i.state is IncidentState.OPEN and not i.is_absent)
+        standing = (i for i in self.incidents if i.state is IncidentState.OPEN and not i.is_absent)
         return tuple(i for i in standing if i.fingerprint not in found and not is_over(i.code, i.subject, rules))
 
     @property

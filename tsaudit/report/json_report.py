@@ -5,6 +5,7 @@ be added at any time.
 
     schema_version  3
     tsaudit_version, target, engine, server_version, day, audited_at, verdict
+    failed_at       when a later audit of the day failed, which changed nothing else; null if none did
     complete        whether all that was needed was measured
     counts          findings by severity, of those that are not muted
     report          file name of the page
@@ -92,6 +93,7 @@ def json_report(contents: ReportContents) -> bytes:
         "server_version": to_json(result.server_version),
         "day": to_json(result.day.isoformat()),
         "audited_at": to_json(result.audited_at.isoformat()),
+        "failed_at": to_json(result.failed_at and result.failed_at.isoformat()),
         "verdict": to_json(contents.verdict.value),
         "complete": to_json(result.is_complete(profile)),
         "counts": to_json({str(severity): count for severity, count in contents.counts.items()}),
