@@ -5,15 +5,17 @@ A test belongs in the first tier if it is the cheapest one that notices its kind
 - what waits for other processes (`waits`), gives something a fraction of a second (`wall_clock`), or starts a browser
   (`ui`): the first tier neither sleeps nor depends on the speed of the machine;
 - of a test that runs on several engines of one family: all but one engine;
-- of a rule's case that runs on several families: those of the families that are slow to write it, if two others run it;
-- three in four layouts; what stays covers every rule that a layout is to break;
+- of a test that is repeated with several seeds: all but the first one;
+- of a rule's case that runs on several families: those of the families that are slow to write it, if another one runs
+  it;
+- five in six layouts; what stays covers every rule that a layout is to break;
 - what is marked as `full` itself.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 import pytest
@@ -21,7 +23,7 @@ import pytest
 from tests.layouts.layout import Layout
 from tsaudit.engines.registry import ENGINES
 
-ONE_IN: Final = 4
+ONE_IN: Final = 6
 """Layouts of which one is in the first tier."""
 
 
@@ -41,12 +43,17 @@ _RANK: Final = {engine: family.index(engine) for family in families() for engine
 _SLOW: Final = ("waits", "wall_clock", "ui")
 _COSTLY: Final = ("greptimedb", "influxdb3", "timestream")
 """Families on which a case takes several times as long as on the others: 0.3 to 0.6 s, and 0.07 to 0.2 s."""
-_OTHERS: Final = 2
 
 
 def mark(items: Sequence[pytest.Item]) -> None:
     """Add the marker `full` to what only `make test-all` runs."""
-    for item in (*_slow(items), *_repeated(items), *_costly_cases(items), *_further_layouts(items)):
+    for item in (
+        *_slow(items),
+        *_repeated(items),
+        *_further_seeds(items),
+        *_costly_cases(items),
+        *_further_layouts(items),
+    ):
         item.add_marker(pytest.mark.full)
 
 
@@ -67,32 +74,41 @@ def _repeated(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
         yield from (item for rank, item in same if rank > lowest)
 
 
+def _further_seeds(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    return (item for item in items if isinstance(item, pytest.Function) and _params(item).get("seed"))
+
+
 def _costly_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """Cases of rules on a costly family that enough other families run, too."""
+    """Cases of rules on a costly family that another family runs, too."""
     alike: dict[tuple[str, str, str], list[tuple[str, pytest.Item]]] = defaultdict(list)
     for item in items:
         engine = _engine_of(item)
-        if isinstance(item, pytest.Function) and engine and "case" in item.callspec.params:
+        if isinstance(item, pytest.Function) and engine and "case" in _params(item):
             case = item.callspec.id.removesuffix(engine)
             alike[str(item.path), item.originalname, case].append((_FAMILY_OF[engine], item))
     for same in alike.values():
-        others = {family for family, _ in same if family not in _COSTLY}
-        yield from (item for family, item in same if family in _COSTLY and len(others) >= _OTHERS)
+        if any(family not in _COSTLY for family, _ in same):
+            yield from (item for family, item in same if family in _COSTLY)
 
 
 def _engine_of(item: pytest.Item) -> str:
     """The engine that the test is parametrized with; empty if there is none, or several."""
-    params = item.callspec.params if isinstance(item, pytest.Function) and hasattr(item, "callspec") else {}
+    params = _params(item) if isinstance(item, pytest.Function) else {}
     found = [value for value in params.values() if isinstance(value, str) and value in _FAMILY_OF]
     return found[0] if len(found) == 1 else ""
+
+
+def _params(item: pytest.Function) -> Mapping[str, object]:
+    """What the test is parametrized with, by name."""
+    return item.callspec.params if hasattr(item, "callspec") else {}
 
 
 def _further_layouts(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     of_layouts = [
         (layout, item)
         for item in items
-        if isinstance(item, pytest.Function) and hasattr(item, "callspec")
-        for layout in [item.callspec.params.get("layout")]
+        if isinstance(item, pytest.Function)
+        for layout in [_params(item).get("layout")]
         if isinstance(layout, Layout)
     ]
     kept = first_tier({layout.name: layout for layout, _ in of_layouts}.values())

@@ -302,6 +302,7 @@ _ROWS = """INSERT INTO {name}
 _COLUMNS = "(id BIGINT, ts TIMESTAMPTZ NOT NULL, sensor TEXT, value FLOAT)"
 
 
+@pytest.mark.full
 def test_reads_that_a_server_counted(postgresql: Postgresql) -> None:
     """What 12 searches cost without an index, with one, with a BRIN that helps, and with those that do not."""
     made = {"bare": "", "indexed": "(ts)", "ordered": "USING brin (ts)", "mixed": "USING brin (ts)"}
