@@ -168,6 +168,18 @@ def test_commands_when_mentioned_exist(file: str) -> None:
     assert mentioned <= set(main.list_commands(top()))
 
 
+def test_commands_when_a_message_names_them_exist() -> None:
+    known = {name: command for name, command, _ in commands(main)}
+    texts = [
+        file.read_text(encoding="utf-8") for file in (ROOT / "tsaudit").rglob("*") if file.suffix in (".py", ".j2")
+    ]
+    said = {found for text in texts for found in re.findall(r"(?:`|<code>)(tsaudit [a-z][a-z-]*)( [a-z]+)?", text)}
+    groups = {name for name, command in known.items() if isinstance(command, click.Group)}
+    named = {name + (rest if name in groups else "") for name, rest in said}
+    assert "tsaudit history drop" in named
+    assert named <= known.keys()
+
+
 @pytest.mark.parametrize("file", ["README.md", "CONTRIBUTING.md"])
 def test_make_targets_when_mentioned_exist(file: str) -> None:
     text = (ROOT / file).read_text(encoding="utf-8")
