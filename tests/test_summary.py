@@ -68,7 +68,7 @@ def test_figures_of_growth_near_its_limit_show_the_limit() -> None:
     [
         (0.0, SummaryFigure("Time left", "none", "the limit is reached")),
         (0.3, SummaryFigure("Time left", "about 1 day", "80% range 18 to 27")),
-        (200.0, SummaryFigure("Time left", "about 200 days", "at the present rate")),
+        (200.0, SummaryFigure("Time left", "about 200 days", "at this rate")),
         (None, SummaryFigure("Growing since", (DAY - timedelta(11)).isoformat(), "11 days ago")),
     ],
 )

@@ -261,8 +261,11 @@ def _now(finding: Finding) -> SummaryFigure | None:
         notes.append(f"in {printable(finding.subject.measurement or finding.subject.database or 'all databases', 60)}")
     if finding.baseline is not None and finding.baseline != finding.observed:
         notes.append(f"{amount(finding.baseline, finding.unit)} before")
+    if finding.jump is not None:
+        notes.append(findings.jumped(finding.jump, finding.unit))
     if finding.per_day:
-        notes.append(f"{amount(finding.per_day, finding.unit)} more a day{_changing(finding)}")
+        before = " before that" if finding.jump else ""
+        notes.append(f"{amount(finding.per_day, finding.unit)} more a day{before}{_changing(finding)}")
     # What share of the rows read it is was counted, and the message says it with the same digits.
     of_the_read = finding.unit.endswith("of the rows read")
     sampled = finding.source is not None and finding.source.how != "exact" and not of_the_read
@@ -309,8 +312,9 @@ def _time(finding: Finding, day: date) -> SummaryFigure | None:
         if forecast.days <= 0:
             return SummaryFigure("Time left", "none", "the limit is reached")
         left = findings.about(forecast).removeprefix("in ")
-        between = "; ".join(filter(None, (findings.interval(forecast), findings.at_rate(forecast))))
-        return SummaryFigure("Time left", left, between or "at the present rate")
+        between, rate = findings.interval(forecast), findings.at_rate(forecast) or findings.condition(forecast)
+        note = between if between and rate == findings.AT_THIS_RATE else "; ".join(filter(None, (between, rate)))
+        return SummaryFigure("Time left", left, note)
     impact = finding.impact
     if impact is not None and impact.currency is Currency.MECHANISM and impact.days_left is not None:
         return None  # The reason of the severity says when it ends.

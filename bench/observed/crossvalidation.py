@@ -167,8 +167,8 @@ def pairs(counts: Counts, most: int) -> Pairs:
                 continue
             limit = median_of(values, n + ahead - 1, n + ahead + 2)
             if limit > values[n] * 1.01:
-                way = max(math.log(limit / history.season_peak) - float(history.tamed[-1]), thresholds.LEAST_DISTANCE)
-                seen.append(detection.figures(history.times, history.tamed, noise, way, growing))
+                way = max(math.log(limit / history.season_peak) - history.level, thresholds.LEAST_DISTANCE)
+                seen.append(detection.figures(history.times, history.raised, noise, way, growing))
                 horizons.append(ahead)
     return Pairs(counts, np.array(seen), np.array(horizons, float))
 

@@ -213,8 +213,18 @@ over 90 days only 60%.
 """
 _FORESEEABLE_DAYS: Final = 365.0
 """Who plots the days to a limit wants to see what approaches, not that there are decades left."""
-_LATER: Final = 1.5
-"""A forecast this many times later than at the present rate expects that the growth slows down."""
+_APART: Final = 1.1
+"""A forecast is not that of the present rate if one of the two is this many times as far away as the other."""
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """The last change of a figure, which is unlike the days before."""
+
+    since: date
+    """The day of the figure before it."""
+    added: float
+    """How much was added; negative after a fall."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,14 +253,25 @@ class Forecast:
     from_day: date | None = None
     """The audited day, from which the days count; None in results up to version 0.1."""
     days_at_rate: float | None = None
-    """Days at the present rate: fewer than `days` if such growth usually slows down before. None: not within the
-    horizon, or not known.
+    """Days at the present rate: fewer than `days` if such growth usually slows down before. None: not known, or `days`
+    is None.
     """
+    compounds: bool = False
+    """Whether the present rate is a share that is added every day, rather than an amount."""
+    has_season: bool = False
+    """Whether the days are those of the busiest weekday."""
+    jump: Jump | None = None
+    """The last change, if the rate is that of the days before it; after a fall, the days are those without it, too."""
 
     @property
     def slows_down(self) -> bool:
-        """Whether the limit is expected much later than at the present rate."""
-        return bool(self.days and self.days_at_rate and self.days > _LATER * self.days_at_rate)
+        """Whether the limit is expected later than at the present rate."""
+        return bool(self.days and self.days_at_rate and self.days > _APART * self.days_at_rate)
+
+    @property
+    def speeds_up(self) -> bool:
+        """Whether the limit is expected sooner than at the present rate."""
+        return bool(self.days and self.days_at_rate and self.days_at_rate > _APART * self.days)
 
     @property
     def has_interval(self) -> bool:
@@ -294,6 +315,8 @@ class Finding:
     """One sentence: what happens if nothing is done; empty if it has no impact."""
     per_day: float | None = field(default=None, kw_only=True)
     """By how much `observed` grows a day at the present rate; None if it does not grow, or this is not known."""
+    jump: Jump | None = field(default=None, kw_only=True)
+    """The last change, if `per_day` is the rate of the days before it; None if it is the rate of all days."""
     fix: str = ""
     """What to change, in words. The audit adds the engine's advice about the changes."""
     changes: tuple[AnyChange, ...] = ()

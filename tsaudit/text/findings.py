@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.figures import POLICY_SEPARATOR, Subject
 from tsaudit.model.finding import SERVER
-from tsaudit.text import day, listed, many, number, percent, quantity
+from tsaudit.text import amount, day, listed, many, number, percent, quantity
 
 if TYPE_CHECKING:
     from datetime import date
 
-    from tsaudit.model.finding import Finding, Forecast, Limit
+    from tsaudit.model.finding import Finding, Forecast, Jump, Limit
 
 
 _NOUNS: Final = {"critical": ("critical", "critical"), "warning": ("warning", "warnings"), "note": ("note", "notes")}
@@ -132,6 +132,7 @@ def _clauses(finding: Finding, message: str) -> list[str]:
     ]
 
 
+AT_THIS_RATE: Final = "at this rate"
 PROVISIONAL: Final = "provisional: too little history"
 
 
@@ -139,20 +140,34 @@ def limit_reached(forecast: Forecast) -> str:
     """`at this rate the limit of 100,000 series is reached in about 9 days (80% range 7 to 13)`.
 
     If growth is expected to slow down: `the limit of 100,000 series is reached in about 9 days (80% range 4 to 13), 5
-    days at this rate`. Beyond the time for which the intervals are reliable: `at the present rate the limit of 100,000
-    series is reached around 2026-07-04`. Empty if the limit is beyond the horizon.
+    days at this rate`. Beyond the time for which the intervals are reliable: `at this rate the limit of 100,000 series
+    is reached around 2026-07-04`. Empty if the limit is beyond the horizon.
     """
     goal = f"the limit of {quantity(forecast.limit, forecast.unit)}"
     if forecast.days is None:
         return ""
     if forecast.days <= 0:
         return f"{goal} is reached"
+    when, sooner = time_left(forecast), ""
     if not forecast.has_interval and forecast.from_day is not None:
-        when, rate = f"around {day(forecast.from_day + timedelta(round(forecast.days)))}", "at the present rate "
-        sooner = f"; at the present rate, in {_days_at_rate(forecast)}" if forecast.slows_down else ""
-    else:
-        when, rate, sooner = time_left(forecast), "at this rate ", ""
-    return f"{'' if forecast.slows_down else rate}{goal} is reached {when}{sooner}"
+        when = f"around {day(forecast.from_day + timedelta(round(forecast.days)))}"
+        sooner = f", {at_rate(forecast)}" if at_rate(forecast) else ""
+    under = "" if at_rate(forecast) else f"{condition(forecast)} "
+    on_day = " on its busiest weekday" if forecast.has_season else ""
+    return f"{under}{goal} is reached{on_day} {when}{sooner}"
+
+
+def condition(forecast: Forecast) -> str:
+    """Under which condition the limit is reached on the day of the forecast: `at this rate`, `at 5% a day`, `at the
+    rate before the jump`, `as before the fall`, or `as it speeds up`.
+    """
+    return "as it speeds up" if forecast.speeds_up else _rate(forecast)
+
+
+def _rate(forecast: Forecast) -> str:
+    if forecast.jump is not None:
+        return "at the rate before the jump" if forecast.jump.added > 0 else "as before the fall"
+    return f"at {percent(forecast.growth_per_day)} a day" if forecast.compounds else AT_THIS_RATE
 
 
 def time_left(forecast: Forecast) -> str:
@@ -166,14 +181,18 @@ def time_left(forecast: Forecast) -> str:
 
 
 def at_rate(forecast: Forecast) -> str:
-    """The time until the limit at the present rate: `5 days at this rate`; empty if that is about the forecast."""
-    return f"{days} at this rate" if (days := _days_at_rate(forecast)) else ""
-
-
-def _days_at_rate(forecast: Forecast) -> str:
+    """The time until the limit at the present rate: `5 days at this rate`; empty if that is about the forecast, or
+    later.
+    """
     if not forecast.slows_down or forecast.days_at_rate is None:
         return ""
-    return many(max(1, round(forecast.days_at_rate)), "day")
+    days = max(1, round(forecast.days_at_rate))
+    return f"{many(days, 'day')} {_rate(forecast)}" if forecast.days is not None and round(forecast.days) > days else ""
+
+
+def jumped(jump: Jump, unit: str = "") -> str:
+    """`44,180 of them since 2026-11-28`, `30,000 fewer since 2026-11-28`."""
+    return f"{amount(abs(jump.added), unit)} {'of them' if jump.added > 0 else 'fewer'} since {day(jump.since)}"
 
 
 def about(forecast: Forecast) -> str:

@@ -27,7 +27,7 @@ import numpy as np
 from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.evidence import GrowthEvidence
 from tsaudit.analysis.growth.history import Array, Daily, Flags, newest_step, prepared, without_steps
-from tsaudit.model.finding import INTERVAL_DAYS, Forecast
+from tsaudit.model.finding import INTERVAL_DAYS, Forecast, Jump
 
 _LONGEST_INTERVAL: Final = float(np.log(INTERVAL_DAYS))
 
@@ -213,9 +213,7 @@ class Growth:
     onset: date | None
     """First day of the growth, or of the newest step; None if it was there from the start, or if there is none."""
     growth_per_day: float
-    """Growth per day as a share of the last day's count: 0.05 is 5% a day. 0 unless growing, and while a growth is
-    flat.
-    """
+    """Growth per day as a share of the level: 0.05 is 5% a day. 0 unless growing, and while a growth is flat."""
     step_ratio: float | None
     """Level after the newest step, divided by the level before it; None unless the kind is `step`."""
     provisional: bool
@@ -240,6 +238,19 @@ class Growth:
     """
     has_season: bool = False
     """Whether the counts have a weekly season, so that only counts of the same weekday can be compared."""
+    level: float = 0.0
+    """The last count, without the weekly season; after a fall on the last day, the count that the days before lead to.
+    0 unless growing.
+    """
+    jump: Jump | None = None
+    """The last change, if it is unlike the days before: the rate is then that of those days."""
+    has_new_pace: bool = False
+    """Whether the rate is that of a few days, which is far above all before."""
+
+    @property
+    def added_per_day(self) -> float:
+        """The amount that is added per day; 0 unless growing, and while a growth is flat."""
+        return self.growth_per_day * self.level
 
     @property
     def doubling_days(self) -> float | None:
@@ -286,18 +297,38 @@ def forecast(
     growth, noise, growing = _evaluated(history, _Older(days, values, filling_days))
 
     def forecast(middle: float, low: float, high: float, at_rate: float) -> Forecast:
-        days, soon, late, steady = (_within_horizon(value) for value in (middle, low, high, at_rate))
+        days, soon, late = (_within_horizon(value) for value in (middle, low, high))
+        steady = None if days is None else at_rate
         pace, onset, shape = growth.growth_per_day, growth.onset, growth.shape
         provisional, newest = growth.provisional, history.day(history.times[-1])
-        return Forecast(limit, days, soon, late, pace, onset, shape, provisional, unit, newest, steady)
+        return Forecast(
+            limit,
+            days,
+            soon,
+            late,
+            pace,
+            onset,
+            shape,
+            provisional,
+            unit,
+            newest,
+            steady,
+            compounds=growth.compounds,
+            has_season=growth.has_season,
+            jump=growth.jump,
+        )
 
     if history.points and history.last >= limit:
         return forecast(0.0, 0.0, 0.0, 0.0)
     if growth.kind != "growth":
         return None
-    distance = max(math.log(limit / history.season_peak) - float(history.tamed[-1]), limits.LEAST_DISTANCE)
+    distance = max(math.log(limit / history.season_peak) - history.level, limits.LEAST_DISTANCE)
     at_rate = growth.days_until(distance)
-    found = outlook(history.times, history.tamed, noise, distance, growing, at_rate)
+    found = outlook(history.times, history.raised, noise, distance, growing, at_rate)
+    if growth.has_new_pace:
+        # The regressions were fitted to rates that had lasted.
+        soon, late = (factor * at_rate for factor in limits.LAW_INTERVAL)
+        found = Outlook(min(found.low, soon), at_rate, max(found.high, late))
     return forecast(found.middle, found.low, found.high, at_rate)
 
 
@@ -357,6 +388,7 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open, seen.ends))
     flat = _flat_points(history, begin or 0)
+    level, new_pace, (rate, compounds) = math.exp(history.level), _new_pace(history), _pace(history, resumed)
     has_doubled = float(history.logs[-1] - history.logs[0]) > limits.DOUBLED
     may_fill = onset is None and not has_doubled and not _reaches(history, older.filling_days, 0)
     return replace(
@@ -366,11 +398,27 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         before=before,
         provisional=unknown.provisional or may_fill,
         may_fill=may_fill,
-        growth_per_day=0.0 if flat else _rate(history, resumed),
+        growth_per_day=0.0 if flat else rate * float(np.exp(history.tamed[-1])) / level,
         shape=_shape(history, resumed),
         flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
-        compounds=_compounds(history, resumed),
+        compounds=compounds and history.level == history.tamed[-1],
+        level=level,
+        jump=_jump(history, older, rate),
+        has_new_pace=not flat and new_pace is not None,
     )
+
+
+def _jump(history: Daily, older: _Older, rate: float) -> Jump | None:
+    """The last change, if it is a fall, or more than twice what the rate leads to, and the rate is that of the days
+    before; None otherwise.
+    """
+    last, expected = float(history.logs[-1]), float(history.tamed[-1])
+    rise, usual = math.exp(last) - math.exp(float(history.tamed[-2])), rate * math.exp(expected)
+    if last == expected or (last > expected and rise <= limits.JUMP * usual * (history.times[-1] - history.times[-2])):
+        return None
+    counts = dict(zip(older.days, older.values, strict=True))
+    before = history.day(history.times[-2])
+    return Jump(before, counts[history.day(history.times[-1])] - counts[before])
 
 
 def _dated(history: Daily, begin: int | None) -> tuple[date | None, float | None]:
@@ -412,46 +460,67 @@ def _best_bend(times: Array, values: Array) -> tuple[float, int]:
     return float(explained[best]), best
 
 
-def _rate(history: Daily, begin: int) -> float:
+def _pace(history: Daily, begin: int) -> tuple[float, bool]:
     """Growth per day as a share of the last count, from the straight or the exponential line, whichever fits better,
-    through the fewest of the last points that make it certain.
+    through the fewest of the last points that make it certain; and whether the same share is added every day.
     """
+    if (new := _new_pace(history)) is not None:
+        return new, False
     longest = max(history.points - begin, 3)
     for wanted in limits.RATE_POINTS:
         last = slice(-min(longest, wanted), None)
-        exponential, linear = _laws(history.times[last], _without_step(history.times[last], history.tamed[last]))
+        exponential, linear = _laws(history.times[last], history.tamed[last])
         best = min(linear, exponential, key=lambda line: line.misfit)
         if best.misfit < limits.RATE_MISFIT * math.sqrt(wanted):
             break
     rate = best.slope if best is linear else math.expm1(exponential.slope)
     if _shape(history, begin) == "slowing":
         # A line is steeper than the end of a growth that adds less every day.
-        newest = slice(-limits.SHRINKING - 1, None)
-        changes = np.diff(np.exp(history.tamed[newest] - history.tamed[-1])) / np.diff(history.times[newest])
+        changes = _changes(history)[-limits.SHRINKING :]
         rate = min(rate, float(changes[1:].mean())) if (np.diff(changes) < 0).all() else rate
-    return max(rate, limits.STILL)
+    last = slice(-min(longest, limits.LAW_WINDOW), None)
+    exponential, linear = _laws(history.times[last], history.tamed[last])
+    return max(rate, limits.STILL), exponential.misfit <= linear.misfit
+
+
+def _changes(history: Daily) -> Array:
+    """The amounts added per day from point to point, as shares of the last count."""
+    changes: Array = np.diff(np.exp(history.tamed - history.tamed[-1])) / np.diff(history.times)
+    return changes
+
+
+def _new_pace(history: Daily) -> float | None:
+    """The median of the last changes, 2 to 6, if they are alike and each is far larger than all of the two weeks
+    before, as a share of the last count; None otherwise. A line would take a week to show it.
+    """
+    changes = _changes(history)
+    for run in range(limits.PACE_FEWEST, limits.RATE_POINTS[0]):
+        newest, before = changes[-run:], changes[-run - limits.BEFORE_RUN : -run]
+        if len(before) < limits.RUN:
+            return None
+        least = float(newest.min())
+        if least > limits.JUMP * float(np.abs(before).max()) and least >= limits.PACE_ALIKE * float(newest.max()):
+            return float(np.median(newest))
+    return None
 
 
 def _laws(times: Array, logs: Array) -> tuple[Line, Line]:
-    """The exponential line and the straight line; the latter is relative to the last count."""
-    return line_through(times, logs), line_through(times, np.exp(logs - logs[-1]))
+    """The exponential line and the straight line, without steps; the latter is relative to the last count."""
+    relative = np.exp(logs - logs[-1])
+    return line_through(times, _without_step(times, logs)), line_through(times, _without_step(times, relative))
 
 
-def _without_step(times: Array, logs: Array) -> Array:
-    """The logs after replacing each daily change that stands out from all others with their median."""
+def _without_step(times: Array, values: Array) -> Array:
+    """The logs or counts after replacing each daily change that stands out from all others with their median. Counts
+    are relative to the last one.
+    """
     lasted = np.diff(times)
-    changes = np.diff(logs) / lasted
+    changes = np.diff(values) / lasted
     if len(changes) < limits.SHAPE_FEWEST:
-        return logs
+        return values
     usual = limits.LONELY * np.sort(np.abs(changes))[-2] + limits.LONELY_LEAST
     changes = np.where(np.abs(changes) > usual, np.median(changes), changes)
     return np.concatenate([[0.0], np.cumsum(changes * lasted)])
-
-
-def _compounds(history: Daily, begin: int) -> bool:
-    last = slice(-min(max(history.points - begin, 3), limits.LAW_WINDOW), None)
-    exponential, linear = _laws(history.times[last], _without_step(history.times[last], history.tamed[last]))
-    return exponential.misfit <= linear.misfit
 
 
 def _flat_points(history: Daily, begin: int) -> int:
@@ -512,9 +581,10 @@ def _shape(history: Daily, begin: int) -> GrowthShape:
     points.
     """
     last = slice(max(begin - 1, history.points - limits.SHAPE_POINTS, 0), None)
-    times, counts = history.times[last], np.exp(history.tamed[last])
+    times = history.times[last]
     if len(times) < limits.SHAPE_FEWEST:
         return "undecided"
+    counts = _without_step(times, np.exp(history.tamed[last] - history.tamed[-1]))
     middle = len(times) // 2
     older = line_through(times[: middle + 1], counts[: middle + 1]).slope
     newer = line_through(times[middle:], counts[middle:]).slope

@@ -5,6 +5,7 @@ a step explains the counts as well.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
@@ -63,6 +64,20 @@ class Daily:
     def counts(self) -> Array:
         """The counts whose logarithms are `logs`."""
         return np.exp(self.logs)
+
+    @property
+    def level(self) -> float:
+        """Log of the count from which a growth goes on. What a jump on the last day added is there, whether or not it
+        was the last; after a fall, the count that the days before lead to.
+        """
+        return float(max(self.logs[-1], self.tamed[-1]))
+
+    @property
+    def raised(self) -> Array:
+        """`tamed`, with as much added to each count as a jump on the last day added: the daily amounts are the same,
+        but the last count is the level.
+        """
+        return np.log(np.exp(self.tamed) + math.exp(self.level) - math.exp(float(self.tamed[-1])))
 
     def day(self, time: float) -> date:
         return self.first + timedelta(days=round(float(time)))
@@ -146,9 +161,12 @@ def _tamed(times: Array, logs: Array, noise: float) -> Array:
     # slower nor faster.
     if len(logs) > _FEWEST_BEFORE_LAST:
         before = slice(-_BEFORE_LAST - 2, -1)
-        per_day = median((np.diff(tamed[before]) / np.diff(times[before])).tolist())
-        expected = tamed[-2] + per_day * (times[-1] - times[-2])
-        if logs[-1] < tamed[-2] - _WILD * noise or logs[-1] > expected + _WILD * noise:
+        changes = np.diff(tamed[before]) / np.diff(times[before])
+        per_day, lasted = median(changes.tolist()), times[-1] - times[-2]
+        expected, changed = tamed[-2] + per_day * lasted, (logs[-1] - tamed[-2]) / lasted
+        # After a day that was unusual in the same way, it is no outlier.
+        goes_on = changed >= changes[-1] / 2 and changes[-1] > per_day + _WILD * noise
+        if logs[-1] < tamed[-2] - _WILD * noise or (logs[-1] > expected + _WILD * noise and not goes_on):
             tamed[-1] = expected
     return tamed
 

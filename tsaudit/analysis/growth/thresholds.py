@@ -208,6 +208,11 @@ RATE_MISFIT: Final = 0.029
 """Largest deviation from the line, as a share of its rise and divided by the root of the number of points, so that the
 slope is certain to within 10%.
 """
+JUMP: Final = 2.0
+"""A change of more than this many times the rate, or the changes before, is a jump or, if it goes on, a new pace."""
+PACE_FEWEST: Final = 2
+PACE_ALIKE: Final = 1 / 3
+"""Fewest changes of a new pace, of which the smallest is at least this share of the largest."""
 SHRINKING: Final = 4
 """If this many changes at the end of a growth that slows down are each smaller than the one before, the rate is the
 mean of all but the first. This seldom happens by chance.

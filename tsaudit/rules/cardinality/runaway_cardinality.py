@@ -19,7 +19,7 @@ from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import series_limit, series_of
 from tsaudit.text import many, number, percent, quantity
-from tsaudit.text.findings import PROVISIONAL, limit_reached
+from tsaudit.text.findings import PROVISIONAL, jumped, limit_reached
 
 if TYPE_CHECKING:
     from tsaudit.analysis.growth.detection import Growth
@@ -139,7 +139,7 @@ class _Course:
     @property
     def added(self) -> int:
         """Number of series added per day at the present rate."""
-        return round(self.least or self.growth.growth_per_day * self.now.value)
+        return round(self.least or self.growth.added_per_day)
 
     @property
     def since(self) -> date:
@@ -343,6 +343,7 @@ def _finding(
         message=_message(course, since, cause.words if cause else ""),
         headline=_headline(course, since, cause.brief if cause else ""),
         per_day=course.added or None,
+        jump=course.growth.jump,
         fix=cause.fix if cause else _UNKNOWN,
         changes=tuple(change for one in inside for change in _changes(case, one, cause)) if cause else (),
         observed=course.now.value,
@@ -400,7 +401,7 @@ def _pace(course: _Course) -> Iterator[Evidence]:
         times = course.now.value / max(course.before.value, 1.0)
         yield Evidence("trend", f"a step to {number(round(times, 1))} times as many as before")
     elif doubling is not None and not growth.flat_days:
-        added = f"{number(course.added)} series a day"
+        added = f"{number(course.added)} series a day" + (f" until {growth.jump.since}" if growth.jump else "")
         doubles = f"doubling in {number(round(doubling, 1))} days at the present rate"
         pace = "" if growth.shape == "undecided" else f"{growth.shape}, "
         yield Evidence("trend", f"{pace}{added}, {doubles}")
@@ -417,7 +418,10 @@ def _beginning(course: _Course, since: date) -> str:
 
 def _message(course: _Course, since: date, cause: str) -> str:
     parts = [_beginning(course, since)]
-    if course.growth.growth_per_day and not course.growth.flat_days:
+    forecast, jump = course.forecast, course.growth.jump
+    if jump is not None and course.added:
+        parts[0] += f", {jumped(jump)}, {number(course.added)} a day before that"
+    elif course.growth.growth_per_day and not course.growth.flat_days:
         parts[0] += f", now {number(course.added)} a day ({percent(course.growth.growth_per_day)})"
         parts[0] += _CHANGING.get(course.growth.shape, "")
     elif course.least is not None:
@@ -425,6 +429,9 @@ def _message(course: _Course, since: date, cause: str) -> str:
     elif course.growth.flat_days:
         parts[0] += f", flat for {many(course.growth.flat_days, 'day')}"
     parts += [cause] if cause else []
-    parts += [limit_reached(course.forecast)] if course.forecast and course.forecast.days is not None else []
+    if forecast is not None and forecast.days is not None:
+        parts.append(limit_reached(forecast))
+        if jump is not None and forecast.days and jump.added >= forecast.limit - course.now.value:
+            parts.append("another such jump would reach it")
     parts += [PROVISIONAL] if course.growth.provisional else []
     return "; ".join(parts) + "."

@@ -118,7 +118,7 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     evaluated = growth.detect(days, values)
     forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit else None
     is_young = (points[-1].day - points[0].day).days < _SLOPE_DAYS
-    per_day = _rate_of_rows(case) if is_young else held * evaluated.growth_per_day
+    per_day = _rate_of_rows(case) if is_young else evaluated.added_per_day
     impact = _impact(case, space, limit, forecast, per_day) if limit else None
     added = per_day * case.harm.horizon.days
     if impact is None if limit else evaluated.kind != "growth" or added < case.harm.min_bytes:
@@ -126,7 +126,9 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
     before = earlier[-1] if earlier else points[0]
     doubling = evaluated.doubling_days if not limit else None
-    yield replace(_finding(case, space, forecast, before, doubling), impact=impact, per_day=per_day or None)
+    yield replace(
+        _finding(case, space, forecast, before, doubling), impact=impact, per_day=per_day or None, jump=evaluated.jump
+    )
 
 
 def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, per_day: float) -> Impact | None:

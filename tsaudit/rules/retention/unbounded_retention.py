@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from tsaudit.model.change import SetRetention
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Evidence, Finding
+from tsaudit.model.finding import Evidence, Finding, Jump
 from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, Retention
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, rule, subject_of
@@ -119,6 +119,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         evidence=(Evidence("measurements", number(len(inside))),),
         since=growth.before.day if growth else None,
         per_day=growth.per_day if growth else None,
+        jump=growth.jump if growth else None,
         facts=("retention", "database_series", "row_count"),
         source=series.source if series else None,
     )
@@ -161,6 +162,7 @@ def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator
         ),
         since=growth.before.day if growth else None,
         per_day=growth.per_day if growth else None,
+        jump=growth.jump if growth else None,
         facts=("table_retention", "storage"),
     )
 
@@ -173,6 +175,7 @@ class _Grown:
     """The last point before the growth began, or the first point known."""
     now: float
     per_day: float
+    jump: Jump | None
 
 
 def _growth(case: Case, database: Database) -> _Grown | None:
@@ -195,5 +198,5 @@ def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | 
     if evaluated.doubling_days is None:
         return None
     earlier = [p for p in points if evaluated.onset is None or p.day < evaluated.onset]
-    before, per_day = earlier[-1] if evaluated.onset and earlier else points[0], now.value * evaluated.growth_per_day
-    return _Grown(before, now.value, per_day)
+    before, per_day = earlier[-1] if evaluated.onset and earlier else points[0], evaluated.added_per_day
+    return _Grown(before, now.value, per_day, evaluated.jump)
