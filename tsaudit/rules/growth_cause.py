@@ -31,7 +31,7 @@ from tsaudit.model.finding import Evidence
 from tsaudit.model.profile import Measurement
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, subject_of
-from tsaudit.text import listed, many, number, percent
+from tsaudit.text import listed, many, new_values, number, percent
 
 _NAMED_TOO: Final = 0.3
 """A second tag is named in the sentence if it explains at least this share of the growth."""
@@ -261,7 +261,7 @@ def _described(measurement: Measurement, contributor: Contributor) -> str:
     parts = [f"in {percent(contributor.carrying)}{error} of the new series", f"first seen {contributor.began}"]
     if contributor.share < contributor.carrying / _GROSS:
         parts.append(f"{percent(contributor.share)} of the growth")
-    parts += [f"{number(values.new_per_day)} a day"] if values.new_per_day is not None else []
+    parts += [new_values(values)] if values.new_per_day is not None else []
     if values.kind != "unknown":
         parts.append(f"{values.kind} over {many(values.days, 'day')}")
     return ", ".join(parts)

@@ -303,6 +303,17 @@ def over_time(known: ValuesOverTime) -> str:
     return f"{said}: beta {number(known.beta)}, {percent(known.turnover)} of a week's values were new"
 
 
+def new_values(known: ValuesOverTime) -> str:
+    """How many values are new: `3,072 a day`, or `44,180 on 2026-03-31, 1,450 a day before` if that was only one day;
+    empty if that is not known.
+    """
+    if known.new_per_day is None:
+        return ""
+    if (burst := known.burst) is None:
+        return f"{number(known.new_per_day)} a day"
+    return f"{number(burst.values or 0)} on {day(burst.day)}, {number(round(known.per_day_before))} a day before"
+
+
 def under(part: Measurement | MeasureName) -> str:
     """Which rows of a table are meant: ` under measure name x`; empty for all of them."""
     from tsaudit.model.profile import MeasureName

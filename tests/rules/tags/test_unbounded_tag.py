@@ -30,7 +30,7 @@ from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, ta
 from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
 from tsaudit.model.change import Diagnose
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.finding import Currency, Finding, Jump, Outcome, RuleResult, Severity
 from tsaudit.model.profile import (
     FOREVER,
     Database,
@@ -237,6 +237,24 @@ def test_a_leak_that_was_fixed_is_good_news(arrived: ValuesOverTime, says: str) 
     is_quiet = "none since" in finding.message
     assert ("the time left assumes that more will come" in finding.message) is (is_quiet and says != _ENDED)
     assert finding.per_day is None or not is_quiet
+
+
+def test_values_of_one_day_are_no_rate() -> None:
+    """So many on the last day may come once: the rate is that of the days before."""
+    known = _arrived(*range(27, -1, -1), new_per_day=44_180.0)
+    last = SeriesSince(DAY, 44_180, 44_180)
+    burst = dataclasses.replace(known, series=(*known.series[:-1], last), new_values=44_180)
+    (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], burst, 60_000), engine="influxdb1")).findings
+    assert f", gained 44,180 on {DAY}, 300 a day before" in finding.message
+    assert "leveling off" not in finding.message
+    assert finding.per_day == 300
+    assert finding.jump == Jump(DAY - timedelta(days=1), 44_180)
+    assert finding.impact is None or finding.impact.per_day is None
+    again = dataclasses.replace(
+        burst, series=(*known.series[:-2], SeriesSince(DAY - timedelta(1), 44_180, 44_180), last)
+    )
+    (finding,) = run_rule(rule, a_profile(_watched(UUIDS[:64], again, 60_000), engine="influxdb1")).findings
+    assert "gains 44,180 a day and is not leveling off" in finding.message
 
 
 def test_listing_that_was_reused_shows_no_end_of_the_values() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date, datetime
-from typing import Literal
+from typing import Final, Literal
 
 from tsaudit.model.figures import Count, Ratio, Source
 
@@ -67,6 +67,32 @@ class ValuesOverTime:
     """
     gathered_new: tuple[str, ...] = ()
     """Other tags of which every series with the `gathered` value has a value that is newer than the first listing."""
+
+    @property
+    def burst(self) -> SeriesSince | None:
+        """The newest values, if `new_per_day` is the rate of their day alone, at least four times that of each day of
+        the week before; None otherwise.
+        """
+        newest = self.series[-1] if self.series else None
+        if newest is None or newest.day != self.newest or not newest.values or not self.new_per_day:
+            return None
+        if newest.values > (self.new_values or 0):
+            return None  # They were there when it was last listed.
+        is_alone = newest.values > self.new_per_day / 2 and all(4 * n <= newest.values for n in self._week_before)
+        return newest if is_alone and newest.values < 2 * self.new_per_day else None
+
+    @property
+    def per_day_before(self) -> float:
+        """New values a day in the week before the newest ones."""
+        return sum(self._week_before) / _DAYS_BEFORE
+
+    @property
+    def _week_before(self) -> list[int]:
+        # The first are those of the first listing.
+        return [one.values or 0 for one in self.series[1:-1] if (self.series[-1].day - one.day).days <= _DAYS_BEFORE]
+
+
+_DAYS_BEFORE: Final = 6
 
 
 @dataclass(frozen=True, slots=True)

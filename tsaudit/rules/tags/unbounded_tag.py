@@ -17,11 +17,11 @@ from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.analysis.values.value_kinds import ValueKind, kind_of
 from tsaudit.guidelines import matters
 from tsaudit.model.change import Diagnose, StopSource
-from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Limit
-from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, Tag, Turnover
+from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Jump, Limit
+from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, SeriesSince, Tag, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, series_evidence, stopgap, values_limit
-from tsaudit.text import count, listed, many, number, over_time, percent, rounded, rows_of, values_of
+from tsaudit.text import count, listed, many, new_values, number, over_time, percent, rounded, rows_of, values_of
 from tsaudit.text import day as written
 
 _REPORTS: Final = 2
@@ -241,7 +241,7 @@ def _reason(
     ends = known.kind if known else "unknown"
     if known and ends == "unbounded" and values > limit.value:
         new = number(known.new_per_day or 0)
-        pace = f", gains {new} a day and is not leveling off"
+        pace = f", gained {new_values(known)}" if _burst(tag) else f", gains {new} a day and is not leveling off"
         if kind.again == "sources" and fleets.is_churn(tag):
             net = _net_per_day(case, measurement, tag) or 0.0
             coming = "take the place of others" if 2 * net < (known.new_per_day or 0) else "are added"
@@ -364,6 +364,9 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
     per_day = _values_a_day(case, measurement, tag)
     # Those that replace others come, too: others expire in their place.
     coming = tag.over_time.new_per_day if tag.over_time and tag.over_time.kind in ("churning", "unbounded") else None
+    if _burst(tag):
+        # It is not known whether another day like that will follow.
+        coming, series = per_day, series and replace(series, per_day=None)
     level = costs.levels_at(case, measurement, tag, coming or per_day or 0.0)
     toward = costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)
     near = costs.is_near(case, toward, case.harm.limit_warning)
@@ -414,6 +417,22 @@ def _said_per_day(case: Case, measurement: Measurement, found: _Found) -> float 
     if values is None or found.observed != values.value or _quiet_since(case, found.tag) is not None:
         return None
     return _net_per_day(case, measurement, found.tag) or None
+
+
+def _burst(tag: Tag) -> SeriesSince | None:
+    """The new values of the last day, if as many came on no day of the week before; None otherwise."""
+    known = tag.over_time
+    return known.burst if known and known.kind == "unbounded" else None
+
+
+def _jump(found: _Found) -> Jump | None:
+    """What the last day added, if that was far more than on the days before; None if it was not, or if the finding is
+    about another figure.
+    """
+    values, burst = found.tag.values, _burst(found.tag)
+    if values is None or burst is None or found.observed != values.value:
+        return None
+    return Jump(burst.day - timedelta(days=1), burst.values or 0)
 
 
 def _is_avoidable(case: Case, measurement: Measurement, found: _Found) -> bool:
@@ -474,6 +493,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         changes=changes,
         observed=found.observed,
         per_day=_said_per_day(case, measurement, found),
+        jump=_jump(found),
         # Only one limit is shown: the one that the share and the date are about.
         limit=limit,
         unit="values",
@@ -531,13 +551,13 @@ def _pause(case: Case, tag: Tag) -> tuple[date, timedelta, timedelta] | None:
 
 
 def gained_per_day(case: Case, tag: Tag) -> float | None:
-    """Number of new values per day of a tag whose values are not leveling off; None if they are, if they have ended, or
-    if it is not known.
+    """Number of new values per day of a tag whose values are not leveling off, without those of a last day unlike the
+    days before; None if they are, if they have ended, or if it is not known.
     """
     known = tag.over_time
     if known is None or known.kind != "unbounded" or ended_on(case, tag):
         return None
-    return known.new_per_day
+    return known.per_day_before if known.burst else known.new_per_day
 
 
 def ended_words(case: Case, newest: date) -> str:
