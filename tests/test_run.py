@@ -418,6 +418,42 @@ def test_database_that_is_denied_beside_one_that_is_not(tmp_path: Path, influxd_
     assert (UNREACHABLE_CODE, ChangeKind.RESOLVED) in _moved(whole.changes)
 
 
+def test_database_that_is_no_longer_listed_is_not_audited_until_it_is_listed_or_given_up(
+    tmp_path: Path, influxd_auth: Influxd, store: Store
+) -> None:
+    """For an account that only sees what it may read: to any other, the server shows that it was dropped."""
+    login = {"u": ADMIN[0], "p": ADMIN[1]}
+    names = ("listed_kept", "listed_gone")
+    for statement in ("CREATE USER seer WITH PASSWORD 'seer'", *(f"CREATE DATABASE {name}" for name in names)):
+        influxql(influxd_auth.url, statement, **login)
+    for name in names:
+        influxql(influxd_auth.url, f"GRANT READ ON {name} TO seer", **login)
+        lines = (f"cpu,host=h{i} v={i} {round(at.timestamp()) * 10**9}" for i, at in enumerate(times(20)))
+        write_lines(influxd_auth.url, name, lines, **login)
+    password = SecretStr("seer")
+    target = Target(
+        name="seer", engine="influxdb1", url=SecretStr(influxd_auth.url), username="seer", password=password
+    )
+    settings = settings_for(tmp_path, target)
+
+    def moved(target: Target, day: int) -> list[tuple[Subject, ChangeKind]]:
+        done = run.audit_target(target, settings, store, day=DAY + timedelta(days=day))
+        assert not [f for rule, f in done.result.findings() if rule.code == "DRF001"] if done.result else False
+        gone = [c for c in done.changes if c.incident.code == UNREACHABLE_CODE]
+        return [(c.incident.subject, c.kind) for c in gone]
+
+    assert moved(target, 0) == []
+    influxql(influxd_auth.url, "REVOKE READ ON listed_gone FROM seer", **login)
+    gone = Subject("listed_gone")
+    assert moved(target, 1) == [(gone, ChangeKind.OPENED)]
+    influxql(influxd_auth.url, "DROP DATABASE listed_gone", **login)
+    # Longer than a complete snapshot of an earlier day is compared with.
+    assert moved(target, 9) == [(gone, ChangeKind.CONTINUED)]
+    assert moved(target, 10) == [(gone, ChangeKind.CONTINUED)]
+    named = target.model_copy(update={"databases": ("listed_kept",)})
+    assert moved(named, 11) == [(gone, ChangeKind.RESOLVED)]
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_emptied_database_closes_nothing_and_reads_as_nothing_dropped(
     tmp_path: Path, store: Store, engine: str

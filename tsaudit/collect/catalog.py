@@ -13,6 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
+from urllib.parse import urlsplit
 
 from tsaudit.collect import earlier_days
 from tsaudit.collect.catalog_facts import Row, rows_about, rows_of
@@ -27,6 +28,7 @@ from tsaudit.model.profile import (
     Count,
     Database,
     DatabaseStorage,
+    Gap,
     How,
     KeptPoints,
     Listed,
@@ -101,6 +103,9 @@ class Databases:
 def find(measuring: Measuring, queried: frozenset[str], previous: Profile | None) -> Outline:
     """The databases and measurements to examine. `previous`: the newest profile of an earlier day."""
     runner, known = measuring.runner, databases(measuring, queried)
+    if previous:
+        hidden = _no_longer_listed(runner.target, known, previous)
+        known = replace(known, audited=dict(sorted((hidden | known.audited).items())))
     before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
     outlined: list[Database] = []
     drafts: list[Draft] = []
@@ -142,6 +147,28 @@ def databases(measuring: Measuring, queried: frozenset[str]) -> Databases:
     return Databases(measuring.databases(sorted(configured or listed or ()), listed, queried), listed)
 
 
+def _no_longer_listed(target: Target, known: Databases, previous: Profile) -> dict[str, Audited]:
+    """The databases of the previous profile that the server does not list, although nobody can tell whether they were
+    dropped: it lists only those that the account may read.
+
+    They stay unknown until they are listed again, or the configuration names the databases to audit.
+    """
+    engine = ENGINES[target.engine]
+    signs_in = target.username or target.password or urlsplit(target.url.get_secret_value()).username
+    if not (engine.right_to_list and signs_in and known.listed) or target.databases:
+        return {}
+    noun = engine.words.database
+    detail = (
+        f"an earlier audit saw it, and the server no longer lists it: either it was dropped, or the account lost "
+        f"{engine.right_to_list}; grant it again, or name the {noun}s to audit under `databases`"
+    )
+    gone = (one for one in previous.databases if one.server_name not in known.listed)
+    return {
+        one.name: Audited(one.name, policy_of=one.policy_of, unknown=Gap("databases", Reason.DENIED, detail))
+        for one in gone
+    }
+
+
 def outline(
     measuring: Measuring,
     name: str,
@@ -157,7 +184,7 @@ def outline(
     runner, audited = measuring.runner, known.audited[name]
     if audited.unknown is not None:
         runner.gap_in_all(queried, audited.unknown.reason, audited.unknown.detail, name)
-        return Database(name), [], None
+        return Database(name, policy_of=audited.policy_of), [], None
     first_gap = len(runner.gaps)
     found = rows_of(runner, "measurements", OfDatabase(database=name))
     names = [row["measurement"] for row in found or ()]

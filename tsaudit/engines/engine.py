@@ -203,6 +203,10 @@ class Engine:
     """Whether the address is `scheme:///path`; a relative path is relative to the folder of tsaudit.yaml."""
     has_one_database: bool = False
     """Whether the address contains the database, so that `databases:` lists schemas within it."""
+    right_to_list: str = ""
+    """The right to a database without which the server does not list it; empty if it lists all databases, so that one
+    that is no longer listed was dropped.
+    """
 
     def has_magic(self, head: bytes) -> bool:
         """Whether a file with these first bytes has the engine's file signature."""

@@ -20,6 +20,7 @@ from tsaudit.collect import collect, earlier_days
 from tsaudit.config.settings import Target
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome, RuleResult
 from tsaudit.model.profile import FOREVER, Profile, Reason
 from tsaudit.model.timeline import Timeline, figures, stored_bytes
@@ -72,17 +73,19 @@ def test_token_reads_one_bucket_only(influxdb2: Conversation) -> None:
     assert [m.database for m in named.measurements] == ["mine"]
     assert {g.database for g in named.gaps} == {"other"}
     assert "it does not exist, or the token has no permission to read it" in named.gaps[0].detail
-    # The day before, everything was to be seen: what is not visible now is not said to be deleted.
+    # The day before, everything was to be seen: what is not listed now is not said to be dropped, on any day.
     before = collected(_with(mine, databases=()), wanted=frozenset({"tag_keys", "field_types"}))
-    after = dataclasses.replace(profile, day=DAY + timedelta(days=1))
-    drift = [f for rule, f in evaluate(after, Timeline(previous=before)).findings() if rule.code == "DRF001"]
-    assert "Database other is no longer visible: it was dropped, or the audit lost the permission to read it." in {
-        f.message for f in drift
-    }
-    assert not any("gone" in f.message for f in drift)
+    for number in (1, 2):
+        unlisted = collected(_with(mine, password=narrow, databases=()), previous=before)
+        after = dataclasses.replace(unlisted, day=DAY + timedelta(days=number))
+        found = [(rule.code, f) for rule, f in evaluate(after, Timeline(previous=before)).findings()]
+        (missed,) = (f for code, f in found if code == "TGT001" and f.subject == Subject("other"))
+        assert "either it was dropped, or the account lost `read` on the bucket" in missed.message
+        assert not [f for code, f in found if code == "DRF001" and f.subject.database == "other"]
+        before = after
     hidden = dataclasses.replace(named, day=DAY + timedelta(days=1))
-    found = evaluate(hidden, Timeline(previous=before)).findings()
-    assert not [f for rule, f in found if rule.code == "DRF001" and f.subject.database == "other"]
+    found_named = evaluate(hidden, Timeline(previous=before)).findings()
+    assert not [f for rule, f in found_named if rule.code == "DRF001" and f.subject.database == "other"]
 
 
 def test_token_is_unknown(influxdb2: Conversation) -> None:

@@ -110,6 +110,12 @@ def test_finding_when_measurements_come_and_go() -> None:
     assert found == [("new", None, "new is new."), ("old", None, "old was removed.")]
 
 
+def test_finding_when_databases_come_and_go() -> None:
+    old, new = a_measurement(database="old"), a_measurement(database="new")
+    found = [(f.subject, f.message) for f in _judged(a_profile(old), a_profile(new)).findings]
+    assert found == [(Subject("new"), "Database new is new."), (Subject("old"), "Database old was dropped.")]
+
+
 def test_one_finding_when_a_whole_database_comes_or_goes() -> None:
     one, two = a_measurement(database="one"), a_measurement(database="two")
     result = _judged(a_profile(one), a_profile(two))

@@ -43,6 +43,7 @@ class Influxdb2(InfluxEngine):
     )
     local = LocalServer(8086, "/ping", re.compile(r"^v*2\."), "http://127.0.0.1:8086", header="X-Influxdb-Version")
     signs_in_by_token = True
+    right_to_list = "`read` on the bucket"
     limits = tuple(
         limit
         for plan, series in _PLANS.items()

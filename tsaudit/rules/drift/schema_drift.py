@@ -68,10 +68,7 @@ def schema_drift(case: Case) -> Iterator[Finding]:
         yield _finding(case, difference, previous, now.get(place), tuple(asked.get(place, ())))
 
 
-_FIND_OUT = (
-    "Find out whether it was dropped. If it was not, give the audit the right to read it again; named under "
-    "`databases` of the target, a database that may not be read is reported as not measured."
-)
+_FIND_OUT = "If that was not meant, find out who dropped it, and restore it from a backup."
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +98,8 @@ def _words(difference: Difference) -> _Words:
 def _of_database(name: str, kind: DifferenceKind) -> _Words:
     if kind is DifferenceKind.NEW:
         return _Words(f"Database {name} is new.", "it", "made it", after="new")
-    # Servers only list what the user can read, so the list alone does not show whether a database was deleted or a
-    # permission was lost.
-    message = f"Database {name} is no longer visible: it was dropped, or the audit lost the permission to read it."
-    return _Words(message, "its end", "dropped it", "there", "not listed", _FIND_OUT)
+    # Where a list does not show whether a database was dropped or a right was lost, there is a gap and no difference.
+    return _Words(f"Database {name} was dropped.", "its end", "dropped it", "there", "gone", _FIND_OUT)
 
 
 def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: LiveColumn | None) -> _Words:
