@@ -132,8 +132,8 @@ def test_profile_of_influxdb_3_is_the_same_but_for_what_is_listed(first: Profile
     assert (requests.rows.value, requests.rows.source.how) == (REQUESTS, How.EXACT)
     (scaled,) = [m.rows for m in first.measurements if m.name == "requests"]
     assert scaled is not None
-    # Each series has one row, so that 64 of them tell the number of all without an error.
-    assert (scaled.value, scaled.standard_error, scaled.source.how) == (REQUESTS, 0.0, How.ESTIMATE)
+    # Each of the 64 series read has one row; any of the others, of which none was read, may have more.
+    assert (scaled.value, scaled.is_lower_bound) == (REQUESTS, True)
 
 
 @pytest.mark.parametrize("generation", ["influxdb1", "influxdb2"])

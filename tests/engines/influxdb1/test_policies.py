@@ -51,9 +51,9 @@ def server(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 
 
 @pytest.fixture(scope="module")
-def tsi1(influxd: Influxd) -> Server:
+def shared(influxd: Influxd) -> Server:
     """For what does not depend on the index."""
-    return Server(influxd.url, "tsi1")
+    return Server(influxd.url, influxd.index)
 
 
 Layout = Mapping[str, Iterable[str]]
@@ -252,8 +252,8 @@ def run_queries(server: Server, target: Target, result: AuditResult) -> set[str]
 # --- What is asked, and of what ----------------------------------------------------------------------------------
 
 
-def test_policy_is_named_in_the_configuration(tsi1: Server) -> None:
-    target = written(tsi1, {"": ["a v=1"], "raw": ["b v=1"], "year": ["c v=1"], "void": []})
+def test_policy_is_named_in_the_configuration(shared: Server) -> None:
+    target = written(shared, {"": ["a v=1"], "raw": ["b v=1"], "year": ["c v=1"], "void": []})
     (database,) = target.databases
 
     def audited(*names: str) -> Profile:
@@ -274,9 +274,9 @@ def test_policy_is_named_in_the_configuration(tsi1: Server) -> None:
     assert (takes(f"{database}/void"), takes(database), takes(f"{database}2/raw")) == (True, True, False)
 
 
-def test_one_policy_costs_no_more_statements_than_before(tsi1: Server) -> None:
+def test_one_policy_costs_no_more_statements_than_before(shared: Server) -> None:
     def asked(layout: Layout) -> dict[str, int]:
-        return {cost.fact: cost.statements for cost in collected(written(tsi1, layout)).costs if cost.statements}
+        return {cost.fact: cost.statements for cost in collected(written(shared, layout)).costs if cost.statements}
 
     lines = ["a,host=x v=1", "b,host=x v=1"]
     once = dict.fromkeys(
@@ -301,23 +301,24 @@ def test_one_policy_costs_no_more_statements_than_before(tsi1: Server) -> None:
     assert sum(several.values()) <= sum(asked({"": lines}).values()) + 3 * 2 + 6
 
 
-def test_policy_that_is_not_the_default_one_keeps_the_name_of_its_own(tsi1: Server) -> None:
+@pytest.mark.parametrize("server", ["tsi1"], indirect=True)
+def test_policy_that_is_not_the_default_one_keeps_the_name_of_its_own(server: Server) -> None:
     """The name of the database means what a query without a policy reads, whichever policy that is."""
-    target = written(tsi1, {"": ["a v=1"], "raw": ["b v=1"]})
+    target = written(server, {"": ["a v=1"], "raw": ["b v=1"]})
     (database,) = target.databases
     assert set(named(collected(target))) == {("", "a"), ("raw", "b")}
-    influxql(tsi1.url, f"ALTER RETENTION POLICY raw ON {database} DEFAULT")
+    influxql(server.url, f"ALTER RETENTION POLICY raw ON {database} DEFAULT")
     profile = collected(target)
     assert (profile.gaps, set(named(profile))) == ((), {("", "b"), ("autogen", "a")})
-    influxql(tsi1.url, f"DROP RETENTION POLICY raw ON {database}")
+    influxql(server.url, f"DROP RETENTION POLICY raw ON {database}")
     without_default = collected(target)
     assert (without_default.gaps, set(named(without_default))) == ((), {("autogen", "a")})
 
 
-def test_retention_and_bytes_are_those_of_the_policy(tsi1: Server) -> None:
-    target = written(tsi1, {"": ["a v=1"], "raw": requests(500)})
+def test_retention_and_bytes_are_those_of_the_policy(shared: Server) -> None:
+    target = written(shared, {"": ["a v=1"], "raw": requests(500)})
     (database,) = target.databases
-    influxql(tsi1.url, f"ALTER RETENTION POLICY raw ON {database} DURATION 520w SHARD DURATION 4w")
+    influxql(shared.url, f"ALTER RETENTION POLICY raw ON {database} DURATION 520w SHARD DURATION 4w")
     profile = collected(target)
     kept = {d.name: [(r.policy, r.duration_s, r.default) for r in d.retention or ()] for d in profile.databases}
     assert kept == {
@@ -334,20 +335,20 @@ def test_retention_and_bytes_are_those_of_the_policy(tsi1: Server) -> None:
     assert step.text.startswith(f'ALTER RETENTION POLICY "autogen" ON "{database}" ')
 
 
-def test_series_that_comes_to_a_further_policy_is_seen_the_next_day(tsi1: Server) -> None:
+def test_series_that_comes_to_a_further_policy_is_seen_the_next_day(shared: Server) -> None:
     """The server counts no more series than the day before, as each is counted once."""
-    target = written(tsi1, {"": (f"m,host=h{i} v=1" for i in range(9)), "raw": ["m,host=h0 v=1"]})
+    target = written(shared, {"": (f"m,host=h{i} v=1" for i in range(9)), "raw": ["m,host=h0 v=1"]})
     (database,) = target.databases
     present = utc_now()
     first = collected(target, now=present, day=present.date())
     assert series(first) == {("", "m"): 9, ("raw", "m"): 1}
-    write_lines(tsi1.url, database, (f"m,host=h{i} v=1 {_NEWEST}000000000" for i in range(6)), policy="raw")
+    write_lines(shared.url, database, (f"m,host=h{i} v=1 {_NEWEST}000000000" for i in range(6)), policy="raw")
     later = present + timedelta(days=1)
     second = collected(target, now=later, day=later.date(), previous=first)
     assert (second.reused, series(second)) == (0, {("", "m"): 9, ("raw", "m"): 6})
     # Where one policy holds data, what has not moved is taken over as before.
-    alone = written(tsi1, {})
-    write_lines(tsi1.url, alone.databases[0], iter([f"m,host=h0 v=1 {int(present.timestamp()) - 60}000000000"]))
+    alone = written(shared, {})
+    write_lines(shared.url, alone.databases[0], iter([f"m,host=h0 v=1 {int(present.timestamp()) - 60}000000000"]))
     first = collected(alone, now=present, day=present.date())
     assert collected(alone, now=later, day=later.date(), previous=first).reused == 1
 
@@ -403,8 +404,8 @@ def test_rows_cannot_be_looked_up(server: Server, monkeypatch: pytest.MonkeyPatc
     assert len(profile.gaps) == 2
 
 
-def test_policies_cannot_be_read(tsi1: Server) -> None:
-    target = written(tsi1, {"": ["m,host=a v=1"], "raw": ["m,host=b v=1"]})
+def test_policies_cannot_be_read(shared: Server) -> None:
+    target = written(shared, {"": ["m,host=a v=1"], "raw": ["m,host=b v=1"]})
 
     def refusing(fact: str, parameters: Mapping[str, Any]) -> Rows | None:
         if fact == "policies":
