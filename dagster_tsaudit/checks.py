@@ -469,5 +469,6 @@ def _last_audits(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[Audit
             result = store.result(target.name, day)
             profile = store.profile_of(result) if result else None
             muted = incidents.muted(store, target.name, day)
-            run = AuditRun(target.name, day, result, profile, (), None, 0.0, None, muted=muted)
+            error = result.without(muted).error if result else None
+            run = AuditRun(target.name, day, result, profile, (), None, 0.0, error, muted=muted)
             yield audited(run, store), target

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 import threading
 import time
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
 from importlib import import_module
@@ -37,6 +38,7 @@ from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Severity, Ver
 from tsaudit.model.profile import Reason
 from tsaudit.model.query_parameters import Given
 from tsaudit.net.watchdog import Deadline
+from tsaudit.not_audited import NO_ROWS_THEN
 
 __all__ = ["fast_messages"]
 
@@ -128,6 +130,27 @@ def test_past_day_without_rows_is_unknown(tmp_path: Path, store: Store) -> None:
     assert done.verdict is Verdict.UNKNOWN
     assert done.error is not None
     assert "no table has a row within the window of that day" in done.error
+
+
+def test_past_day_of_which_the_rows_are_gone_keeps_its_audit(tmp_path: Path, store: Store) -> None:
+    target = write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / "a.db")
+    settings = settings_for(tmp_path, target)
+    first = run.audit_target(target, settings, store, day=DAY)
+    with closing(sqlite3.connect(tmp_path / "a.db")) as database, database:
+        database.execute("DELETE FROM cpu")
+    again = run.audit_target(target, settings, store, day=DAY)
+    assert again.error == NO_ROWS_THEN
+    assert first.result is not None
+    assert again.result is not None
+    assert again.result.failed_at is not None
+    assert again.profile == store.profile(target.name, DAY) == first.profile
+    assert again.verdict is first.verdict is Verdict.WARNING
+    assert {c.incident.code: c.incident.state for c in again.changes} == {
+        **{c.incident.code: IncidentState.OPEN for c in first.changes},
+        UNREACHABLE_CODE: IncidentState.OPEN,
+    }
+    page = json.loads((tmp_path / f"reports/{target.name}/{DAY}.json").read_text())
+    assert page["failed_at"] == again.result.failed_at.isoformat()
 
 
 def test_audit_compacts_the_history_when_it_is_due(
@@ -519,6 +542,57 @@ def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_whe
     assert sum("rules have been unknown for 3 audits" in text for text in said) == 1
     assert "no SELECT" in said[0]
     assert days([6]) == [[(DEGRADED_CODE, ChangeKind.RESOLVED)]]
+
+
+@pytest.mark.parametrize(("denied", "is_kept"), [({"b", "c"}, True), ({"c"}, False)])
+def test_later_audit_of_the_day_that_may_read_less_than_half_changes_nothing(
+    tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch, denied: set[str], is_kept: bool
+) -> None:
+    target = write(Dataset([a_table(name, text_numbers=True) for name in "abc"]), "sqlite", tmp_path / "a.db")
+    settings = settings_for(tmp_path, target)
+    first = run.audit_target(target, settings, store, day=DAY)
+
+    @contextmanager
+    def deny(target: Target, deadline: Deadline) -> Iterator[Connection]:
+        with open_connection(target, deadline) as connection:
+            yield Denying(connection, denied)
+
+    monkeypatch.setattr(connectors, "open_connection", deny)
+    again = run.audit_target(target, settings, store, day=DAY)
+    assert first.result is not None
+    assert again.result is not None
+    assert (again.result.failed_at is not None) is is_kept
+    assert (store.profile(target.name, DAY) == first.profile) is is_kept
+    if is_kept:
+        assert again.error == "only 1 of 3 tables could be measured: no SELECT"
+        assert {r.code for r in again.result.results} == {r.code for r in first.result.results} | {UNREACHABLE_CODE}
+    # Whatever the day shows, nothing is closed that was not looked for.
+    still = {c.incident.fingerprint for c in again.changes if c.kind is not ChangeKind.RESOLVED}
+    assert still >= {c.incident.fingerprint for c in first.changes}
+
+
+class Denying:
+    """A connection whose user may read no row of some tables."""
+
+    def __init__(self, connection: Connection, denied: set[str]) -> None:
+        self._connection = connection
+        self._denied = denied
+        self.server_version = connection.server_version
+
+    def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
+        asked = {getattr(given, "measurement", "")}
+        if asked & self._denied:
+            raise FactError(Reason.DENIED, "no SELECT")
+        return self._connection.query(fact, timeout_s, given)
+
+    def reconnect(self) -> Connection:
+        return Denying(self._connection.reconnect(), self._denied)
+
+    def abort(self) -> None:
+        self._connection.abort()
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 class WithoutListings:

@@ -136,7 +136,7 @@ def _lost_to(profile: Profile, database: str, name: str) -> Gap | None:
     out on purpose.
     """
     is_listed = any((m.database, m.name) == (database, name) for m in profile.measurements)
-    gaps = (g for g in profile.gaps if g.covers(database, name) and not profile.is_named(g))
+    gaps = (g for g in _gaps(profile) if g.covers(database, name) and not profile.is_named(g))
     return next((g for g in gaps if is_listed or g.fact in STRUCTURE), None)
 
 

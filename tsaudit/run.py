@@ -259,7 +259,7 @@ def _audit_alone(
         changes=tuple(changes),
         report=location,
         seconds=time.monotonic() - began,
-        error="; ".join(filter(None, (_error(result.without(muted)), warning, report_error, removal_error))) or None,
+        error="; ".join(filter(None, (result.without(muted).error, warning, report_error, removal_error))) or None,
         is_first=timeline.is_empty and not any(day < one <= clock.today() for one in days),
         muted=muted,
         returned=returned,
@@ -374,12 +374,6 @@ def _with_degraded_rules(store: Store, settings: Settings, result: AuditResult) 
     earlier = store.rule_outcomes(result.target, before=result.day)
     found = degraded_rules(result, earlier, settings.incidents.unknown_after)
     return dataclasses.replace(result, results=(*result.results, found)) if found else result
-
-
-def _error(result: AuditResult) -> str | None:
-    """The line that fails the run; None if everything was audited, or somebody has muted that it was not."""
-    missed = result.not_audited
-    return missed.reason if missed and missed.findings else None
 
 
 def _report(

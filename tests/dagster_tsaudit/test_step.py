@@ -11,10 +11,11 @@ import dagster as dg
 import pytest
 
 from dagster_tsaudit import plan
+from dagster_tsaudit.audited import history
 from dagster_tsaudit.automation import definitions_of
-from dagster_tsaudit.checks import check_names
+from dagster_tsaudit.checks import _last_audits, check_names, owner_results
 from dagster_tsaudit.plan import AuditConfig, encode
-from tests.builders import a_finding, a_result, a_rule_result
+from tests.builders import NOW, a_finding, a_profile, a_result, a_rule_result
 from tests.dagster_tsaudit.runs import (
     a_failed_audit,
     a_plan,
@@ -27,6 +28,7 @@ from tests.dagster_tsaudit.runs import (
 from tests.report.test_index import an_entry
 from tsaudit import run
 from tsaudit.model.finding import Severity
+from tsaudit.not_audited import result_of, whole
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +61,35 @@ def test_a_failed_target_neither_stops_nor_hides_the_others(
     assert len(bad) == len(check_names(["duckdb"]))
     assert not any(c.passed for c in bad)
     assert failure_of(outcome) == "b: no such file"
+
+
+@pytest.mark.parametrize("granularity", ["target", "group"])
+def test_a_failed_audit_of_an_audited_day_fails_the_run_and_materializes_nothing(
+    granularity: str, tmp_path: Path, instance: dg.DagsterInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its figures are those that an earlier run materialized."""
+    missed = result_of([whole("no such file")])
+    kept = replace(a_result(a_rule_result(), missed, target="a"), failed_at=datetime.now(UTC))
+    monkeypatch.setattr(run, "audit_targets", fake_audits(an_audit("a", result=kept, error="no such file")))
+    outcome = execute(a_plan(write_config(tmp_path, "a"), granularity=granularity), instance)
+    assert not outcome.success
+    assert failure_of(outcome) == "a: no such file"
+    assert keys_of(outcome) == set()
+    checks = {c.check_name: c for c in outcome.get_asset_check_evaluations()}
+    assert not checks["cardinality"].passed
+    assert "no such file" in (checks["cardinality"].description or "")
+
+
+def test_the_last_audit_shown_on_the_owners_asset_says_what_was_not_audited(tmp_path: Path) -> None:
+    config = write_config(tmp_path, "a", target_extra="asset_key: [shop, orders]")
+    plan = a_plan(config)
+    result = replace(a_result(a_rule_result(), result_of([whole("no such file")]), target="a"), failed_at=NOW)
+    with history(plan.load()) as store:
+        store.save(a_profile(target="a"), result, None)
+    ((found, target),) = _last_audits(plan, list(plan.load().targets))
+    checks = {c.check_name: c for c in owner_results(target, found)}
+    assert not checks["tsaudit_a_coverage"].passed
+    assert "no such file" in (checks["tsaudit_a_coverage"].description or "")
 
 
 @pytest.mark.parametrize("granularity", ["target", "group"])

@@ -492,6 +492,12 @@ class AuditResult:
         return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
 
     @property
+    def error(self) -> str | None:
+        """What could not be audited, in the line that fails the run; None if everything was, or that is muted."""
+        missed = self.not_audited
+        return missed.reason if missed and missed.findings else None
+
+    @property
     def failure(self) -> Finding | None:
         """Why the target as a whole could not be audited; None if at least a part of it was."""
         missed = self.not_audited
