@@ -78,7 +78,10 @@ def shape(name: str) -> Message:
                 ),
                 an_incident(a_finding(subject(2))),
             ],
-            [resolved(3), Closed(an_incident(a_finding(subject(4))), "muted until 2026-04-07")],
+            [
+                resolved(3),
+                Closed(_muted(4), "muted until 2026-04-07"),
+            ],
         ),
         "all_clear": lambda: message.alert(context, [], [resolved(1)]),
         "hostile": lambda: message.alert(context, [hostile_incident()]),
@@ -90,6 +93,12 @@ def shape(name: str) -> Message:
         "files_only": lambda: message.alert(a_context(report_url="/srv/r.html", run_url=None), [full_incident()]),
     }
     return shapes[name]()
+
+
+def _muted(number: int) -> Incident:
+    made = datetime.now(UTC)
+    mute = Decision(DecisionKind.MUTE, "ann", "@here moving", made, date(2026, 4, 7), Severity.WARNING)
+    return replace(an_incident(a_finding(subject(number))), decision=mute)
 
 
 @pytest.mark.golden

@@ -56,6 +56,7 @@ _FIGURE: Final = 250
 _LINE: Final = 400
 _WHO: Final = 60
 _WHY: Final = 200
+_SHORT_WHY: Final = 80
 _STEP: Final = 600
 _STATEMENT: Final = 2_900
 
@@ -143,6 +144,11 @@ class Closed:
     incident: Incident
     how: str
     """The reason: `RESOLVED`, `muted until <day>`, or `now with <owner>`."""
+
+    @property
+    def is_muted(self) -> bool:
+        """Whether it is open, but muted."""
+        return self.how.startswith("muted until")
 
 
 def alert(
@@ -319,9 +325,20 @@ def _footer(
     if absent:
         named = _listed([_named(one) for one in absent])
         blocks.append(small(f"No longer found, and resolved if the next audits do not find them either: {named}"))
-    if closed:
-        blocks.append(small(f"No longer open: {_listed([f'{_named(c.incident)} {plain(c.how, 40)}' for c in closed])}"))
+    if muted := [one for one in closed if one.is_muted]:
+        blocks.append(small(f"Open, muted: {_listed([_with_mute(one.incident) for one in muted])}"))
+    if gone := [one for one in closed if not one.is_muted]:
+        blocks.append(small(f"No longer open: {_listed([f'{_named(c.incident)} {plain(c.how, 40)}' for c in gone])}"))
     return blocks
+
+
+def _with_mute(incident: Incident) -> str:
+    """The incident with who muted it, until when, and why."""
+    made = incident.decision
+    if made is None:
+        return _named(incident)
+    who = f"<@{made.owner}>" if _SLACK_ID.fullmatch(made.owner) else inert(made.owner, _WHO)
+    return f"{_named(incident)} by {who} until {made.until} ({inert(made.reason, _SHORT_WHY)})"
 
 
 def _named(incident: Incident) -> str:
