@@ -97,9 +97,10 @@ def _wrapping(markdown: str) -> str:
 def _said(entry: "IndexEntry", newest: date | None, base_url: str | None) -> str:
     """The text after the target's name."""
     headline = "" if entry.verdict is Verdict.OK else f": {_wrapping(escape(printable(entry.headline, _HEADLINE)))}"
+    muted = f", {number(entry.muted)} muted" if entry.muted else ""
     behind = f", last audited {entry.day}" if entry.day != newest else ""
     report = f" ([report]({address(f'{base_url}/{entry.href}')}))" if base_url else ""
-    return f"{headline}{behind}{report}"
+    return f"{headline}{muted}{behind}{report}"
 
 
 def _words(verdict: str) -> str:

@@ -49,14 +49,14 @@ def test_links_lead_to_reports_and_names_from_elsewhere_are_harmless(tmp_path: P
     config = write_config(tmp_path, "a", "late")
     plan = a_plan(config, dagster_url="https://dagster.example.com")
     hostile = an_entry("a", headline=f"[x](http://evil) {sample.HOSTILE}")
-    late = an_entry("late", verdict=Verdict.OK, day=hostile.day - timedelta(days=3))
+    late = an_entry("late", verdict=Verdict.OK, day=hostile.day - timedelta(days=3), muted=2)
     entries = [an_entry("of another component"), hostile, late]
     shown = overview(plan, entries, "https://audits.example.com/x y").metadata
     text = str(shown["warning"].value).replace("\u200b", "")
     assert text.startswith("- [a](https://dagster.example.com/assets/tsaudit/a?view=checks): \\[x\\]\\(http:")
     assert text.endswith(" ([report](<https://audits.example.com/x%20y/a/latest.html>))")
     assert "[Index of reports](<https://audits.example.com/x%20y/index.html>)" in str(shown["summary"].value)
-    assert "view=checks), last audited 2026-03-28 (" in str(shown["ok"].value)
+    assert "view=checks), 2 muted, last audited 2026-03-28 (" in str(shown["ok"].value)
     assert "another" not in str(shown)
 
 

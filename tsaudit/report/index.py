@@ -72,6 +72,8 @@ class IndexEntry:
     """Days until the first limit is reached, by the findings that decide the verdict; None: within a year, none is."""
     affected: float | None = None
     """Largest number of series that one of these findings affects; None: not known."""
+    muted: int = 0
+    """Number of muted findings, which are not in `counts`."""
 
     @property
     def urgency(self) -> tuple[object, ...]:
@@ -106,6 +108,7 @@ def entry_of(contents: html.ReportContents, owner: str = "") -> IndexEntry:
         owners=tuple(filter(None, dict.fromkeys((*owners, owner)))),
         days_left=first_limit(deciding),
         affected=max((f.affected_series for f in deciding if f.affected_series is not None), default=None),
+        muted=sum(item.muted for item in contents.items),
     )
 
 
