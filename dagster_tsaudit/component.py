@@ -28,6 +28,9 @@ class AuditComponent(dg.Component, dg.Resolvable, dg.Model):
     """Schema audits of time-series databases.
 
     Set `config`, the path of a tsaudit.yaml, or `target`, a single target with the same keys.
+
+    `dg scaffold defs` takes `--target NAME` (default: the folder's name), `--engine ENGINE` (default: duckdb), and
+    `--url ADDRESS`, with credentials as ${NAME}.
     """
 
     config: str | None = Field(None, description="A tsaudit.yaml, relative to this file or to the project root.")

@@ -11,8 +11,10 @@ import yaml
 from dagster.components.component_scaffolding import scaffold_component
 from pydantic import BaseModel, Field, field_validator
 
+from dagster_tsaudit.plan import KEY_PREFIX, encode
 from tsaudit.cli.init import proposed_limits
 from tsaudit.engines.registry import ENGINES
+from tsaudit.text import listed
 
 _CONFIG: Final = """\
 # What tsaudit audits; the command line reads the same file: tsaudit --help.
@@ -90,11 +92,21 @@ class AuditScaffolder(dg.Scaffolder[AuditScaffoldParams]):
     def scaffold(self, request: dg.ScaffoldRequest[AuditScaffoldParams]) -> None:
         scaffold_component(request, {"config": "tsaudit.yaml"})
         folder = request.target_path.parent if request.append else request.target_path
-        config = _text(request.params.target or folder.name, request.params)
+        name = request.params.target or folder.name
+        config = _text(name, request.params)
         _write(folder / "tsaudit.yaml", config)
         _write(folder / ".gitignore", _IGNORED)
         if request.scaffold_format == "yaml":
             _require(request.target_path if request.append else folder / "defs.yaml", variables(config))
+        _say_next(name, folder, variables(config))
+
+
+def _say_next(name: str, folder: Path, names: list[str]) -> None:
+    """Print what comes next, because a component that was just written audits nothing yet."""
+    if names:
+        click.echo(f"Set {listed(names, len(names))} in .env.")
+    click.echo(f"Complete {folder / 'tsaudit.yaml'}, run `dg check defs`, and audit:")
+    click.echo(f"dg launch --assets {KEY_PREFIX}/{encode(name)}")
 
 
 def variables(config: str) -> list[str]:

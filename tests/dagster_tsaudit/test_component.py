@@ -17,6 +17,7 @@ from dagster_shared.yaml_utils import load_run_config_yaml
 
 from dagster_tsaudit import AuditComponent
 from dagster_tsaudit.plan import AuditConfig, audited_days, encode
+from dagster_tsaudit.scaffold import AuditScaffoldParams
 from tsaudit.cli.init import proposed_limits
 from tsaudit.config import file as config_file
 from tsaudit.engines.registry import ENGINES
@@ -153,6 +154,17 @@ def test_a_mistake_is_told_in_one_line(attributes: dict[str, Any], message: str)
     with pytest.raises(Exception) as caught:  # noqa: PT011 -- Dagster wraps it in errors of its own
         definitions_from(attributes)
     assert message in message_of(caught)
+
+
+def test_scaffolding_says_what_comes_next(capsys: pytest.CaptureFixture[str]) -> None:
+    with create_defs_folder_sandbox() as sandbox:
+        params = {"engine": "sqlite", "target": "north", "url": "sqlite:///${NORTH_DB}"}
+        path = sandbox.scaffold_component(component_cls=AuditComponent, defs_path="plants", scaffold_params=params)
+    printed = capsys.readouterr().out
+    assert "Set NORTH_DB in .env." in printed
+    assert f"Complete {path / 'tsaudit.yaml'}" in printed
+    assert "\ndg launch --assets tsaudit/north\n" in printed
+    assert all(f"--{name} " in (AuditComponent.__doc__ or "") for name in AuditScaffoldParams.model_fields)
 
 
 def test_scaffolding_writes_a_component_that_loads() -> None:
