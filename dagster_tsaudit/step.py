@@ -76,7 +76,7 @@ def _audited(
             done: dict[str, list[AuditedTarget]] = {}
             for found in session.run(targets, day=day, workers=plan.workers, run_url=url, reactions=reactions):
                 name = found.target if len(days) == 1 else f"{found.target} on {day}"
-                where = f"; report: {found.report.path}" if found.report else ""
+                where = f"; report: {found.report.url}" if found.report else ""
                 context.log.info(f"{name}: {found.verdict}. {found.error or headline(found)}{where}")
                 unit = unit_of[found.target]
                 if day != days[-1]:
