@@ -1,9 +1,12 @@
 """Which figures are drawn over time, with their limits and forecasts, and the charts as inline SVG, which always have a
-title and a description.
+title and a description. One more chart shows which tags are determined by others.
 
 The plot of a figure is a horizontally stretched SVG (`preserveAspectRatio="none"`) inside one that is not stretched:
 lines keep their width, and labels are placed in percent. Colors come from the style sheet, so they follow light and
 dark mode. Every chart has a table next to it.
+
+The graph of tags has a size of its own. A determining tag is to the left of the others. Tags that determine each other
+share a box, and an arrow that follows from others (a to c, if a leads to b and b to c) is left out.
 """
 
 from __future__ import annotations
@@ -12,20 +15,20 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
-from itertools import pairwise
+from itertools import pairwise, product
 from typing import Final
 
 from markupsafe import Markup, escape
 
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Forecast
-from tsaudit.model.profile import Profile
+from tsaudit.model.profile import Dependency, Profile
 from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.report import untrusted
 from tsaudit.report.findings import Item
 from tsaudit.text import day as formatted_day
+from tsaudit.text import listed, percent, short
 from tsaudit.text import number as formatted_number
-from tsaudit.text import percent, short
 from tsaudit.text.findings import limit_reached
 from tsaudit.text.sparkline import svg
 
@@ -184,6 +187,14 @@ _FARTHEST: Final = 6
 """A limit more than this many times above the highest value would flatten the curve; the text gives it instead."""
 _TINIEST: Final = 1e-12
 """Smaller figures are drawn as zero."""
+MOST_TAGS: Final = 24
+"""Maximum number of tags to draw; with more, the graph is unreadable, and the tags are listed as text."""
+_LONGEST_TAG: Final = 24
+_LETTER: Final = 7.3
+_BOX: Final = 28
+_ROW: Final = 42
+_BETWEEN: Final = 64
+_EDGE: Final = 1
 
 
 class _Plane:
@@ -394,3 +405,112 @@ def _description(chart: Trend, drawn_limit: float | None) -> str:
     if chart.forecast is not None and (ahead := limit_reached(chart.forecast)):
         parts.append(f"{ahead[0].upper()}{ahead[1:]}.")
     return " ".join(parts)
+
+
+Box = tuple[str, ...]
+"""Tags that determine each other, by name; usually one."""
+Arrow = tuple[Box, Box]
+
+
+def dependency_graph(dependencies: Sequence[Dependency], number: int) -> Markup:
+    """The graph as HTML; empty without dependencies, and for more than MOST_TAGS tags.
+
+    `number` makes its IDs unique on the page.
+    """
+    edges = {(d.determinant, d.dependent) for d in dependencies}
+    if not edges or len({tag for pair in edges for tag in pair}) > MOST_TAGS:
+        return Markup("")
+    boxes, arrows = condensed(edges)
+    places, width, height = _places(layers(boxes, arrows))
+    lines = "".join(_arrow(places[a], places[b]) for a, b in arrows)
+    nodes = "".join(_node(box, places[box]) for box in boxes)
+    labels = f'role="img" aria-labelledby="dt{number} dd{number}"'
+    return Markup(  # noqa: S704 -- made of numbers; texts are escaped where they are put in
+        f'<svg class="follows" width="{width:g}" height="{height:g}" {labels}><title id="dt{number}">Tags '
+        "determined by others</title><desc "
+        f'id="dd{number}">{escape(_graph_description(boxes, arrows))}</desc>{lines}{nodes}</svg>'
+    )
+
+
+def condensed(edges: set[tuple[str, str]]) -> tuple[list[Box], list[Arrow]]:
+    """The boxes, and the fewest arrows that imply all the pairs (determinant, dependent)."""
+    tags = sorted({tag for pair in edges for tag in pair})
+    leads = set(edges)
+    for middle, a, b in product(tags, repeat=3):  # Warshall: the outermost loop is over the intermediate nodes.
+        if (a, middle) in leads and (middle, b) in leads:
+            leads.add((a, b))
+    box_of = {t: tuple(o for o in tags if o == t or ((t, o) in leads and (o, t) in leads)) for t in tags}
+    boxes = sorted(set(box_of.values()))
+    further = {(a, b) for a, b in product(boxes, repeat=2) if a != b and (a[0], b[0]) in leads}
+    arrows = [(a, b) for a, b in sorted(further) if not any((a, c) in further and (c, b) in further for c in boxes)]
+    return boxes, arrows
+
+
+def layers(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> list[list[Box]]:
+    """Columns of boxes from left to right; each box is to the right of all that lead to it, and at a similar height."""
+    depth: dict[Box, int] = dict.fromkeys(boxes, 0)
+    for _ in boxes:
+        for a, b in arrows:
+            depth[b] = max(depth[b], depth[a] + 1)
+    found: list[list[Box]] = []
+    row: dict[Box, float] = {}
+    for level in range(max(depth.values()) + 1):
+        here = [box for box in boxes if depth[box] == level]
+        before = {box: [row[a] for a, b in arrows if b == box] for box in here}
+        here.sort(key=lambda box: (sum(before[box]) / len(before[box]) if before[box] else 0.0, box))
+        row |= {box: float(i) for i, box in enumerate(here)}
+        found.append(here)
+    return found
+
+
+_Place = tuple[float, float, float]
+"""Left, top, and width of a box."""
+
+
+def _places(columns: Sequence[Sequence[Box]]) -> tuple[Mapping[Box, _Place], float, float]:
+    """The position of each box, and the total size. Columns are centered vertically on the tallest one."""
+    height = _ROW * max(map(len, columns)) - (_ROW - _BOX) + 2 * _EDGE
+    places: dict[Box, _Place] = {}
+    left = float(_EDGE)
+    for column in columns:
+        width = max(len(_label(box)) for box in column) * _LETTER + 20
+        top = (height - (_ROW * len(column) - (_ROW - _BOX))) / 2
+        for i, box in enumerate(column):
+            places[box] = (round(left, 1), round(top + i * _ROW, 1), round(width, 1))
+        left += width + _BETWEEN
+    return places, round(left - _BETWEEN + _EDGE, 1), height
+
+
+def _arrow(start: _Place, end: _Place) -> str:
+    x, y = start[0] + start[2], start[1] + _BOX / 2
+    to_x, to_y = end[0] - 6, end[1] + _BOX / 2
+    bend = max(24.0, (to_x - x) / 2)
+    line = f"M{x:g} {y:g}C{x + bend:g} {y:g} {to_x - bend:g} {to_y:g} {to_x:g} {to_y:g}"
+    return f'<path class="line" d="{line}"/><path class="head" d="M{to_x:g} {to_y - 4:g}l6 4l-6 4z"/>'
+
+
+def _node(box: Box, place: _Place) -> str:
+    x, y, width = place
+    frame = f'<rect x="{x:g}" y="{y:g}" width="{width:g}" height="{_BOX}" rx="6"/>'
+    return f'{frame}<text x="{x + width / 2:g}" y="{y + _BOX / 2 + 4:g}">{escape(_label(box))}</text>'
+
+
+def _label(box: Box) -> str:
+    return " = ".join(_short(tag) for tag in box[:3]) + (f" = {len(box) - 3} more" if len(box) > 3 else "")
+
+
+def _short(tag: str) -> str:
+    text = untrusted.line(tag)
+    return text if len(text) <= _LONGEST_TAG else f"{text[: _LONGEST_TAG - 1]}…"
+
+
+def _graph_description(boxes: Sequence[Box], arrows: Sequence[Arrow]) -> str:
+    """The graph in words, for people who cannot see the picture."""
+    each_other = [
+        f"{listed([_short(t) for t in box], most=len(box))} determine each other." for box in boxes if len(box) > 1
+    ]
+    sources = dict.fromkeys(a for a, _ in arrows)
+    lines = [
+        f"{_label(a)} determines {listed([_label(b) for c, b in arrows if c == a], most=len(arrows))}." for a in sources
+    ]
+    return " ".join([*lines, *each_other])

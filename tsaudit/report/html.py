@@ -357,6 +357,7 @@ def _environment() -> Environment:
         bar=charts.bar,
         sparkline=charts.sparkline,
         trend_chart=charts.trend,
+        dependency_graph=charts.dependency_graph,
         share_of=share_of,
         most_names=tables.MOST_NAMES,
         statements=findings.statements,

@@ -16,6 +16,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, Verdict
 from tsaudit.model.profile import (
     Contribution,
+    Dependency,
     Field,
     Measurement,
     Profile,
@@ -66,8 +67,7 @@ class Detail:
     columns_left_out: int
     contributions: tuple[Contribution, ...]
     drop_curve: tuple[Contribution, ...]
-    determined: str
-    """As in the row of the measurement."""
+    dependencies: tuple[Dependency, ...]
     values_from: str
     """Which rows were read to count the distinct values of all fields; empty if this differs between fields."""
     daily: str
@@ -109,7 +109,7 @@ def overview(profile: Profile, timeline: Timeline, items: Sequence[Item]) -> Ove
             row_share=m.rows.value / total if total and m.rows else None,
             worst_null=_worst_null(m),
             retention=_kept([m.retention] if m.retention else policies.get(m.database, ()), m.name),
-            determined=_determined(m),
+            determined="; ".join(f"{tag} determines {listed(others)}" for tag, others in determined_tags(m).items()),
         )
 
     def order(m: Measurement) -> tuple[object, ...]:
@@ -179,10 +179,6 @@ def heat_map(profile: Profile) -> HeatMap | None:
     return HeatMap(fields, rows, len(with_nulls) - len(shown))
 
 
-def _determined(m: Measurement) -> str:
-    return "; ".join(f"{tag} determines {listed(others)}" for tag, others in determined_tags(m).items())
-
-
 def _detail(m: Measurement, window: Window) -> Detail:
     sets = m.tag_sets
     tags = sorted(m.tags, key=lambda t: (-(t.values.value if t.values else 0), t.key))
@@ -194,7 +190,7 @@ def _detail(m: Measurement, window: Window) -> Detail:
         columns_left_out=max(0, len(tags) - MOST_COLUMNS) + max(0, len(fields) - MOST_COLUMNS),
         contributions=sets.contributions[:MOST_COLUMNS] if sets else (),
         drop_curve=sets.drop_curve[:8] if sets else (),
-        determined=_determined(m),
+        dependencies=sets.dependencies[:MOST_COLUMNS] if sets else (),
         values_from=_values_from(m),
         daily=_daily(m, window),
     )
