@@ -362,9 +362,8 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
     """Which rules were evaluated, and which could not be for a reason that nothing else reports.
 
     If the target could not be audited, only that is reported, and both sets are empty, unless an earlier audit of the
-    day could. Gaps in a database that could
-    not be audited are ignored, too, and so are facts that cannot be known for a past day. Past days, of which many may
-    be audited within minutes, show no rule that is unknown for long.
+    day succeeded. Gaps in a database that could not be audited are ignored, too, and so are facts that cannot be known
+    for a past day. Past days, of which many may be audited within minutes, show no rule that is unknown for long.
     """
     is_past = result.audited_at.astimezone(UTC).date() - result.day > SAME_DAY
     missed = {f.subject for f in result.not_audited.findings} if result.not_audited else set()
