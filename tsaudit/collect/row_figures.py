@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -15,8 +15,10 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, order_by
 from tsaudit.analysis.rows import coincidence, rhythm
+from tsaudit.analysis.rows.copy_places import begins_late, identifying, place_of
 from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
 from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
+from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.collect.column_figures import as_number
 from tsaudit.collect.draft import ReadColumn
@@ -195,27 +197,58 @@ def repeats(
 
 
 def copies(
-    columns: Sequence[ReadColumn],
+    columns: Mapping[str, ReadColumn],
     times_us: ReadColumn | None,
     left_out: Sequence[str],
     source: Source,
     *,
+    ids: Collection[str] = (),
     is_of_pages: bool,
 ) -> Copies:
     """The rows that are copies of another one. `times_us`: in microseconds; rows without a time are left out. None:
-    rows have no time. `is_of_pages` as in `copied_rows`.
+    rows have no time. `ids`: the columns that may identify a row. `is_of_pages` as in `copied_rows`.
     """
-    known = times_us.known if times_us is not None else np.ones(len(columns[0]), np.bool_)
+    known = times_us.known if times_us is not None else np.ones(len(next(iter(columns.values()))), np.bool_)
     rows = int(known.sum())
-    if any(len(column.distinct) == len(column) for column in columns):
+    none = Copies(rows, 0, 0, None, None, tuple(left_out), source)
+    if any(len(column.distinct) == len(column) for column in columns.values()):
         # No two rows are equal.
-        return Copies(rows, 0, 0, None, None, tuple(left_out), source)
+        return none
+    codes = {name: column.codes[known] for name, column in columns.items()}
     values, times = (None, None) if times_us is None else np.unique(_numbers_of(times_us), return_inverse=True)
-    found = copied_rows([column.codes[known] for column in columns], times, rows, is_of_pages=is_of_pages)
-    first = last = None
-    if found.bulk is not None and values is not None and times is not None:
-        first, last = (_EPOCH + timedelta(microseconds=int(values[times[row]])) for row in found.bulk)
-    return Copies(rows, found.copies, found.in_bulk, first, last, tuple(left_out), source)
+    found = copied_rows(list(codes.values()), times, rows, is_of_pages=is_of_pages)
+    if not found.copies or values is None or times is None:
+        return replace(none, copies=found.copies)
+
+    def at(row: int) -> datetime:
+        return _EPOCH + timedelta(microseconds=int(values[times[row]]))
+
+    first, last = map(at, found.bulk) if found.bulk else (None, None)
+    whole = combined([times, *codes.values()], rows)
+    others = {name: of for name, of in codes.items() if name not in ids}
+    is_copy = np.ones(rows, np.bool_)
+    is_copy[np.unique(whole, return_index=True)[1]] = False
+    order = np.argsort(times, kind="stable")
+    begin = begins_late(is_copy[order])
+    place = place_of(others, is_copy)
+    return replace(
+        none,
+        copies=found.copies,
+        in_bulk=found.in_bulk,
+        first=first,
+        last=last,
+        key=identifying({name: codes[name] for name in codes if name in ids}, others, whole),
+        since=None if begin is None else at(int(order[begin])),
+        column=place.column if place else "",
+        values=tuple(_shown(columns[place.column].where(known), place.rows)) if place else (),
+        rows_there=place.total if place else 0,
+    )
+
+
+def _shown(column: ReadColumn, rows: Sequence[int]) -> Iterator[str]:
+    """The values of some rows, redacted unless they are names."""
+    for text in _texts_of(column, np.array(rows, np.intp)):
+        yield "null" if text is None else redact_unless_name(text)
 
 
 def rows_apart(

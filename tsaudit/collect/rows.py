@@ -17,7 +17,7 @@ from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
 from tsaudit.analysis.columns.columns import is_integer, is_number, is_single
 from tsaudit.analysis.columns.name_words import is_load_stamp
-from tsaudit.analysis.columns.roles import may_be_long
+from tsaudit.analysis.columns.roles import is_text, may_be_long, names_id
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
 from tsaudit.collect import partial_reads
@@ -482,13 +482,15 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
         if c.is_generated or (c.is_unique and is_integer(c.data_type)) or is_load_stamp(c.name)
     ]
     own_time = draft.time.name if draft.time else None
-    compared = [draft.sample.column(c.name) for c in draft.columns if c.name not in {own_time, *left_out}]
-    if not compared:
+    kept = [c for c in draft.columns if c.name not in {own_time, *left_out}]
+    if not kept:
         return None
+    compared = {c.name: draft.sample.column(c.name) for c in kept}
+    ids = [c.name for c in kept if names_id(c.name) and (is_integer(c.data_type) or is_text(c.data_type))]
     stamps = draft.time is None or draft.time.name in left_out
     times_us = None if stamps else draft.read_times()[1]
     is_of_pages = draft.partial_scan is not None and not draft.partial_scan.newest
-    return copies(compared, times_us, left_out, source, is_of_pages=is_of_pages)
+    return copies(compared, times_us, left_out, source, ids=ids, is_of_pages=is_of_pages)
 
 
 def _copies_of_loads(runner: QueryRunner, draft: Draft, found: Copies | None) -> Copies | None:

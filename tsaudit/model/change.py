@@ -316,6 +316,10 @@ class DropRepeats(Change):
 
     found: str
     """Number of duplicate rows, as far as it is known."""
+    key: tuple[str, ...] = ()
+    """The columns that identify a row, so that a unique index on them keeps the next ones out; empty if not known."""
+    ignored: tuple[str, ...] = ()
+    """Columns in which duplicate rows may differ, such as the time of a load."""
 
     def claims(self) -> Mapping[Claim, str]:
         return {("repeated rows", ""): "dropped"}

@@ -19,7 +19,7 @@ from tests.databases import Dataset, Row, Table, times, write, writing_of
 from tests.engines.traits import SHARE_SQL
 from tests.planning.places import server_of
 from tests.planning.runner import misshapen
-from tests.rules.cases import dataset, hosts, table
+from tests.rules.cases import dataset, hosts, run_rule, table
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
@@ -30,6 +30,7 @@ from tsaudit.model.change import (
     ChangeType,
     Diagnose,
     DropIndex,
+    DropRepeats,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -37,10 +38,11 @@ from tsaudit.model.change import (
     MergeMeasurements,
 )
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import AuditResult
+from tsaudit.model.finding import AuditResult, Severity
 from tsaudit.model.plan import Plan, Step, StepKind
 from tsaudit.model.profile import Measurement, Profile, Tag
 from tsaudit.planning.plans import plans_of
+from tsaudit.rules.layout.repeated_rows import repeated_rows
 
 HOSTILE: Final = 'or"der, by'
 COUNT: Final = 24
@@ -177,6 +179,45 @@ def test_indexes_of_many_tables_are_counted(place: Callable[[Dataset], Where]) -
     assert "The same for the 29 other tables" in schema.words
     where.server.run(replace(schema, text="\n".join(lines[:-1])))
     assert sum(bool(m.indexes) for m in where.profile().measurements) == 21
+
+
+# --- Copies of rows ---------------------------------------------------------------------------------------------------
+
+
+def test_copies_go_and_do_not_come_again(place: Callable[[Dataset], Where]) -> None:
+    """Two exchanges number their trades from 1 on; one of them sends some again."""
+    exchanges: list[dict[str, str | None]] = [{"exchange": "binance", "pair": "a"}, {"exchange": "kraken", "pair": "a"}]
+    made = table(
+        HOSTILE,
+        exchanges,
+        {"trade_id": "integer", "pri'ce": "float"},
+        lambda s, r: {"trade_id": r, "pri'ce": s + r / 7},
+        rows=300,
+        key=False,
+    )
+    rows: list[Row] = list(made.rows)
+    again = [row for row in rows if row.tags["exchange"] == "binance"][::3]
+    where = place(dataset(replace(made, rows=[*rows, *again])))
+    (finding,) = run_rule(repeated_rows, where.profile()).findings
+    assert finding.severity is Severity.WARNING
+    assert "all with exchange=binance, the same in all columns, even in trade_id" in finding.message
+    (change,) = finding.changes
+    assert isinstance(change, DropRepeats)
+    steps = where.make(change)
+    assert where.rows("SELECT count(*) FROM {t}") == [(600,)]
+    assert "100 of 700 rows read" in steps[StepKind.STORED].loses
+    assert not where.rows(steps[StepKind.FIND].text.rstrip(";"))
+    assert not run_rule(repeated_rows, where.profile()).findings
+    (index,) = where.measurement.indexes or ()
+    assert index.unique
+    assert index.columns == ("exchange", "trade_id", "time")
+    assert steps[StepKind.WRITER].text.endswith("VALUES (...)\nON CONFLICT DO NOTHING;")
+    copied = "INSERT INTO {t} SELECT * FROM {t} ON CONFLICT DO NOTHING"
+    database = where.profile().databases[0].name
+    own = ENGINES[where.engine].quoted(Qualified(database, HOSTILE))
+    # SQLite takes ON for a join without a WHERE.
+    where.server.run(Step(StepKind.SCHEMA, "", copied.replace(" ON ", " WHERE true ON ").format(t=own) + ";", "sql"))
+    assert where.rows("SELECT count(*) FROM {t}") == [(600,)]
 
 
 # --- Columns and names ------------------------------------------------------------------------------------------------

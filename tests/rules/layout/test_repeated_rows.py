@@ -14,6 +14,7 @@ from tests.databases import Dataset, Row
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
+from tsaudit.model.change import DropRepeats
 from tsaudit.model.figures import How, Subject
 from tsaudit.model.finding import Severity
 from tsaudit.model.profile import Copies, Profile, TableKind
@@ -41,7 +42,9 @@ def test_at_the_limit_and_just_below_it(rows: int, copies: int, found: int) -> N
     findings = run_rule(rule, _profile(rows, copies)).findings
     assert [f.severity for f in findings] == [Severity.NOTE] * found
     if found:
-        assert findings[0].message.startswith("1% of the rows read are copies of another one, the same in all columns")
+        assert findings[0].message.startswith(
+            f"1% of the {rows:,} rows read are copies of another one, the same in all columns"
+        )
         assert "(time, host)" in findings[0].fix
 
 
@@ -54,7 +57,7 @@ def test_copies_in_rows_read_here_and_there_are_at_least_as_many() -> None:
     (finding,) = run_rule(
         rule, dataclasses.replace(profile, measurements=(dataclasses.replace(measurement, copies=sample),))
     ).findings
-    assert finding.message.startswith("at least 45% of the rows read")
+    assert finding.message.startswith("at least 45% of the 2,000 rows read")
 
 
 @pytest.mark.parametrize("kind", [None, TableKind.QUEUE, TableKind.REFERENCE, TableKind.OTHER])
@@ -62,6 +65,36 @@ def test_copies_in_rows_read_here_and_there_are_at_least_as_many() -> None:
 def test_copies_in_bulk_are_a_warning_in_any_table(kind: TableKind | None, in_bulk: int, severity: Severity) -> None:
     (finding,) = run_rule(rule, _profile(2_000, 900, in_bulk, kind=kind, tags=())).findings
     assert finding.severity is severity
+
+
+def test_copies_of_an_id_are_a_warning_with_a_plan() -> None:
+    profile = _profile(2_000, 400)
+    (measurement,) = profile.measurements
+    assert measurement.copies is not None
+    more = {"key": ("reading_id",), "column": "host", "values": ("a", "b"), "rows_there": 800, "since": NOW}
+    known = dataclasses.replace(measurement, copies=dataclasses.replace(measurement.copies, **more))
+    (finding,) = run_rule(rule, dataclasses.replace(profile, measurements=(known,))).findings
+    assert finding.severity is Severity.WARNING
+    assert "all with host=a and b, the same in all columns, even in reading_id" in finding.message
+    assert finding.impact is not None
+    assert finding.impact.consequence.startswith(f"Sums and counts of the rows with host=a and b since {NOW:%Y-%m-%d}")
+    (change,) = finding.changes
+    assert isinstance(change, DropRepeats)
+    assert change.key == ("host", "reading_id", "time")
+
+
+def test_equal_events_of_a_coarse_time_are_a_note(tmp_path: Path) -> None:
+    """Whoever clicks twice within a second clicks on the same page. What numbers a user does not number a click."""
+    target = file_with(
+        "duckdb",
+        tmp_path / "clicks.duckdb",
+        "CREATE TABLE clicks (clicked TIMESTAMP, user_id INT, page_id INT, millis INT)",
+        f"""INSERT INTO clicks SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 7 second, hash(i) % 900,
+          hash(i, 1) % 50, 1000 + i FROM range(3000) AS a(i), range(2) AS b(n) WHERE n = 0 OR hash(i, 2) % 9 = 0""",
+    )
+    (finding,) = run_rule(rule, collected(target)).findings
+    assert finding.severity is Severity.NOTE
+    assert not finding.changes
 
 
 _COPIES = """INSERT INTO trades (at, market, price)

@@ -30,6 +30,10 @@ class PostgresqlAdvice(SqlAdvice):
     handles = SqlAdvice.handles | {AddPartitions, SetRetention}
     folds_case = False
     alter_locks = _EXCLUSIVE
+    deletion_locks = "writers of the same rows"
+    # The ctid of a row is only unique within one partition.
+    row_address = "tableoid, ctid"
+    uncomparable = frozenset({"json", "xml", "point", "polygon"})
 
     def find(self) -> Step | None:
         if found := super().find():

@@ -23,7 +23,9 @@ from tsaudit.engines.sql.statements import (
     fits,
     folded,
     joined,
+    lines_of,
     merged_table,
+    types_of,
 )
 from tsaudit.model.change import (
     AddIndex,
@@ -31,6 +33,7 @@ from tsaudit.model.change import (
     ChangeType,
     Diagnose,
     DropIndex,
+    DropRepeats,
     LeaveOut,
     MakeField,
     MakeTag,
@@ -47,6 +50,9 @@ _MOST_NAMES: Final = 4
 """Names in a sentence, and tables that a setting of tsaudit.yaml is shown for."""
 _MOST_COLUMNS: Final = 6
 """Columns of an example."""
+_MOST_OF_COPIES: Final = 6
+"""Lines of a statement about copies, of which a plan has two."""
+_SORTS: Final = "reads and sorts all rows"
 _TYPES: Final = {
     "integer": "an integer",
     "float": "a float",
@@ -61,7 +67,7 @@ class SqlAdvice(Advice):
     """What SQL databases have in common. Which columns are tags, tsaudit infers, or reads from tsaudit.yaml."""
 
     also: Sequence[SqlAdvice]
-    handles = frozenset({*WRITTEN, AddIndex, Diagnose, DropIndex})
+    handles = frozenset({*WRITTEN, AddIndex, Diagnose, DropIndex, DropRepeats})
     diagnostic_queries: ClassVar[DiagnosticQueries] = DiagnosticQueries()
     text_type: ClassVar[str] = "TEXT"
     folds_case: ClassVar[bool] = True
@@ -72,6 +78,12 @@ class SqlAdvice(Advice):
     index_used: ClassVar[str] = "EXPLAIN of a query that filters by its first column should show the new index at once."
     alter_locks: ClassVar[str] = ""
     """Who has to wait while a table is altered without being rewritten."""
+    deletion_locks: ClassVar[str] = ""
+    """Who has to wait while rows are deleted."""
+    row_address: ClassVar[str] = "rowid"
+    """What tells equal rows of a table apart: columns, separated by commas."""
+    uncomparable: ClassVar[frozenset[str]] = frozenset()
+    """Types of columns that have to be cast to text to be compared, in lower case."""
 
     # --- What differs between databases -----------------------------------------------------------------------------
 
@@ -130,6 +142,9 @@ class SqlAdvice(Advice):
 
     @property
     def order(self) -> Sequence[StepKind]:
+        if self._repeats:
+            # A unique index can only be created once the copies are gone, and some databases need it for ON CONFLICT.
+            return (StepKind.FIND, StepKind.STORED, StepKind.SCHEMA, StepKind.WRITER, StepKind.VERIFY)
         # Writers need what is created for them.
         labels = [c for c in self.changes if isinstance(c, MakeField) and c.tag in self.labels]
         merges = [c for c in self.changes if isinstance(c, MergeMeasurements)]
@@ -143,9 +158,14 @@ class SqlAdvice(Advice):
         for one in (*self.asked_for(), *self.new_values()):
             if (found := diagnostic_query(self.place, one, self.diagnostic_queries)) is not None:
                 return together(StepKind.FIND, [found], "sql")
+        for change in self._repeats:
+            words = "See the newest rows that have copies, and how many."
+            return joined(StepKind.FIND, [Part(words, self._shown(self._counted(change)), cost=_SORTS)])
         return None
 
     def writer(self) -> Step | None:
+        if self._repeats:
+            return self._once()
         written = [c for c in self.changes if not isinstance(c, MakeTag)]
         found = writers.setting(self.measurements, written, example=self.example())
         if found is None:
@@ -284,6 +304,7 @@ class SqlAdvice(Advice):
             yield from self.columns_added()
             yield from self.columns_altered()
             yield from self._added()
+            yield from self._unique()
         yield from self.merges()
         yield from self.own_statements()
 
@@ -374,6 +395,7 @@ class SqlAdvice(Advice):
         if any(isinstance(c, MakeField) for c in self.changes):
             yield Part("Stored rows stay as they are.")
         yield from self.parts_kept()
+        yield from self._repeats_dropped()
         yield from self.own_stored()
 
     def parts_kept(self) -> Iterator[Part]:
@@ -386,6 +408,67 @@ class SqlAdvice(Advice):
                     f"Rows stored until then stay in the {many(len(change.members), 'old table')}. Moving them takes "
                     "an INSERT ... SELECT for each table, with what its name says as columns."
                 )
+
+    # --- Copies of rows ----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _repeats(self) -> list[DropRepeats]:
+        """Of tables with a known key."""
+        return [c for c in self.changes if isinstance(c, DropRepeats) and c.key]
+
+    def _compared(self, change: DropRepeats) -> list[str]:
+        """The columns in which copies are the same, as expressions."""
+        types = types_of(self.place.here)
+        columns = [column for column in self._columns if column not in change.ignored]
+        return [
+            f"CAST({own} AS TEXT)" if types.get(column, "").lower() in self.uncomparable else own
+            for column, own in ((column, self.place.quote(column)) for column in columns)
+        ]
+
+    def _numbered(self, change: DropRepeats, selected: str) -> list[str]:
+        """A subquery that numbers equal rows, the first of them 1, as pieces of a statement."""
+        by = enumerated(self._compared(change), "(PARTITION BY ", ") AS copy")
+        rows = f"FROM {self.place.table()}) AS numbered"
+        return [f"(SELECT {selected},", "row_number() OVER", *by, rows, "WHERE copy > 1"]
+
+    @staticmethod
+    def _shown(statement: str) -> tuple[str, ...]:
+        """Of a table with many columns, only the words."""
+        return (statement,) if lines_of(statement) <= _MOST_OF_COPIES else ()
+
+    def _counted(self, change: DropRepeats) -> str:
+        keys = self.place.quoted(change.key)
+        rows = self._numbered(change, keys)
+        newest = f"ORDER BY {len(change.key)} DESC LIMIT 20;"
+        return folded([f"SELECT {keys}, count(*) AS copies FROM", *rows, f"GROUP BY {keys}", newest])
+
+    def _repeats_dropped(self) -> Iterator[Part]:
+        for change in self._repeats:
+            own = self.row_address
+            address = f"({own})" if "," in own else own
+            rows = self._numbered(change, own)
+            statement = folded([f"DELETE FROM {self.place.table()} WHERE {address} IN", f"(SELECT {own} FROM", *rows])  # noqa: S608 -- shown
+            apart = f", whatever they have in {listed(change.ignored, 3)}" if change.ignored else ""
+            yield Part(
+                f"Delete the copies: of rows that are the same in all columns, one stays{apart}.",
+                self._shown(f"{statement});"),
+                locks=self.deletion_locks,
+                cost=_SORTS,
+                loses=f"all but one of rows that are the same: {change.found}",
+            )
+
+    def _unique(self) -> Iterator[Part]:
+        for change in self._repeats:
+            name, columns = self.place.here.name, change.key
+            statement = self.create_index(name, columns).replace("CREATE INDEX", "CREATE UNIQUE INDEX", 1)
+            words = f"Create a unique index on {_all(columns)} of {name}."
+            again = "If it fails, copies came since: delete them again."
+            yield self.index_part(f"{words} {again}", [statement], reads=True)
+
+    def _once(self) -> Step:
+        text = self.example().removesuffix(";") + "\nON CONFLICT DO NOTHING;"
+        words = "Let writers ignore rows that are there, and find out why they send some again, as after a timeout or"
+        return Step(StepKind.WRITER, f"{words} a restart.", text, "text")
 
     # --- Whether it worked ------------------------------------------------------------------------------------------
 
@@ -406,6 +489,8 @@ class SqlAdvice(Advice):
             yield f"Watch the slow queries for 7 days: {self.index_again}."
         if any(isinstance(c, AddIndex | MakeTag) for c in self.changes):
             yield self.index_used
+        if self._repeats:
+            yield "The statement of the first step should find nothing, now and after 1 day."
         yield from self.own_figures()
         for change in self.changes:
             if isinstance(change, MergeMeasurements):

@@ -372,6 +372,18 @@ class Copies:
     left_out: tuple[str, ...]
     """Columns that were not compared: those that the database fills, and those that say when a row was loaded."""
     source: Source
+    key: tuple[str, ...] = ()
+    """The column that identifies a row, as its values differ in nearly all rows but the copies; after the column within
+    which they do, if there is one. Empty if there is none: then rows may be the same, and still be two.
+    """
+    since: datetime | None = None
+    """The time of the first row that is a copy; None if copies are as old as the rows read."""
+    column: str = ""
+    """A column of which only some values have copies; empty if copies are everywhere."""
+    values: tuple[str, ...] = ()
+    """These values, most copies first, redacted unless they are names."""
+    rows_there: int = 0
+    """Number of rows compared that have these values."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections.abc import Iterator
 
 from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.significance import ALIKE
+from tsaudit.model.change import DropRepeats
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Copies, Measurement
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import listed, number, percent, span
+from tsaudit.text import instant, listed, many, number, percent, span
 
 
 @rule(
@@ -28,10 +29,11 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
     such as `loaded_at`, do not distinguish rows. Tables with such a column are also read half a window back, because
     loads that each bring the last weeks again have brought the newest rows only once. Rows that are equal by chance are
     not reported: three times as many pairs of rows must be equal as there would be if rows of one instant had any of
-    the values of the table. Copies give wrong answers if that many are in periods in which nearly all rows have a copy,
-    as when a batch is sent again. Otherwise the finding is a note: rows of events with a coarse time may be the same
-    and still be two events, which only those who write them know. In a table without a time, rows are only reported if
-    nearly all that have an equal one have equally many, and always as a note.
+    the values of the table. Copies give wrong answers if even an ID is the same, which differs in nearly all other
+    rows, in the table or for each value of another column; or if that many are in periods in which nearly all rows have
+    a copy, as when a batch is sent again. Otherwise the finding is a note: rows of events with a coarse time may be the
+    same and still be two events, which only those who write them know. In a table without a time, rows are only
+    reported if nearly all that have an equal one have equally many, and always as a note.
 
     ## Why it matters
 
@@ -64,39 +66,72 @@ def _least(case: Case, found: Copies) -> float:
 
 def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
     share = found.copies / found.rows
-    key = [*filter(None, [measurement.time_column]), *(tag.key for tag in measurement.tags)]
-    declared = f"such as ({', '.join(key)})," if measurement.tags else "of what identifies a row,"
-    again, instead = (
-        "If they were sent twice, delete the copies, and declare a unique key",
-        "so that ON CONFLICT DO NOTHING keeps the next ones out.",
-    )
-    if any(map(is_load_stamp, found.left_out)):
-        again = "If loads bring again what earlier ones brought, delete the copies, and let loads merge by a unique key"
-        instead = "instead of appending."
     columns = "all columns" + (f" but {listed(found.left_out, 3)}" if found.left_out else "")
     # A copy far from its row is missed where rows are read here and there.
     is_part = found.source is not None and found.source.how != "exact" and share < 1
     least = "at least " if is_part else ""
-    message = f"{least}{percent(share)} of the rows read are copies of another one, the same in {columns}"
-    impact = None
+    message = f"{least}{percent(share)} of the {many(found.rows, 'row')} read are copies of another one"
+    message += f", all with {_place(found)}" if found.column else ""
+    message += f", the same in {columns}"
+    too_high = ""
     if found.in_bulk >= _least(case, found) and found.first is not None and found.last is not None:
         when = span(found.first, found.last)
         too_high = f"Sums and counts of the rows from {when} are too high."
-        impact = Impact(Currency.ANSWERS, how="rows that were read, compared with each other", consequence=too_high)
         message += f": nearly all those from {when} are there more than once. Sums and counts are too high."
+    elif found.key:
+        too_high = f"Sums and counts of the rows{_where(found)} are too high."
+        message += f", even in {found.key[-1]}. Sums and counts are too high."
     else:
         message += ", so sums and counts are too high, unless each is an event of its own."
+    how = "rows that were read, compared with each other"
+    changes = (_dropped(measurement, found, f"{least}{number(found.copies)}"),) if found.key else ()
     return Finding(
         subject=subject_of(measurement),
-        impact=impact,
+        impact=Impact(Currency.ANSWERS, how=how, consequence=too_high) if too_high else None,
         message=message,
-        fix=f"{again} {declared} {instead}",
+        changes=changes,
+        fix="" if changes else _fix(measurement, found),
         observed=share,
         unit="share of the rows read",
         evidence=(
             Evidence(f"rows that are the same in {columns}", f"{number(found.copies)} of {number(found.rows)}"),
-            Evidence("of these, where nearly all rows have a copy", number(found.in_bulk)),
+            *([Evidence("a row is identified by", listed(found.key))] if found.key else []),
+            *(
+                [Evidence(f"copies with {_place(found)}", f"{number(found.copies)} of {many(found.rows_there, 'row')}")]
+                if found.column
+                else []
+            ),
         ),
         facts=("row_sample",),
         source=found.source,
     )
+
+
+def _where(found: Copies) -> str:
+    """Which rows have copies and since when, as far as that is known: ` with exchange=binance since 2026-11-21`."""
+    return (f" with {_place(found)}" if found.column else "") + (
+        f" since {instant(found.since)}" if found.since else ""
+    )
+
+
+def _place(found: Copies) -> str:
+    return f"{found.column}={listed(found.values, 3)}"
+
+
+def _dropped(measurement: Measurement, found: Copies, copies: str) -> DropRepeats:
+    time = [measurement.time_column] if measurement.time_column else []
+    of_rows = f"{copies} of {many(found.rows, 'row')} read"
+    # With more columns, no honest row is in conflict with another; null is in conflict with nothing.
+    place = [found.column] if found.column and "null" not in found.values else []
+    key = tuple(dict.fromkeys((*place, *found.key, *time)))
+    return DropRepeats(subject_of(measurement), of_rows, key, found.left_out)
+
+
+def _fix(measurement: Measurement, found: Copies) -> str:
+    key = [*filter(None, [measurement.time_column]), *(tag.key for tag in measurement.tags)]
+    declared = f"such as ({', '.join(key)})," if measurement.tags else "of what identifies a row,"
+    if any(map(is_load_stamp, found.left_out)):
+        again = "If loads bring again what earlier ones brought, delete the copies, and let loads merge by a unique key"
+        return f"{again} {declared} instead of appending."
+    again = "If they were sent twice, delete the copies, and declare a unique key"
+    return f"{again} {declared} so that ON CONFLICT DO NOTHING keeps the next ones out."
