@@ -1,4 +1,4 @@
-"""The wheel carries all it needs: the queries, the templates, and Dagster's project file."""
+"""The wheel carries all it needs: the queries, the migrations, the templates, and Dagster's project file."""
 
 from __future__ import annotations
 

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from alembic.script import ScriptDirectory
 from sqlalchemy import func, insert, inspect, select, text
 
+import tsaudit.history
 from tests.builders import NOW
 from tests.servers import PASSWORD, Postgresql
 from tsaudit.history import database
-from tsaudit.history.database import REVISION, VERSION_TABLE, HistoryError
+from tsaudit.history.database import HEAD, VERSION_TABLE, HistoryError
 from tsaudit.history.schema import decision, metadata
 from tsaudit.history.store import Store
 
@@ -32,7 +34,7 @@ A_DECISION: Final[dict[str, Any]] = {
 _OPENER = """
 import sys
 from tsaudit.history.store import Store
-import tsaudit.history.schema
+import alembic.command, tsaudit.history.schema
 print("ready", flush=True)
 sys.stdin.readline()
 Store.open(sys.argv[1]).close()
@@ -49,7 +51,12 @@ def test_open_makes_the_folder_and_all_tables(address: str) -> None:
 def test_open_when_the_history_is_there_changes_nothing(address: str) -> None:
     Store.open(address).close()
     with Store.open(address) as store, store.reading() as connection:
-        assert connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all() == [REVISION]
+        assert connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalars().all() == [HEAD]
+
+
+def test_head_is_the_newest_migration() -> None:
+    folder = Path(tsaudit.history.__file__).parent / "migrations"
+    assert ScriptDirectory(str(folder)).get_current_head() == HEAD
 
 
 def test_open_by_several_processes_at_once_when_it_is_fresh(address: str) -> None:

@@ -1,4 +1,4 @@
-"""Opens the history database: addresses, drivers, tables, locks, and readable errors."""
+"""Opens the history database: addresses, drivers, migrations, locks, and readable errors."""
 
 from __future__ import annotations
 
@@ -37,12 +37,17 @@ from tsaudit.errors import TsauditError
 from tsaudit.history.schema import metadata
 from tsaudit.net import addresses
 
-REVISION: Final = "0001"
-"""The revision of the tables in `schema`. A history of another revision is refused: there is none to migrate from."""
+HEAD: Final = "0001"
+"""The newest revision under `migrations/versions`; a history with this revision is opened without loading Alembic."""
 
 VERSION_TABLE: Final = "tsaudit_history"
-"""The table with the revision, in the form of Alembic, whose usual name Dagster uses in its own databases."""
-_version: Final = Table(VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True))
+"""The table in which Alembic stores the revision. Not Alembic's usual name, which Dagster uses in its own databases."""
+_version: Final = Table(
+    VERSION_TABLE,
+    MetaData(naming_convention={"pk": "%(table_name)s_pkc"}),
+    Column("version_num", String(32), primary_key=True),
+)
+"""The same as Alembic would create it."""
 
 _DRIVERS: Final = {
     "sqlite": "sqlite",
@@ -62,7 +67,7 @@ _GRACE_S: Final = 5
 _PING_S: Final = 5
 """Seconds to wait for a response from an idle connection."""
 _TRANSACTION_S: Final = 600
-"""Time limit of a transaction, in seconds."""
+"""Time limit of a transaction, in seconds, including migrations."""
 _TCP: Final = {
     "keepalives_idle": 30,
     "keepalives_interval": 10,
@@ -155,25 +160,31 @@ def open_engine(address: str) -> Engine:
         engine = _sqlite(url) if url.get_backend_name() == "sqlite" else _postgresql(url)
     try:
         with readable_errors(url):
-            _prepare(engine)
+            migrate(engine)
     except BaseException:
         engine.dispose()
         raise
     return engine
 
 
-def _prepare(engine: Engine) -> None:
-    """Create the tables if there are none. Several processes may do this at the same time."""
+def migrate(engine: Engine) -> None:
+    """Migrate the schema to `HEAD`. Several processes may do this at the same time."""
     with engine.connect() as connection:
         connection.execution_options(**{_READING: True})
-        if _is_current(connection):
+        if _revision(connection) == HEAD:
             return
     with engine.begin() as connection:
         lock(connection, "migrate")
-        if not _is_current(connection):
+        found = _revision(connection)
+        if found == HEAD:
+            return
+        if found is None:
             _refuse_other_tables(connection)
-            with _patient(connection, _TRANSACTION_S):
+        with _patient(connection, _TRANSACTION_S):
+            if found is None:
                 _create(connection)
+            else:
+                _upgrade(connection, found)
 
 
 def lock(connection: Connection, name: str) -> None:
@@ -401,17 +412,12 @@ def _patient(connection: Connection, seconds: float) -> Iterator[None]:
     connection.exec_driver_sql(_settings(_limits()))
 
 
-def _is_current(connection: Connection) -> bool:
-    """Whether the database is a history with these tables. Raises HistoryError for one of another version."""
+def _revision(connection: Connection) -> str | None:
+    """The revision of the database; None if it is not a history."""
     if not inspect(connection).has_table(VERSION_TABLE):
-        return False
+        return None
     found = connection.execute(select(_version.c.version_num)).scalar()
-    if found not in (None, REVISION):
-        raise HistoryError(
-            f"history {_label(connection.engine.url)}: was written by a newer tsaudit (its revision is "
-            f"{found}, this one knows up to {REVISION}); upgrade tsaudit"
-        )
-    return found is not None
+    return str(found) if found else None
 
 
 def _refuse_other_tables(connection: Connection) -> None:
@@ -429,7 +435,25 @@ def _create(connection: Connection) -> None:
     """Create the tables of a new history."""
     metadata.create_all(connection, checkfirst=False)
     _version.create(connection, checkfirst=False)
-    connection.execute(insert(_version).values(version_num=REVISION))
+    connection.execute(insert(_version).values(version_num=HEAD))
+
+
+def _upgrade(connection: Connection, found: str) -> None:
+    """Migrate the tables of an older history."""
+    from alembic import command
+    from alembic.config import Config
+    from alembic.script import ScriptDirectory
+
+    config = Config()
+    config.set_main_option("script_location", str(Path(__file__).parent / "migrations").replace("%", "%%"))
+    config.attributes["connection"] = connection
+    known = {script.revision for script in ScriptDirectory.from_config(config).walk_revisions()}
+    if found not in known:
+        raise HistoryError(
+            f"history {_label(connection.engine.url)}: was written by a newer tsaudit (its revision is "
+            f"{found}, this one knows up to {HEAD}); upgrade tsaudit"
+        )
+    command.upgrade(config, HEAD)
 
 
 def _label(url: URL) -> str:

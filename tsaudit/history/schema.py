@@ -1,5 +1,5 @@
-"""The tables of the history. After the first release, a change needs another `database.REVISION`, and a migration for
-the histories that are there.
+"""The tables of the history. New histories are created from them; after the first release, a change needs a migration
+in `migrations/versions/` for the others.
 
 Days are logical days. Instants are stored as UTC without a zone, because SQLite stores none.
 """

@@ -1,0 +1,1 @@
+"""Alembic's environment and the revisions that upgrade a history, shipped inside the package."""

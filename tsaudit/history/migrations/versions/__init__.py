@@ -1,0 +1,1 @@
+"""One module per revision. The file names are for people only; Alembic uses `revision`."""
