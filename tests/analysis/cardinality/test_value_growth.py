@@ -162,6 +162,10 @@ def rate(*a_day: int) -> float | None:
         ([3000] * 20 + [0] * 3, 0),
         ([3000] * 20 + [30] * 4, 30),
         ([300, 300], 300),
+        # The last day is not over.
+        ([3000] * 20 + [1500], 3000),
+        ([20] * 20 + [3000] * 3 + [300], 3000),
+        (([500] * 5 + [10] * 2) * 4 + [250], 322),
     ],
 )
 def test_new_a_day_is_the_present_rate(a_day: list[int], expected: float) -> None:

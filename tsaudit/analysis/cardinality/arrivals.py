@@ -30,6 +30,9 @@ _WEEK: Final = 7
 _WEEKEND: Final = 2
 _QUIET: Final = 0.25
 """A day is quiet if its rate is at most this share of the other days' rate."""
+_FEWEST_ALIKE: Final = 3
+_ALIKE: Final = 0.9
+"""Minimum share of the largest rate that the smallest of at least so many days has if they are alike."""
 _FEWEST_DAYS: Final = 7
 _FEWEST_LISTINGS: Final = 3
 """Minimum number of listings for the days between them to count: a listing whose result would be unchanged is not
@@ -124,7 +127,13 @@ def arrivals_per_day(values: ValueSet) -> float | None:
         end -= 1
     if end < len(rates) and last[1][end:].sum() > _WEEKEND:
         begin = end
-    return float(last[0][begin:].sum() / last[1][begin:].sum())
+    # If a day has less than all others of the week, which are alike, it is not over.
+    others = rates[begin:-1]
+    is_partial = (
+        len(others) >= _FEWEST_ALIKE and others.min() >= _ALIKE * others.max() and rates[-1] < _ALIKE * others.min()
+    )
+    end = len(rates) - 1 if is_partial else len(rates)
+    return float(last[0][begin:end].sum() / last[1][begin:end].sum())
 
 
 def _mean_arrivals(values: ValueSet, window: Days) -> float:

@@ -388,7 +388,9 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open, seen.ends))
     flat = _flat_points(history, begin or 0)
-    level, new_pace, (rate, compounds) = math.exp(history.level), _new_pace(history), _pace(history, resumed)
+    level, whole = math.exp(history.level), _without_partial_day(history, resumed)
+    new_pace, (share, compounds) = _new_pace(whole), _pace(whole, resumed)
+    rate = share * math.exp(float(whole.tamed[-1] - history.tamed[-1]))
     has_doubled = float(history.logs[-1] - history.logs[0]) > limits.DOUBLED
     may_fill = onset is None and not has_doubled and not _reaches(history, older.filling_days, 0)
     return replace(
@@ -399,7 +401,7 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         provisional=unknown.provisional or may_fill,
         may_fill=may_fill,
         growth_per_day=0.0 if flat else rate * float(np.exp(history.tamed[-1])) / level,
-        shape=_shape(history, resumed),
+        shape=_shape(whole, resumed),
         flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
         compounds=compounds and history.level == history.tamed[-1],
         level=level,
@@ -458,6 +460,20 @@ def _best_bend(times: Array, values: Array) -> tuple[float, int]:
     explained = (bends @ off) / np.sqrt((bends**2).sum(axis=1) * max(float(off @ off), 1e-12))
     best = int(explained.argmax())
     return float(explained[best]), best
+
+
+def _without_partial_day(history: Daily, begin: int) -> Daily:
+    """The history without its last point if all before follow a straight line since `begin`, of which that day lacks
+    part: most likely, the day is not over.
+    """
+    first = max(begin, history.points - limits.SHAPE_POINTS)
+    changes = _changes(history)[first:]
+    if len(changes) <= limits.RUN or not 0 <= changes[-1] < limits.PARTIAL * changes[:-1].min():
+        return history
+    before = replace(history, times=history.times[:-1], logs=history.logs[:-1], tamed=history.tamed[:-1])
+    times, logs = before.times[first:], before.tamed[first:]
+    follows = line_through(times, np.exp(logs - logs[-1])).misfit < limits.LAW[0]
+    return before if follows else history
 
 
 def _pace(history: Daily, begin: int) -> tuple[float, bool]:

@@ -213,6 +213,8 @@ JUMP: Final = 2.0
 PACE_FEWEST: Final = 2
 PACE_ALIKE: Final = 1 / 3
 """Fewest changes of a new pace, of which the smallest is at least this share of the largest."""
+PARTIAL: Final = 0.9
+"""A last change below this share of all before, which follow a straight line, is that of a day that is not over."""
 SHRINKING: Final = 4
 """If this many changes at the end of a growth that slows down are each smaller than the one before, the rate is the
 mean of all but the first. This seldom happens by chance.
