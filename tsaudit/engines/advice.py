@@ -62,6 +62,8 @@ class Place:
     """The combined effect of all changes of the plan on this measurement."""
     removed_tags: frozenset[str] = frozenset()
     """Tags that the plan removes from this measurement."""
+    stopgap: str = ""
+    """How to gain time until the changes are made, in complete sentences; empty if there is time, or no way."""
 
     @property
     def here(self) -> Measurement:

@@ -319,6 +319,8 @@ class Finding:
     """The last change, if `per_day` is the rate of the days before it; None if it is the rate of all days."""
     fix: str = ""
     """What to change, in words. The audit adds the engine's advice about the changes."""
+    stopgap: str = field(default="", kw_only=True)
+    """The part of `fix` that gains time until the cause is gone, in complete sentences; empty if there is none."""
     changes: tuple[AnyChange, ...] = ()
     """The changes of `fix` as data, from which the plan of the measurement is built. Empty if people have to decide."""
     observed: float | None = None

@@ -138,7 +138,10 @@ def _ends_field(aspect: str, to: str) -> bool:
 
 def _plan(profile: Profile, measurements: Mapping[Subject, Measurement], units: Sequence[_Unit]) -> Plan:
     places = [
-        _place(profile, measurements.get(unit.subject), unit.subject, [one.change for one in unit.changes])
+        replace(
+            _place(profile, measurements.get(unit.subject), unit.subject, [one.change for one in unit.changes]),
+            stopgap=next((one.stopgap for one in unit.findings if one.severity is Severity.CRITICAL), ""),
+        )
         for unit in units
     ]
     first, place = units[0], places[0]

@@ -17,6 +17,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.influxdb1.answers import status_rows
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Profile
 from tsaudit.model.timeline import Timeline
 
@@ -64,7 +65,7 @@ def of_values(index: str, tmp_path: Path) -> Iterator[Influxd]:
     yield from run_influxd(tmp_path, index=index, max_values=MOST)
 
 
-@pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.WARNING)])
+@pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.CRITICAL)])
 def test_limit_as_it_is_set_and_not_as_the_vendor_has_it(
     of_series: Influxd, count: int, severity: Severity | None
 ) -> None:
@@ -72,7 +73,7 @@ def test_limit_as_it_is_set_and_not_as_the_vendor_has_it(
     profile, found = _audited(target)
     assert profile.server is not None
     assert profile.server.settings["max_series_per_database"] == MOST
-    # This version does not say which index it has, so that it is not proven that it rejects what goes beyond.
+    # This version does not say which index it has: until it takes more, it may reject what goes beyond.
     assert _severities(found) == ({"CAR001": severity} if severity else {})
     if severity:
         assert found["CAR001"].limit is not None
@@ -102,11 +103,33 @@ def test_rejected_series_are_counted_and_the_tag_is_named(of_series: Influxd, in
         assert "also CAR001" in {evidence.label for evidence in dropped.evidence}
 
 
-@pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.WARNING)])
+@pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.CRITICAL)])
 def test_values_of_a_tag_near_the_limit(of_values: Influxd, count: int, severity: Severity | None) -> None:
     target = write(Dataset([_hosts(count)]), "influxdb1", of_values.url)
-    _, found = _audited(target)
+    profile, found = _audited(target)
     assert _severities(found) == ({"TAG002": severity} if severity else {})
+    plans = evaluate(profile).plans
+    assert bool(plans) is bool(severity)
+    for step in (step for plan in plans for step in plan.steps[:1]):
+        is_first = step.kind is StepKind.SCHEMA and "raise `max-values-per-tag`" in step.words
+        assert is_first is (severity is Severity.CRITICAL)
+
+
+@pytest.mark.parametrize(("kinds", "in_memory"), [("tsi1 inmem", 1.0), ("inmem tsi1", 0.0), ("inmem", 1.0), ("", None)])
+def test_newest_shard_shows_the_index_that_is_set(kinds: str, in_memory: float | None) -> None:
+    """Servers from 1.8 on say of each shard which index it was created with."""
+    points = dict.fromkeys(("writePointsOk", "writePointsDropped", "writePointsErr"), 0)
+    shards = [
+        {
+            "name": "shard",
+            "tags": {"database": "main", "id": str(9 + number), "indexType": kind},
+            "columns": list(points),
+            "values": [list(points.values())],
+        }
+        for number, kind in enumerate(kinds.split())
+    ]
+    found = {name: value for kind, name, _, value in status_rows(iter(shards)) if kind == "setting"}
+    assert found.get("index_in_memory") == in_memory
 
 
 def test_rejected_values_are_counted_and_the_tag_is_named(of_values: Influxd, index: str) -> None:

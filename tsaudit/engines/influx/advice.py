@@ -100,6 +100,11 @@ class InfluxAdvice(Advice):
 
     # --- The steps ----------------------------------------------------------------------------------------------------
 
+    @property
+    def order(self) -> Sequence[StepKind]:
+        # What gains time comes first.
+        return sorted(StepKind, key=lambda kind: not (kind is StepKind.SCHEMA and self.place.stopgap))
+
     def find(self) -> Step | None:
         """The query for the sources of new values of a tag to remove, or the query that a rule asks for."""
         # Tags that distinguish the same series need only one statement.
@@ -127,10 +132,12 @@ class InfluxAdvice(Advice):
         return step(self, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
 
     def schema(self) -> Step | None:
-        """The step that sets the retention, which is the only thing that a statement can change."""
+        """The step that sets the retention, which is the only thing that a statement can change; otherwise what gains
+        time.
+        """
         change = next((change for change in self.changes if isinstance(change, SetRetention)), None)
         if change is None:
-            return None
+            return Step(StepKind.SCHEMA, self.place.stopgap) if self.place.stopgap else None
         words, text, language = self.limited(change)
         if not self.limits_stored:
             return Step(StepKind.SCHEMA, f"{words}.", text, language)

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 _CONFIGURATION: Final = "https://docs.influxdata.com/influxdb/v1/administration/config/"
 _RAISE: Final = (
-    "The quick way is to raise `{}` in the section [data] of the configuration, or to set 0 for no limit, and to "
-    "restart the server: each further series then takes memory."
+    "To gain time, raise `{}` in the section [data] of the configuration, or set 0 for no limit, and "
+    "restart the server: each further series then takes memory. The index `tsi1` ignores this setting: set 0 there."
 )
 _LIMITS: Final = (
     ServerLimit(
@@ -90,7 +90,8 @@ class Influxdb1(InfluxEngine):
         return continuous_queries.redirection(query, policy)
 
     def enforces_limits(self, profile: Profile) -> bool | None:
-        # Only the index in memory enforces limits. The index on disk never rejects a series, whatever the settings are.
+        # Only the index in memory, which is the default, enforces limits. The index on disk never rejects a series,
+        # whatever the settings are. Before 1.8, no statement tells which of them it is.
         in_memory = profile.server.settings.get("index_in_memory") if profile.server else None
         return _enforces_by_use(profile) if in_memory is None else bool(in_memory)
 

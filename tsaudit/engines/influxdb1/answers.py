@@ -123,7 +123,7 @@ def _overdue(answer: Sequence[Series]) -> dict[str, datetime] | None:
 def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float]]:
     """(kind, name, database, value) of what the server reports about itself."""
     counters: dict[tuple[str, str], float] = {}
-    indexes = set[str]()
+    newest, index = 0, ""
     for series in answer:
         match series.get("name"):
             case "system":
@@ -146,13 +146,14 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                     counters[counter, ""] = counters.get((counter, ""), 0.0) + risen
             case "shard":
                 tags = series["tags"]
-                indexes.add(tags.get("indexType", ""))
+                if int(tags["id"]) > newest:
+                    newest, index = int(tags["id"]), tags.get("indexType", "")
                 for name, column in _COUNTERS.items():
                     key = name, tags["database"]
                     counters[key] = counters.get(key, 0.0) + sum(float(n) for n in influxql.column(series, column) if n)
-    # Shards keep the type of index that they were created with, so a server may have both types.
-    if indexes in ({"inmem"}, {"tsi1"}):
-        yield "setting", "index_in_memory", "", float(indexes == {"inmem"})
+    # Shards keep the type of index that they were created with. The newest one shows the type that is set.
+    if index:
+        yield "setting", "index_in_memory", "", float(index == "inmem")
     too_old = counters.pop((_TOO_OLD, ""), None)
     if too_old is not None and ("points_dropped", "") in counters:
         counters["points_dropped", ""] = max(counters["points_dropped", ""] - too_old, 0.0)

@@ -190,6 +190,7 @@ def _evaluate(case: Case, scope: _Scope) -> Finding | None:
         impact=impact,
         message=f"{_message(case, scope, series, limit)}{words}.",
         fix=" ".join(filter(None, (cause.fix if cause else _UNKNOWN, quick))),
+        stopgap=quick,
         changes=cause.changes if cause else (),
         observed=series,
         limit=limit,

@@ -251,6 +251,7 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
         headline=f"{did}: {reasons[0].words}" if reasons else f"{did} {lost.since}",
         impact=impact if lost.is_recent else None,
         fix=" ".join([*quick, look]),
+        stopgap=" ".join(quick),
         changes=tuple(change for one in reasons for change in one.changes),
         observed=lost.points,
         unit="points",
@@ -260,7 +261,6 @@ def _finding(case: Case, database: Database, lost: _Lost) -> Finding:
             Evidence("points written", number(lost.accepted)),
             Evidence("points dropped", number(lost.dropped)),
             *([Evidence("points refused", number(lost.failed))] if lost.failed else []),
-            *(Evidence("to gain time", one) for one in quick),
         ),
         facts=("server_counters",),
     )

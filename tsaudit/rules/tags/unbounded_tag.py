@@ -490,6 +490,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
         severity_reason=costs.why_free(case),
         message=f"Tag {tag.key} has {found.reason}{of_all}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix=" ".join(filter(None, (fix, quick))),
+        stopgap=quick,
         changes=changes,
         observed=found.observed,
         per_day=_said_per_day(case, measurement, found),
