@@ -46,6 +46,8 @@ WRITTEN: Final = (
 _FEWER_WRITERS: Final = 10
 """A tag must have at least this many times as many values as there are writers, so that each of them writes several."""
 _MOST_WRITER_TAGS: Final = 3
+_MOST_SOURCES: Final = 1_000
+"""Values of a tag by which a statement still groups what people read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,8 +85,12 @@ class Place:
         inside a column are left out, because a statement needs an expression for each, and so are other tags that the
         plan removes.
         """
+        counted = next((t.values.value for t in self.here.tags if t.key == tag and t.values is not None), 0)
+        return self.sources(counted / _FEWER_WRITERS)
+
+    def sources(self, most: float = _MOST_SOURCES) -> tuple[str, ...]:
+        """Tags that distinguish sources: they have several values, but at most this many. See `writers_of`."""
         counts = {t.key: t.values.value for t in self.here.tags if t.values is not None and not t.label_of}
-        most = counts.get(tag, 0) / _FEWER_WRITERS
         few = [(count, key) for key, count in counts.items() if 1 < count <= most and key not in self.removed_tags]
         return tuple(key for _, key in sorted(few, key=lambda one: (-one[0], one[1]))[:_MOST_WRITER_TAGS])
 

@@ -11,7 +11,7 @@ from tsaudit.model.figures import Subject
 
 class StepKind(enum.StrEnum):
     """What a step is for. A plan has at most one step of each kind, in this order; the schema comes before the writers
-    if it has something new for them to write to.
+    if it has something new for them to write to, and first if it only gains time.
     """
 
     FIND = "find"

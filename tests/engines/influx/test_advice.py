@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from tests.builders import NOW, a_field, a_measurement, a_place, a_profile, a_tag
 from tests.collecting import collected
-from tests.databases import Dataset, Row, Table, influxql, times, without_use, write
+from tests.databases import Dataset, Row, Table, influxql, times, without_use, write, write_lines
 from tests.engines.influxdb3 import cli
 from tests.engines.influxdb3.double import InfluxDB3
 from tests.engines.influxdb3.server import RealInfluxDB3
@@ -35,6 +35,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.plan import Effect, Loss, Step, StepKind
 from tsaudit.model.profile import Database, Profile, Retention
 from tsaudit.rules.merged_families import merged
+from tsaudit.text import instant
 
 PROVEN = Effect()
 """No row could overwrite another one."""
@@ -137,6 +138,45 @@ def test_one_statement_drops_a_family_and_nothing_that_is_named_alike(influxd: I
     stored = needed(advice(collected(target), [merged(target.databases[0], family, {})]).stored())
     influxql(influxd.url, without_use(stored.text, target.databases[0]), db=target.databases[0])
     assert [row["name"] for row in _rows(influxd.url, target, "SHOW MEASUREMENTS")] == ["disk_server"]
+
+
+def test_a_field_of_several_types_shows_whose_points_are_rejected_and_until_when(influxd: Influxd) -> None:
+    now = datetime.now(UTC)
+    ago = [now - timedelta(days=20), now - timedelta(days=10)]
+    rows = [Row(time, {"dev": dev}, {"bar": 1.55, "temp": 20.5}) for time in ago for dev in ("a", "b")]
+    target = write(
+        Dataset([Table("boiler", ("dev",), {"bar": "float", "temp": "float"}, rows)]), "influxdb1", influxd.url
+    )
+    (database,), at_ns = target.databases, int(now.timestamp()) * 10**9
+    write_lines(influxd.url, database, iter([f"boiler,dev=b bar=2i,temp=20.5 {at_ns}"]))
+    write_lines(influxd.url, database, iter([f"boiler,dev=a bar=1.55,temp=20.5 {at_ns}"]), status=400)
+    profile = collected(target, now=now + timedelta(minutes=1))
+    found = advice(profile, [Diagnose(_at(target, "boiler"), "types", "bar", ("float", "integer"))])
+    plan, newest = influxql(influxd.url, needed(found.find()).text, db=database)["results"]
+    assert ["AUXILIARY FIELDS: bar::integer"] in plan["series"][0]["values"]
+    values = {series["tags"]["dev"]: series["values"][0][1] for series in newest["series"]}
+    # The point of `a` is not stored; its value before is not converted.
+    assert values == {"a": 1.55, "b": 2}
+    assert 'float = ["bar"]' in needed(found.writer()).text
+    (shards,) = [
+        series for series in influxql(influxd.url, "SHOW SHARDS")["results"][0]["series"] if series["name"] == database
+    ]
+    listed = (dict(zip(shards["columns"], row, strict=True)) for row in shards["values"])
+    newest_shard = max(listed, key=lambda shard: shard["end_time"])
+    words = needed(found.stored()).words
+    for bound in ("start_time", "end_time"):
+        assert instant(datetime.fromisoformat(newest_shard[bound])) in words
+
+
+def test_types_that_are_not_numbers_are_named() -> None:
+    profile = a_profile(a_measurement(), engine="influxdb1")
+    kinds = ("boolean", "float", "integer", "string")
+    find = needed(advice(profile, [Diagnose(Subject("main", "cpu"), "types", "v", kinds)]).find())
+    assert [line.partition(" FROM ")[0] for line in find.text.split(";\n")[1:]] == [
+        'SELECT last("v"::boolean)',
+        'SELECT last("v"::string)',
+        'SELECT last("v")',
+    ]
 
 
 def _all_changes(at: Subject) -> list[list[Change]]:

@@ -51,7 +51,7 @@ def test_each_field_with_several_types_is_a_finding() -> None:
         ("a", "Field a is stored as float and string."),
         ("c", "Field c is stored as float, integer, and string."),
     ]
-    assert 'SELECT "a"::string FROM "cpu" LIMIT 20' in planned(rule, profile)
+    assert 'SELECT last("a"::string) FROM "cpu"' in planned(rule, profile)
 
 
 def test_one_type_is_silence_as_is_an_empty_database() -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import date, datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
@@ -25,12 +26,14 @@ from tsaudit.model.change import (
 )
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.model.profile import FOREVER, Measurement, Retention
-from tsaudit.text import day, listed, many, number, retention
+from tsaudit.text import day, instant, listed, many, number, retention
 
 _MOST_QUERIES: Final = 3
+_NUMBERS: Final = frozenset({"float", "integer", "unsigned"})
+"""Types of which a query reads all as the first that it finds, in this order."""
 _TYPES: Final = {
     "integer": "integers (42i)",
-    "float": "floats",
+    "float": "floats (42.0)",
     "boolean": "booleans",
     "time": "timestamps in nanoseconds (1709294400000000000i)",
 }
@@ -84,19 +87,30 @@ class InfluxAdvice(Advice):
         raise NotImplementedError
 
     def by_influxql(self, change: Diagnose, reach: str = "") -> Step | None:
-        """The query that only InfluxQL can make: of one type of a field, and of a field beside a tag of its name.
+        """The query that only InfluxQL can make: of the types of a field, and of a field beside a tag of its name.
         `reach`: what else to say of it.
         """
         column, table = self.place.quoted([change.column]), self.place.table()
         if change.what == "types":
-            each = [f"SELECT {column}::{kind} FROM {table} LIMIT 20" for kind in change.values]  # noqa: S608 -- shown
-            words = f"See some values of {change.column} of each type: {listed(change.values)}{reach}."
-            return Step(StepKind.FIND, words, ";\n".join(each), "influxql")
+            return self._newest_of_each_type(change, reach)
         if change.what == "both":
             words = f"Until the old points have expired, say which {change.column} is meant{reach}."
             text = f"SELECT {column}::field FROM {table} WHERE {column}::tag = '...'"  # noqa: S608 -- shown, never run
             return Step(StepKind.FIND, words, text, "influxql")
         return None
+
+    def _newest_of_each_type(self, change: Diagnose, reach: str) -> Step:
+        """The query for the newest point of each source."""
+        column, table, sources = self.place.quoted([change.column]), self.place.table(), self.place.sources()
+        by = f" GROUP BY {self.place.quoted(sources)}" if sources else ""
+        # Naming the type would convert the values of numbers; that of others, a query must name.
+        casts = [f"::{kind}" for kind in change.values if kind not in _NUMBERS]
+        casts += [""] if len(casts) < len(change.values) else []
+        each = [f"SELECT last({column}{cast}) FROM {table}{by}" for cast in casts]  # noqa: S608 -- shown, never run
+        words = f"See the newest value of {change.column} of each source{reach}."
+        if sources:
+            words += " Sources whose newest one is older than that of others send the type that is rejected."
+        return Step(StepKind.FIND, words, ";\n".join(each), "influxql")
 
     # --- The steps ----------------------------------------------------------------------------------------------------
 
@@ -129,7 +143,8 @@ class InfluxAdvice(Advice):
         if here is not None and (found := exporter_step(self.place, self.changes, self.terms)):
             return found
         example = "" if here is None else self._line(here)
-        return step(self, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
+        made = replace(self, changes=[*self.changes, *self._of_one_type()])
+        return step(made, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
 
     def schema(self) -> Step | None:
         """The step that sets the retention, which is the only thing that a statement can change; otherwise what gains
@@ -158,7 +173,7 @@ class InfluxAdvice(Advice):
                 return self._merged(change)
         source = next((change for change in self.changes if isinstance(change, StopSource)), None)
         if not self._gone and not self._kept_as_it_is and source is None:
-            return None
+            return self._shard_of_one_type()
         if expiry := self._expiry():
             return Step(StepKind.STORED, f"Nothing to do: {expiry}.{self._likewise('')}")
         if not self._gone and source is not None:
@@ -210,6 +225,42 @@ class InfluxAdvice(Advice):
         return ""
 
     # --- Parts of steps -----------------------------------------------------------------------------------------------
+
+    def _of_several_types(self) -> list[Diagnose]:
+        """The fields of several types."""
+        return [change for change in self.asked_for() if change.what == "types"]
+
+    def _of_one_type(self) -> Iterator[ChangeType]:
+        """The type to send the values of such a field with: a number where one of its types is a number."""
+        typed = {change.column for change in self.changes if isinstance(change, ChangeType)}
+        for change in self._of_several_types():
+            if change.column not in typed and not _NUMBERS.isdisjoint(change.values):
+                kinds = [kind for kind in change.values if kind in _NUMBERS]
+                yield ChangeType(change.at, change.column, kinds[0] if len(kinds) == 1 else "float")
+
+    def _shard_of_one_type(self) -> Step | None:
+        """What becomes of points of another type than the current shard has; None if no field has several types."""
+        fields = [change.column for change in self._of_several_types()]
+        if not fields:
+            return None
+        name, bounds = listed(fields, 3), self._current_shard()
+        since, until = (f" (since {instant(bounds[0])})", f" at {instant(bounds[1])}") if bounds else ("", "")
+        words = (
+            f"In each shard, {name} has the type of the first point: in the current one{since}, points of another type "
+            f"are rejected with all of their fields, until the next one begins{until}. To lose none until then, send "
+            "the type that it has, or write another field name. Stored values keep their type until they expire."
+        )
+        return Step(StepKind.STORED, words)
+
+    def _current_shard(self) -> tuple[datetime, datetime] | None:
+        """When the shard of new points began, and when it ends; None if that is not known."""
+        kept = self._retention()
+        if kept is None or not kept.partition_s:
+            return None
+        # Shards begin at multiples of their duration since the year 1.
+        now, length = self.place.profile.collected_at, timedelta(seconds=kept.partition_s)
+        start = now - (now - datetime(1, 1, 1, tzinfo=UTC)) % length
+        return start, start + length
 
     def _likewise(self, words: str) -> str:
         """The end of a paragraph about the first of several measurements; empty if there is only one."""
@@ -296,6 +347,8 @@ class InfluxAdvice(Advice):
         if self.place.measurement is None:
             return
         name = self.place.here.name
+        if fields := [change.column for change in self._of_several_types()]:
+            yield f"Once all send one type, the server drops no point because of {listed(fields, 3)}."
         for change in self.changes:
             if isinstance(change, StopSource):
                 yield f"From the next day on, {change.tag} of {name} has no new values with {change.by}={change.value}."

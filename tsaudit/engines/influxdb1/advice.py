@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, weeks
@@ -20,7 +21,19 @@ class Influxdb1Advice(InfluxAdvice):
 
     def query(self, change: Diagnose) -> Step | None:
         found = self._of_database() if self.place.measurement is None else self._of_measurement(change)
-        return Step(StepKind.FIND, *found, "influxql") if found else self.by_influxql(change)
+        if found:
+            return Step(StepKind.FIND, *found, "influxql")
+        step = self.by_influxql(change)
+        if step is None or change.what != "types":
+            return step
+        column, table = self.place.quoted([change.column]), self.place.table()
+        # Which type the current shard has is told by the plan of a query of nothing else.
+        text = f"EXPLAIN SELECT {column} FROM {table} WHERE time > now() - 1s;\n{step.text}"  # noqa: S608 -- shown
+        return replace(
+            step,
+            words=f"See which type {change.column} has in the current shard (AUXILIARY FIELDS). {step.words}",
+            text=text,
+        )
 
     def _of_measurement(self, change: Diagnose) -> tuple[str, str] | None:
         place = self.place

@@ -31,15 +31,15 @@ def conflicting_types(case: Case) -> Iterator[Finding]:
 
     ## Why it matters
 
-    A query over both shards silently returns only one of the types: the values of the other one are missing from every
-    sum and every graph. Within a shard, points with the second type are rejected, so writers lose data. A document
-    store rejects nothing, but a range query or sort on the field treats each type separately, and a sum ignores text.
-    Number types count as one type there.
+    A query over both shards silently returns only one of the types, unless both are numbers: the values of the other
+    one are missing from every sum and every graph. Within a shard, points with the second type are rejected with all of
+    their fields, so writers lose data. A document store rejects nothing, but a range query or sort on the field treats
+    each type separately, and a sum ignores text. Number types count as one type there.
 
     ## Example
 
-    One sensor writes `litres=1i`, the others write `litres=1.0`. Last week's shard contains integers, this week's
-    floats, and `mean(litres)` over the month is the mean of the floats only.
+    One sensor writes `litres=1i`, the others write `litres=1.5`. Its integer is the first value of this week's shard,
+    which then rejects all points of the others.
 
     ## Fix
 
