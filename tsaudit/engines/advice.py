@@ -239,8 +239,9 @@ class Advice:
         return None
 
     def stored(self) -> Step | None:
-        """What happens to stored data: it expires on a date, or one statement deletes it. A plan moves none: a sentence
-        says what that would take. None if stored data does not change and the question does not arise.
+        """What happens to stored data: it expires on a date, or one statement deletes it, after one that writes it
+        again where the engine has such a statement; otherwise, a sentence says what that would take. None if stored
+        data does not change and the question does not arise.
         """
         return None
 

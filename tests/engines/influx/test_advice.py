@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from operator import itemgetter
 from typing import Any
 
 import pytest
@@ -116,16 +117,60 @@ def test_tags_that_name_the_same_thing_are_counted_by_one_query(influxd: Influxd
     assert find.text.count("SHOW SERIES") == 1
 
 
-def test_the_statement_that_deletes_leaves_points_without_the_tag(influxd: Influxd) -> None:
+def _stored(influxd: Influxd, target: Target, changes: Sequence[Change]) -> Step:
+    """The step about stored points, whose statements have run."""
+    step = needed(advice(collected(target), changes, OVERWRITTEN).stored())
+    influxql(influxd.url, without_use(step.text, target.databases[0]), db=target.databases[0])
+    return step
+
+
+def _types(influxd: Influxd, target: Target, name: str) -> dict[str, str]:
+    return {row["fieldKey"]: row["fieldType"] for row in _rows(influxd.url, target, f"SHOW FIELD KEYS FROM {name}")}
+
+
+def test_points_are_written_again_without_the_tags_before_they_are_deleted(influxd: Influxd) -> None:
     later = [Row(time, {"app": "api", "zone": "z1"}, {"ms": 1.0}) for time in times(5, timedelta(minutes=7))]
     table = replace(REQUESTS, rows=[*ROWS, *later])
     target = write(Dataset([table]), "influxdb1", influxd.url)
-    changes = [LeaveOut(_at(target), "request"), LeaveOut(_at(target), "version")]
-    stored = needed(advice(collected(target), changes, OVERWRITTEN).stored())
-    assert "to have them without request and version, a program would have to write them again." in stored.words
+    stored = _stored(influxd, target, [LeaveOut(_at(target), "request"), LeaveOut(_at(target), "version")])
+    assert "writes them again without request and version;" in stored.words
     assert stored.loses.startswith("all points of requests with request or version")
-    influxql(influxd.url, without_use(stored.text, target.databases[0]), db=target.databases[0])
-    assert _rows(influxd.url, target, "SELECT count(ms) FROM requests")[0]["count"] == len(later)
+    assert "719 of the 9,000 points compared" in stored.loses
+    left = {(row.time, row.tags["app"], row.tags["zone"]) for row in table.rows}
+    assert len(left) < len(table.rows)
+    assert _rows(influxd.url, target, "SELECT count(ms) FROM requests")[0]["count"] == len(left)
+    assert {row["key"] for row in _rows(influxd.url, target, "SHOW SERIES FROM requests")} == {
+        f"requests,app={app},zone={zone}" for _, app, zone in left
+    }
+    assert _types(influxd, target, "requests") == {"ms": "float", "bytes": "integer"}
+
+
+def test_points_keep_a_tag_as_a_field_of_text(influxd: Influxd) -> None:
+    target = write(Dataset([REQUESTS]), "influxdb1", influxd.url)
+    stored = _stored(influxd, target, [MakeField(_at(target), "request")])
+    assert "writes them again with request as a text field;" in stored.words
+    found = _rows(influxd.url, target, "SELECT * FROM requests_new GROUP BY *")
+    assert [
+        (row["request"], row["app"], row["zone"], row["version"]) for row in sorted(found, key=itemgetter("request"))
+    ] == [(row.tags["request"], row.tags["app"], row.tags["zone"], "1") for row in ROWS]
+    assert _types(influxd, target, "requests_new") == {"ms": "float", "bytes": "integer", "request": "string"}
+    assert _rows(influxd.url, target, "SHOW MEASUREMENTS") == [{"name": "requests_new"}]
+
+
+def test_points_lose_a_tag_that_becomes_a_number(influxd: Influxd) -> None:
+    """Writers send numbers, and a shard takes only one type."""
+    target = write(Dataset([REQUESTS]), "influxdb1", influxd.url)
+    stored = _stored(influxd, target, [MakeField(_at(target), "request", "integer")])
+    assert "writes them again without request;" in stored.words
+    assert _types(influxd, target, "requests_new") == {"ms": "float", "bytes": "integer"}
+
+
+def test_points_are_not_written_again_where_more_changes() -> None:
+    here = a_measurement(tags=(a_tag("id"), a_tag("host")), fields=(a_field("room"), a_field("v")))
+    at = Subject("main", here.name)
+    stored = needed(advice(a_profile(here, engine="influxdb1"), [MakeField(at, "id"), MakeTag(at, "room")]).stored())
+    assert "a program would have to write them again" in stored.words
+    assert "SELECT" not in stored.text
 
 
 def test_one_statement_drops_a_family_and_nothing_that_is_named_alike(influxd: Influxd) -> None:

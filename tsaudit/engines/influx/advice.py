@@ -71,10 +71,16 @@ class InfluxAdvice(Advice):
         return True
 
     def deleted(self) -> tuple[str, str, str]:
-        """A single statement that deletes the points stored with the tags to remove, its language, and what
-        it deletes.
+        """A single statement that deletes the points stored with the tags to remove, after that of `copied`; its
+        language, and what it deletes.
         """
         raise NotImplementedError
+
+    def copied(self) -> tuple[str, str]:
+        """A single statement that writes the stored points again without the tags to remove, and what becomes of these
+        tags, as the end of a clause; both empty if there is none.
+        """
+        return "", ""
 
     def of_source(self, change: StopSource) -> tuple[str, str]:  # noqa: ARG002 -- for subclasses
         """A single statement that deletes the points of a source, and its language; both empty if there is none."""
@@ -309,6 +315,17 @@ class InfluxAdvice(Advice):
         text, language, lost = self.deleted()
         gone, rows = listed(self._gone, 3), f"{self.terms.row}s"
         beyond = self._also_deleted(self.place.here.name)
+        _, become = self.copied()
+        if become:
+            words = (
+                f"Stored {rows} stay as they are. After the writers have changed, the first statement writes them "
+                f"again {become}; where there are many, add a condition on time and run it for one range after the "
+                f"other. Only then delete them.{beyond}"
+                f"{self._likewise('Change the others likewise.')}"
+            )
+            merged = loss(self.place.effect, self.terms.row)
+            lost = f"{lost}, unless they were written again{f'; of those, {merged}' if merged else ''}"
+            return Step(StepKind.STORED, words, text, language, loses=lost)
         words = (
             f"Stored {rows} stay as they are. If nobody needs them, delete them after the writers have changed: to "
             f"have them without {gone}, a program would have to write them again.{beyond}"

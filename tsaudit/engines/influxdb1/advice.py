@@ -7,8 +7,9 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit.engines.influx.advice import InfluxAdvice, weeks
-from tsaudit.model.change import Diagnose, MergeMeasurements, SetRetention, StopSource
+from tsaudit.model.change import Diagnose, LeaveOut, MakeField, MergeMeasurements, SetRetention, StopSource
 from tsaudit.model.plan import Step, StepKind
+from tsaudit.text import listed
 
 _DATA: Final = re.compile(r"\{\w+\}")
 """A placeholder for the varying part in the template of a family's names."""
@@ -65,11 +66,39 @@ class Influxdb1Advice(InfluxAdvice):
         return f"Set a duration for retention policy {change.policy} of {database}", text, "influxql"
 
     def deleted(self) -> tuple[str, str, str]:
-        place, name = self.place, self.place.here.name
-        database = self._server_database()
-        having = " OR ".join(f"{place.quoted([tag])} != ''" for tag in self._gone)
-        text = self._used(f"DROP SERIES FROM {place.quoted([name])} WHERE {having}")
+        name, database = self.place.here.name, self._server_database()
+        deletion = f"DROP SERIES FROM {self.place.quoted([name])} WHERE {self._having}"
+        text = self._used(";\n".join(filter(None, (self.copied()[0], deletion))))
         return text, "influxql", f"all points of {name} with {' or '.join(self._gone)}, in database {database}"
+
+    @property
+    def _having(self) -> str:
+        """The condition that a point has one of the tags to remove."""
+        return " OR ".join(f"{self.place.quoted([tag])} != ''" for tag in self._gone)
+
+    def copied(self) -> tuple[str, str]:
+        if not all(isinstance(change, MakeField | LeaveOut | Diagnose) for change in self.changes):
+            return "", ""
+        place, new = self.place, self.new_name or self.place.here.name
+        # The statement converts no text, so what writers send as numbers is left out.
+        texts = {c.tag for c in self.changes if isinstance(c, MakeField) and self.new_name and not c.to}
+        texts -= {field.key for field in place.here.fields}
+        made, lost = ([tag for tag in self._gone if (tag in texts) is is_text] for is_text in (True, False))
+        read = ", ".join(["*::field", *(f"{place.quoted([tag])}::tag" for tag in made)])
+        become = " and ".join(
+            f"{how} {listed(names, 3)}{role}"
+            for how, names, role in (
+                ("with", made, f" as {'text fields' if made[1:] else 'a text field'}"),
+                ("without", lost, ""),
+            )
+            if names
+        )
+        kept = [tag.key for tag in place.here.tags if tag.key not in self._gone]
+        # Points without the tags stay where the name does.
+        where = "" if self.new_name else f" WHERE {self._having}"
+        by = f" GROUP BY {place.quoted(kept)}" if kept else ""
+        text = f"SELECT {read} INTO {place.table(new)} FROM {place.table()}{where}{by}"  # noqa: S608 -- shown, never run
+        return text, become
 
     def of_source(self, change: StopSource) -> tuple[str, str]:
         name, by = self.place.quoted([self.place.here.name]), self.place.quoted([change.by])
