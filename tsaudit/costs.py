@@ -80,7 +80,7 @@ def growth_of(case: Case, measurement: Measurement, tags: Sequence[Tag], *, keep
 
     From the listings of earlier days; else as if all had come in the time that the rows span, without what was a step.
     """
-    if listed := [rate for tag in tags if (rate := _listed_rate(tag)) is not None]:
+    if listed := [rate for tag in tags if (rate := _listed_rate(case, measurement, tag)) is not None]:
         return max(listed)
     days = age_days(case, measurement, least=_LEAST_SPAN_OF_NEW)
     unread = 1.0 if keep_coming else None
@@ -109,18 +109,27 @@ def _pace(measurement: Measurement, tag: Tag) -> float:
     return added * max(sources / seen.sources, 1.0) / sets.series
 
 
-def _listed_rate(tag: Tag) -> float | None:
+def _listed_rate(case: Case, measurement: Measurement, tag: Tag) -> float | None:
     over_time = tag.over_time
     if over_time is None or over_time.days < 2 or over_time.new_values is None or not tag.values:
         return None
     if over_time.days < _SLOPE_DAYS or over_time.new_per_day is None:
         # What came since the previous listing: a few are no rate.
         new = over_time.new_values if over_time.new_values >= _FEWEST_NEW else 0
-        return new / max(tag.values.value, 1)
+        return new / max(tag.values.value, 1) / _days_since_listing(case, measurement)
     waves = len({one.day for one in over_time.series[1:]})
     # What came on many days is no step, however few changes the rows of one day show.
     part = fleets.ongoing(tag) if 0 < waves <= _STEP_DAYS else 1.0
     return (1.0 if part is None else part) * over_time.new_per_day / max(tag.values.value, 1)
+
+
+def _days_since_listing(case: Case, measurement: Measurement) -> float:
+    """The time since the previous listing, in days; the day of an audit need not be over. 1 if that is not known."""
+    before, previous = case.timeline.earlier(measurement), case.timeline.previous
+    if before is None or previous is None:
+        return 1.0
+    since = case.profile.window.end - (before.fingerprint_as_of or previous.window.end)
+    return max(since, _LEAST_SPAN_OF_NEW) / timedelta(days=1) if since > timedelta() else 1.0
 
 
 def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str, is_row_data: bool = True) -> Impact:

@@ -48,6 +48,7 @@ from tsaudit.model.profile import (
     Turnover,
     ValuesKind,
     ValuesOverTime,
+    Window,
 )
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
@@ -295,6 +296,24 @@ def test_values_written_once_are_no_guess_once_there_are_two_listings() -> None:
         measurement = dataclasses.replace(measurement, tags=(dataclasses.replace(tag, reports=once),))
         (finding,) = run_rule(rule, a_profile(measurement)).findings
         assert finding.message.endswith(", 400 of them new since the listing before, each written once or twice.")
+
+
+@pytest.mark.parametrize(
+    ("since", "fresh", "days_left"),
+    [(timedelta(days=1), None, 2.0), (timedelta(hours=8), None, 2 / 3), (timedelta(hours=8), timedelta(days=3), 6.0)],
+)
+def test_values_since_the_listing_before_count_for_the_time_that_passed(
+    since: timedelta, fresh: timedelta | None, days_left: float
+) -> None:
+    """An audit of yesterday, made today after midnight, and one of today in the morning, are no day apart."""
+    server = ServerStatus({"max_values_per_tag": 3_001.0, "index_in_memory": 1.0})
+    now = _watched(UUIDS[:64], values_over_time("unknown", 2, new_values=1_000))
+    before = dataclasses.replace(now, fingerprint_as_of=fresh and NOW - fresh)
+    profile = a_profile(now, engine="influxdb1", server=server)
+    earlier = a_profile(before, day=DAY - timedelta(days=1), window=Window(NOW - timedelta(days=31), NOW - since))
+    (finding,) = run_rule(rule, profile, timeline=Timeline(previous=earlier)).findings
+    assert finding.impact is not None
+    assert finding.impact.days_left == pytest.approx(days_left)
 
 
 def _runners(values: Sequence[int], per_day: int, kept: int | None, kind: ValuesKind = "unbounded") -> RuleResult:
