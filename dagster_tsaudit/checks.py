@@ -119,7 +119,8 @@ def _why_inapplicable(family: str, rules: Iterable[RuleResult]) -> str:
 
 def description_of(family: str, found: AuditedTarget) -> str:
     """The summary of the family's worst finding; without one, what was evaluated, with the worst note and what is
-    muted. Then why something was not evaluated, each cause once. If a later audit of the day failed, that comes first.
+    muted. Then why something was not evaluated, each cause once. If a later audit of the day failed, or the finding is
+    back although it was muted, that comes first.
 
     Returns Markdown. The target must have been audited.
     """
@@ -138,7 +139,8 @@ def description_of(family: str, found: AuditedTarget) -> str:
     why = f"Not evaluated:\n\n{items(map(prose, named))}" if causes else ""
     failure = run.result.failure if run.result.failed_at else None
     failed = prose(failure.message) if failure else ""
-    return "\n\n".join(filter(None, (failed, brief.in_markdown(), *more, why, _elsewhere(family, found.run))))
+    back = escape(found.run.back.get(brief.fingerprint, ""))
+    return "\n\n".join(filter(None, (failed, back, brief.in_markdown(), *more, why, _elsewhere(family, found.run))))
 
 
 _MOST_CAUSES: Final = 3
@@ -458,7 +460,7 @@ def _owners_op(plan: AssetPlan, step: AuditStep, targets: list[Target]) -> dg.As
 
 def _last_audits(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[AuditedTarget, Target]]:
     """The newest audit of each target that has been audited."""
-    from tsaudit.history import incidents
+    from tsaudit.history import decisions, incidents
     from tsaudit.run import AuditRun
 
     with history(plan.load()) as store:
@@ -470,5 +472,6 @@ def _last_audits(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[Audit
             profile = store.profile_of(result) if result else None
             muted = incidents.muted(store, target.name, day)
             error = result.without(muted).error if result else None
-            run = AuditRun(target.name, day, result, profile, (), None, 0.0, error, muted=muted)
+            back = decisions.outgrown_on(store, target.name, day)
+            run = AuditRun(target.name, day, result, profile, (), None, 0.0, error, muted=muted, back=back)
             yield audited(run, store), target

@@ -21,7 +21,7 @@ from tsaudit.engines.connection import Connection, ConnectorError
 from tsaudit.engines.opening import with_connection
 from tsaudit.errors import internal
 from tsaudit.evaluation import evaluate, required_facts
-from tsaudit.history import clock, incidents, lease
+from tsaudit.history import clock, decisions, incidents, lease
 from tsaudit.history.database import HistoryError, patience
 from tsaudit.history.lifecycle import ChangeKind, Incident, IncidentChange
 from tsaudit.history.removal import compact, is_due
@@ -71,6 +71,8 @@ class AuditRun:
     """Fingerprints of findings that were muted at the previous audit and are not anymore: the mute ended, or no longer
     covers them.
     """
+    back: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprint to why a decision about the finding no longer applies, in words, see `decisions.back`."""
 
     @property
     def unmuted(self) -> AuditResult | None:
@@ -263,6 +265,7 @@ def _audit_alone(
         is_first=timeline.is_empty and not any(day < one <= clock.today() for one in days),
         muted=muted,
         returned=returned,
+        back=decisions.outgrown_on(store, target.name, day),
     )
 
 

@@ -255,6 +255,13 @@ def test_a_muted_finding_is_never_the_worst() -> None:
     assert check.passed
 
 
+def test_a_finding_that_is_back_although_it_was_muted_says_so() -> None:
+    run, worst = summary_run()
+    why = "Back, although muted by ada until 2026-06-01 (known): that covers warning, now critical"
+    check = checks_of(replace(run, back={fingerprint("demo", "CAR004", worst.subject): why}))["cardinality"]
+    assert description(check).startswith(f"{escape(why)}\n\n**main/http")
+
+
 def test_a_check_that_passes_says_what_was_evaluated() -> None:
     gap = Gap("row_sample", Reason.TIMED_OUT, "took longer than 60 s", "main", "cpu")
     rules = (a_rule_result(), a_rule_result(code="CAR002"), a_rule_result(code="FLD001", family="fields", gaps=(gap,)))

@@ -9,13 +9,13 @@ from datetime import date
 import click
 import pytest
 
-from tests.builders import a_finding, a_result, a_rule_result
+from tests.builders import NOW, a_finding, a_result, a_rule_result
 from tests.report import sample
-from tsaudit.history.lifecycle import IncidentState
+from tsaudit.history.lifecycle import Decision, DecisionKind, IncidentState
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, fingerprint
 from tsaudit.model.profile import Database
-from tsaudit.report import findings
+from tsaudit.report import findings, html
 
 
 def arranged(count: int, **changes: object) -> findings.FindingsView:
@@ -86,6 +86,15 @@ def test_muted_findings_stand_apart_until_their_day_has_passed() -> None:
     assert view.muted_count == 1
     later = findings.items_of(replace(sample.the_result(), day=date(2026, 7, 1)), None, incidents)
     assert findings.arrange(later).muted == ()
+
+
+def test_what_is_back_although_it_was_muted_says_so_beside_its_headline() -> None:
+    first, *others = sample.the_incidents()
+    made = Decision(DecisionKind.MUTE, "ada", "known", NOW, date(2026, 6, 30), Severity.NOTE)
+    back = [replace(first, exceeded=made), *others]
+    shown = html.page(sample.the_contents(incidents=back))
+    words = f"Back, although muted by ada until 2026-06-30 (known): that covers note, now {first.severity}"
+    assert f'<span class="why">{words}</span></summary>' in shown
 
 
 def test_state_description() -> None:

@@ -117,8 +117,7 @@ def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
             yield Run(reaction[1], "emoji")
         else:
             yield Run(f": {cut(incident.decision.reason, _WHY)}")
-    if incident.exceeded is not None:
-        back = f"Back, although {decisions.describe(incident.exceeded)}: that {decisions.outgrown(incident)}"
+    if back := decisions.back(incident):
         yield Run(f"\n{cut(back, _WHO + _WHY)}")
 
 

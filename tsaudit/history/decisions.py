@@ -216,6 +216,20 @@ def outgrown(incident: Incident) -> str:
     return f"does not cover {f'the last {_days(left)}' if left > 0 else 'that no time is left'}"
 
 
+def back(incident: Incident) -> str:
+    """`Back, although muted by ada until 2026-12-01 (moving): that covers up to 150 series, now 180 series`; empty if
+    no decision was outgrown.
+    """
+    made = incident.exceeded
+    return f"Back, although {describe(made)}: that {outgrown(incident)}" if made else ""
+
+
+def outgrown_on(store: Store, target: str, day: date) -> dict[str, str]:
+    """Fingerprint to `back` of the target's incidents on the day; without those to which another decision applies."""
+    found = (one for one in incidents.of_day(store, target, day) if not one.decision)
+    return {one.fingerprint: words for one in found if (words := back(one))}
+
+
 def ends_early(incident: Incident) -> str:
     """From what on the mute that applies no longer covers the incident, as in `above 150 series, or if critical`, and
     in how many days if it lasts longer; empty if nothing could be worse, or no mute applies.

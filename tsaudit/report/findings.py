@@ -12,6 +12,7 @@ from datetime import date
 from itertools import accumulate, groupby
 from typing import TYPE_CHECKING, Final
 
+from tsaudit.history import decisions
 from tsaudit.model.facts import FACTS, sources_of
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, fingerprint
@@ -72,6 +73,11 @@ class Item:
     def muted(self) -> bool:
         """Whether the finding is muted, so nobody is notified."""
         return self.decision is not None and self.decision.kind == "mute"
+
+    @property
+    def back(self) -> str:
+        """Why it is not muted, or acknowledged, although somebody did that; empty if nobody did."""
+        return decisions.back(self.incident) if self.incident and not self.decision else ""
 
     @property
     def state(self) -> str:
