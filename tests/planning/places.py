@@ -114,8 +114,10 @@ def file_of(target: Target) -> str:
 
 
 def split(text: str) -> list[str]:
-    """The statements of a text, each of which ends a line."""
-    return [one.strip() for one in re.split(r"(?<=;)\n", text) if one.strip()]
+    """The statements of a text, each of which ends a line; those of a transaction as one."""
+    parts = re.split(r"^(BEGIN;.*?^COMMIT;)$", text, flags=re.DOTALL | re.MULTILINE)
+    each = ([part] if part.startswith("BEGIN;") else re.split(r"(?<=;)\n", part) for part in parts)
+    return [one.strip() for some in each for one in some if one.strip()]
 
 
 def counted(rows: Iterable[Mapping[str, Any]]) -> Counter[str]:

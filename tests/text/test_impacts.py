@@ -16,7 +16,7 @@ from tsaudit.text import impacts
 @pytest.mark.parametrize(
     ("days_left", "expected"),
     [
-        (None, "it does not work"),
+        (None, "the database does not do what it is set up to do"),
         (0.02, "less than an hour left"),
         (0.4, "10 hours left"),
         (1.9, "46 hours left"),

@@ -36,6 +36,12 @@ def range_of(bounds: str) -> tuple[datetime | None, datetime] | None:
     return (_instant(found["first"]), end) if found and end else None
 
 
+def written_bounds(bounds: str) -> tuple[str, str] | None:
+    """Start and end of the range as the bounds have them; None if they are no range."""
+    found = _RANGE.fullmatch(bounds)
+    return (found["first"], found["end"]) if found else None
+
+
 def _instant(value: str) -> datetime | None:
     text = value.strip("' ")
     if re.fullmatch(r"\d+", text):

@@ -15,12 +15,13 @@ from tests.builders import DAY, NOW, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Dataset, Greptime
 from tests.engines.greptimedb.test_small_partitions import CASES as SMALL
+from tests.planning.places import split
 from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.change import AddPartitions
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Currency, Finding, Outcome
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Partition, Partitioning, Profile
 from tsaudit.model.timeline import Point, Timeline, figures
@@ -601,6 +602,49 @@ def test_partitions_of_a_server(postgresql: Postgresql) -> None:
         postgresql.execute(statement)
     for name, at in (("ends", "now() + INTERVAL '6 days'"), ("by_week", "now()"), ("by_hour", "now()")):
         postgresql.execute(f"INSERT INTO {schema}.{name} SELECT {at}, 'h', 1")
+
+
+@pytest.mark.parametrize("weeks", [2, 9])
+def test_rows_in_the_default_partition_are_moved_to_partitions(postgresql: Postgresql, weeks: int) -> None:
+    """Nobody has created partitions for some weeks. One of them has its columns in another order."""
+    start = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(weeks=weeks, days=11)
+    middle, end = start + timedelta(weeks=1), start + timedelta(weeks=2)
+    schema = postgresql.new_schema(
+        "CREATE TABLE r (id INT GENERATED ALWAYS AS IDENTITY, at TIMESTAMPTZ, a TEXT, b TEXT) PARTITION BY RANGE (at)",
+        f"CREATE TABLE r_1 PARTITION OF r FOR VALUES FROM ('{start}') TO ('{middle}')",
+        f"CREATE TABLE r_2 PARTITION OF r FOR VALUES FROM ('{middle}') TO ('{end}')",
+        'CREATE TABLE "r rest" (b TEXT, a TEXT, at TIMESTAMPTZ, id INT NOT NULL)',
+        'ALTER TABLE r ATTACH PARTITION "r rest" DEFAULT',
+        f"""INSERT INTO r (at, a, b) SELECT t, 'a', 'b'
+          FROM generate_series('{start}'::timestamptz, now(), INTERVAL '1 hour') AS t""",
+        f"INSERT INTO r (at, a, b) SELECT '{start}'::timestamptz - INTERVAL '9 days', 'a', 'b'",
+        "ANALYZE",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+
+    def audited() -> Profile:
+        now = datetime.now(UTC)
+        return collected(target, now=now, day=now.date())
+
+    before = postgresql.rows(f"SELECT id, at, a, b FROM {schema}.r ORDER BY id")
+    (finding,) = run_rule(rule, audited()).findings
+    assert finding.severity is Severity.WARNING
+    assert f"since the last partition ended on {end.date()}, there is none for later rows" in finding.message
+    rounds = 0
+    while (made := plans(rule, audited())) and rounds < 5:
+        (plan,) = made
+        assert len(plan.steps) <= 5
+        assert sum(len(step.text.splitlines()) for step in plan.steps) <= 20
+        schema_step = next(step for step in plan.steps if step.kind is StepKind.SCHEMA)
+        for statement in split(schema_step.text):
+            if not statement.startswith("--"):
+                postgresql.execute(statement)
+        postgresql.execute("ANALYZE")
+        rounds += 1
+    assert rounds == (1 if weeks == 2 else 2)
+    # One row is older than all partitions.
+    assert postgresql.rows(f'SELECT count(*) FROM {schema}."r rest"') == [(1,)]
+    assert postgresql.rows(f"SELECT id, at, a, b FROM {schema}.r ORDER BY id") == before
 
 
 def test_the_largest_partition_is_beside_the_point_of_an_end() -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from tsaudit.analysis.columns.columns import is_integer, is_text
+from tsaudit.analysis.partition_ranges import written_bounds
 from tsaudit.engines.advice import Place, days_of, free
 from tsaudit.engines.quoting import Language, Qualified
 from tsaudit.engines.registry import ENGINES
@@ -13,7 +14,7 @@ from tsaudit.engines.sql.advice import SqlAdvice
 from tsaudit.engines.sql.statements import Part, folded
 from tsaudit.model.change import AddIndex, AddPartitions, ChangeType, SetRetention
 from tsaudit.model.plan import Step, StepKind
-from tsaudit.model.profile import DEFAULT_PARTITION
+from tsaudit.model.profile import DEFAULT_PARTITION, Partition
 from tsaudit.text import many
 
 _HYPERTABLE: Final = "timescaledb.compress"
@@ -22,6 +23,8 @@ _CONCURRENTLY: Final = "VACUUM and schema changes of the table (SHARE UPDATE EXC
 _EXCLUSIVE: Final = "all readers and writers of the table, briefly (ACCESS EXCLUSIVE)"
 _A_DAY_S: Final = 86_400
 _MOST_PARTITIONS: Final = 4
+_MOST_FILLED: Final = 5
+"""Partitions that one transaction creates and fills, as it locks the table, and has to fit on a screen."""
 
 
 class PostgresqlAdvice(SqlAdvice):
@@ -179,12 +182,49 @@ class PostgresqlAdvice(SqlAdvice):
             own = self.place.quote(Qualified(change.schema or self.place.database, self.free_name(name)))
             statements.append(f"CREATE TABLE {own} PARTITION OF {self.place.table()} {bounds};")
         parts = here.partitioning.partitions if here.partitioning else ()
-        rest = any(part.bounds == DEFAULT_PARTITION for part in parts)
+        rest = next((part for part in parts if part.bounds == DEFAULT_PARTITION), None)
+        if rest is not None and rest.rows:
+            return self._out_of_default(rest, [bounds for _, bounds in change.partitions], statements)
         following = f"{many(len(statements), 'partition')}" if len(statements) > 1 else "partition"
         words = f"Create the next {following} of {here.name}, each as long as the last one."
         if rest:
             words += " It fails if the default partition has rows of that time: move them first."
         return Part(words, tuple(statements), _EXCLUSIVE, "reads the default partition" if rest else "")
+
+    def _out_of_default(self, rest: Partition, bounds: Sequence[str], creating: Sequence[str]) -> Part:
+        """PostgreSQL refuses a partition as long as the default one has rows of it: they are taken out, and inserted
+        again once there is one.
+        """
+        here = self.place.here
+        assert here.partitioning is not None
+        (key,) = here.partitioning.key
+        ranges = [found for one in bounds[:_MOST_FILLED] if (found := written_bounds(one))]
+        default = self.place.quote(Qualified(rest.schema or self.place.database, rest.name))
+        within = f"{key} >= {ranges[0][0]} AND {key} < {ranges[-1][1]}"
+        of_default = f"tableoid = {Language.SQL.string(default)}::regclass"
+        table = self.place.table()
+        more = len(bounds) - len(ranges)
+        kept = f"SELECT * FROM {table}"  # noqa: S608 -- shown, as the following
+        statements = (
+            "BEGIN;",
+            f"LOCK TABLE {table} IN SHARE ROW EXCLUSIVE MODE;",
+            # The order of columns in a partition may be another one.
+            folded(["CREATE TEMP TABLE taken_out ON COMMIT DROP AS", kept, f"WHERE {of_default}", f"AND {within};"]),
+            folded([f"DELETE FROM {default}", f"WHERE {within};"]),  # noqa: S608
+            *creating[:_MOST_FILLED],
+            f"INSERT INTO {table} OVERRIDING SYSTEM VALUE SELECT * FROM taken_out;",  # noqa: S608
+            "COMMIT;",
+            *([f"-- then the same for the {many(more, 'partition')} that follow"] if more else []),
+        )
+        return Part(
+            f"Create the next partitions of {here.name} and move the rows of {rest.name} there, in one transaction: "
+            "PostgreSQL refuses a partition for rows that are in the default one. First drop foreign keys of other "
+            "tables that refer to these rows with ON DELETE.",
+            statements,
+            "writers of the table, and readers while partitions are created (ACCESS EXCLUSIVE)",
+            "writes these rows again",
+            are_one=True,
+        )
 
     def own_stored(self) -> Iterator[Part]:
         for change in self.changes:

@@ -274,16 +274,33 @@ def _default(case: Case, measurement: Measurement, cut: Partitioning, by_time: b
     known = sum(p.rows for p in cut.partitions if p.rows is not None)
     share = default.rows / known
     if by_time or share > _MOST:
-        step = (
-            f"Make partitions for the rows in {default.name} and move them there, and find out why they were missing."
-        )
         words = f"the default partition {default.name} contains {_rows(default.rows)}, {percent(share)} of all"
+        following = _missing(case, measurement, cut) if by_time else ()
+        last = _last_range(cut) if by_time else None
+        if last is not None and last[1] <= case.profile.window.end:
+            words += f": since the last partition ended on {last[1].date()}, there is none for later rows"
+        step = (
+            f"Find out what should create partitions of {measurement.name} ahead of time, and why it stopped."
+            if following
+            else f"See which times or values the rows of {default.name} have. For each that lacks a partition, in one "
+            "transaction: take the rows out, create the partition, and insert them again. The database refuses a "
+            "partition for rows that are in the default one."
+        )
         before = case.timeline.earlier(measurement) if case.timeline.is_older(case.profile, _A_DAY) else None
         then = _rest_of(before.partitioning) if before and before.partitioning else None
         # Rows that have been there for long, and do not increase, are not a failure of today.
         grows = then is None or then.rows is None or default.rows > then.rows
         fails = replace(_FAILS, consequence="Later rows go there, too, and dropping a period does not remove them.")
-        yield _Trouble(words, step, default.rows, "rows", fails=fails if by_time and grows else None)
+        yield _Trouble(
+            words, step, default.rows, "rows", fails=fails if by_time and grows else None, following=following
+        )
+
+
+def _missing(case: Case, measurement: Measurement, cut: Partitioning) -> Sequence[Partition]:
+    """The partitions that rows of now, and later ones, need, if the last one has ended."""
+    found, now = _last_range(cut), case.profile.window.end
+    has_ended = found is not None and found[1] <= now
+    return next_ranges(measurement.name, cut.partitions, _NEXT, now) if has_ended and len(cut.key) == 1 else ()
 
 
 def _skew(case: Case, measurement: Measurement, cut: Partitioning) -> Iterator[_Trouble]:
@@ -362,7 +379,7 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
         message=f"{words[0].upper()}{words[1:]}.",
         changes=(
             *((DropPartitions(subject_of(measurement)),) if any(t.merges for t in troubles) else ()),
-            *(_adding(measurement, t.following) for t in troubles if t.following),
+            *(_adding(measurement, t.following) for t in [t for t in troubles if t.following][:1]),
         ),
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),
         observed=None if worst.observed is None else rounded(worst.observed),
