@@ -304,14 +304,15 @@ def over_time(known: ValuesOverTime) -> str:
 
 
 def new_values(known: ValuesOverTime) -> str:
-    """How many values are new: `3,072 a day`, or `44,180 on 2026-03-31, 1,450 a day before` if that was only one day;
-    empty if that is not known.
+    """How many values are new: `3,072 a day`; if only one day had so many, `44,180 on 2026-03-31, 1,450 a day before`,
+    or `44,180 on 2026-03-31, none in the week before`; empty if that is not known.
     """
     if known.new_per_day is None:
         return ""
     if (burst := known.burst) is None:
         return f"{number(known.new_per_day)} a day"
-    return f"{number(burst.values or 0)} on {day(burst.day)}, {number(round(known.per_day_before))} a day before"
+    before = f"{number(per_day)} a day" if (per_day := round(known.per_day_before)) else "none in the week"
+    return f"{number(burst.values or 0)} on {day(burst.day)}, {before} before"
 
 
 def under(part: Measurement | MeasureName) -> str:
