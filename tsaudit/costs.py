@@ -116,20 +116,28 @@ def _listed_rate(case: Case, measurement: Measurement, tag: Tag) -> float | None
     if over_time.days < _SLOPE_DAYS or over_time.new_per_day is None:
         # What came since the previous listing: a few are no rate.
         new = over_time.new_values if over_time.new_values >= _FEWEST_NEW else 0
-        return new / max(tag.values.value, 1) / _days_since_listing(case, measurement)
+        days = _days_since_listing(case, measurement)
+        return None if days is None else new / max(tag.values.value, 1) / days
     waves = len({one.day for one in over_time.series[1:]})
     # What came on many days is no step, however few changes the rows of one day show.
     part = fleets.ongoing(tag) if 0 < waves <= _STEP_DAYS else 1.0
     return (1.0 if part is None else part) * over_time.new_per_day / max(tag.values.value, 1)
 
 
-def _days_since_listing(case: Case, measurement: Measurement) -> float:
-    """The time since the previous listing, in days; the day of an audit need not be over. 1 if that is not known."""
-    before, previous = case.timeline.earlier(measurement), case.timeline.previous
+def _days_since_listing(case: Case, measurement: Measurement) -> float | None:
+    """The time since the listing before, in days: the day of an audit need not be over. 1 if it is not known; None if
+    it is too short for a rate.
+    """
+    profile, before, previous = case.profile, case.timeline.earlier(measurement), case.timeline.previous
     if before is None or previous is None:
         return 1.0
-    since = case.profile.window.end - (before.fingerprint_as_of or previous.window.end)
-    return max(since, _LEAST_SPAN_OF_NEW) / timedelta(days=1) if since > timedelta() else 1.0
+    # An index lists what there is, whatever the day of the audit.
+    is_index = case.engine.has_series_index
+    now, then = ((one.collected_at if is_index else one.window.end) for one in (profile, previous))
+    reused_from = before.fingerprint_as_of
+    if reused_from is not None and reused_from < previous.window.end:
+        then = reused_from
+    return (now - then) / timedelta(days=1) if now - then >= _LEAST_SPAN_OF_NEW else None
 
 
 def of_bytes(case: Case, measurement: Measurement, avoidable: float, *, how: str, is_row_data: bool = True) -> Impact:

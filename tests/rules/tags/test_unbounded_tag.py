@@ -48,7 +48,6 @@ from tsaudit.model.profile import (
     Turnover,
     ValuesKind,
     ValuesOverTime,
-    Window,
 )
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
@@ -299,18 +298,22 @@ def test_values_written_once_are_no_guess_once_there_are_two_listings() -> None:
 
 
 @pytest.mark.parametrize(
-    ("since", "fresh", "days_left"),
-    [(timedelta(days=1), None, 2.0), (timedelta(hours=8), None, 2 / 3), (timedelta(hours=8), timedelta(days=3), 6.0)],
+    ("since", "days_left"),
+    [
+        (timedelta(days=1), 2.0),
+        (timedelta(hours=8), 2 / 3),
+        (timedelta(days=3), 6.0),
+        # Too short for a rate: as on the first day, all came in the 30 days of the rows.
+        (timedelta(minutes=5), 30 * 2_000 / 1_001),
+    ],
 )
-def test_values_since_the_listing_before_count_for_the_time_that_passed(
-    since: timedelta, fresh: timedelta | None, days_left: float
-) -> None:
-    """An audit of yesterday, made today after midnight, and one of today in the morning, are no day apart."""
+def test_values_since_the_listing_before_count_for_the_time_that_passed(since: timedelta, days_left: float) -> None:
+    """An audit of yesterday, made today, and one of today are no day apart."""
     server = ServerStatus({"max_values_per_tag": 3_001.0, "index_in_memory": 1.0})
     now = _watched(UUIDS[:64], values_over_time("unknown", 2, new_values=1_000))
-    before = dataclasses.replace(now, fingerprint_as_of=fresh and NOW - fresh)
+    now = dataclasses.replace(now, tags=(dataclasses.replace(now.tags[0], turnover=PASSING),))
+    earlier = a_profile(now, day=DAY - timedelta(days=1), collected_at=NOW - since)
     profile = a_profile(now, engine="influxdb1", server=server)
-    earlier = a_profile(before, day=DAY - timedelta(days=1), window=Window(NOW - timedelta(days=31), NOW - since))
     (finding,) = run_rule(rule, profile, timeline=Timeline(previous=earlier)).findings
     assert finding.impact is not None
     assert finding.impact.days_left == pytest.approx(days_left)
