@@ -338,8 +338,8 @@ class Diagnose(Change):
     """Change nothing yet, but investigate with the query in the plan's first step."""
 
     what: str
-    """What the query looks for: `new values` of a column, its `types`, the `schema` of a measurement, the existing
-    `measurements`, or `sources` whose rows lack a column.
+    """What the query looks for: `new values` of a column, its `types`, the `schema` of a measurement, from when to when
+    its rows are (`growth`), the existing `measurements`, or `sources` whose rows lack a column.
     """
     column: str = ""
     values: tuple[str, ...] = ()

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import sqlite3
 from collections.abc import Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.builders import DAY, NOW, a_count, a_measurement, a_profile
+from tests.collecting import collected, file_with
 from tests.databases import Collection, Dataset
 from tests.engines.influxdb3.server import REAL
 from tests.rules.cases import Case, History, dataset, hosts, run_rule, table, with_steps
@@ -16,8 +20,10 @@ from tsaudit.config.settings import Harm
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, RuleResult, Severity
+from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Database, DatabaseStorage, Gap, Measurement, Profile, Reason, Storage
 from tsaudit.model.timeline import Point, Timeline, figures, stored_bytes
+from tsaudit.planning.plans import plans_of
 from tsaudit.rules.retention.growing_storage import growing_storage as rule
 
 DAYS = 28
@@ -105,7 +111,10 @@ def test_information_when_no_limit_is_set() -> None:
     (finding,) = _found(a_table("raw", 30 * GB, 10 * GB), a_table("small", 4 * GB))
     assert (finding.impact, finding.observed, finding.limit) == (None, 44 * GB, None)
     assert finding.message.startswith("Data and indexes take 44 GB, 22 GB on 2026-03-03; at this rate they double in ")
-    assert finding.fix.startswith("Most of the increase is in main/raw:")
+    assert finding.fix.startswith("Delete the rows of raw that nobody needs any longer")
+    assert finding.fix.endswith(
+        "oldest first. 91% of the increase is in main/raw. If all rows are needed, make room in time."
+    )
     assert [e.value for e in finding.evidence] == ["2", "20 GB, 91% of it", "2 GB, 9% of it"]
     assert not _found(a_table("raw", 40 * GB), factors=FLAT)
 
@@ -175,7 +184,7 @@ def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tell
     apart = a_profile(*tables, engine="postgresql", databases=databases)
     assert stored_bytes(apart) == 44 * GB
     (finding,) = run_rule(rule, apart, {}, held(apart, GROWING)).findings
-    assert finding.fix.startswith("Most of the increase is in a: give its rows a lifetime")
+    assert finding.fix.startswith("100% of the increase is in a and b: give its rows a lifetime")
     assert [(e.label, e.value) for e in finding.evidence][1:] == [
         ("added in a", "15 GB, 68% of it"),
         ("added in b", "7 GB, 32% of it"),
@@ -184,11 +193,42 @@ def test_bytes_are_those_of_the_target_or_of_its_databases_where_the_engine_tell
     assert stored_bytes(whole) == 20 * GB
     (finding,) = run_rule(rule, whole, {}, held(whole, GROWING)).findings
     assert finding.message.startswith("Data and indexes take 20 GB, 10 GB on 2026-03-03")
-    assert [e.label for e in finding.evidence] == ["tables"]
+    assert [e.label for e in finding.evidence] == ["tables", "added in a/raw", "added in b/raw"]
     unknown = a_profile(*tables, databases=(databases[0], Database("b")))
     assert stored_bytes(unknown) is None
     gap = Gap("measurements", Reason.DENIED, "denied", "b")
     assert stored_bytes(a_profile(tables[0], databases=(databases[0], Database("b")), gaps=(gap,))) is None
+
+
+def test_the_table_that_grows_is_named_where_only_the_total_is_known(tmp_path: Path) -> None:
+    """A queue in SQLite that takes a row a minute, beside a table of devices. The plan is found under the queue."""
+    path = tmp_path / "gateway.sqlite"
+    target = file_with(
+        "sqlite",
+        path,
+        "CREATE TABLE devices (id INTEGER PRIMARY KEY, name TEXT)",
+        "CREATE TABLE messages (id INTEGER PRIMARY KEY, ts INTEGER, body TEXT)",
+        *(f"INSERT INTO devices VALUES ({n}, 'd{n}')" for n in range(9)),
+        f"""WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 9999)
+          INSERT INTO messages SELECT i, {int(NOW.timestamp())} - 600000 + 60 * i, hex(randomblob(200)) FROM n""",
+    )
+    profile = collected(target)
+    (result,) = evaluate(profile, None, rules=[rule], harm=Harm(max_bytes=6_000_000)).results
+    (finding,) = result.findings
+    assert finding.severity is Severity.CRITICAL
+    assert finding.message.endswith("; 100% of the increase is in main/messages.")
+    (plan,) = plans_of(profile, [result])
+    assert plan.subject == Subject("main", "messages")
+    steps = {step.kind: step for step in plan.steps}
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        (counted,) = connection.execute(steps[StepKind.FIND].text)
+        assert counted[0] == 10_000
+        before = path.stat().st_size
+        connection.execute("DELETE FROM messages WHERE id < 9000")
+        assert path.stat().st_size == before
+        connection.executescript(steps[StepKind.STORED].text)
+        assert path.stat().st_size < before / 5
+        assert connection.execute("PRAGMA auto_vacuum").fetchone() == (2,)
 
 
 @pytest.mark.parametrize("product", sorted(name for name in rule.not_applicable if " " in name))

@@ -396,6 +396,8 @@ class SqlAdvice(Advice):
             yield Part("Stored rows stay as they are.")
         yield from self.parts_kept()
         yield from self._repeats_dropped()
+        if any(isinstance(c, Diagnose) and c.what == "growth" for c in self.changes):
+            yield self.room()
         yield from self.own_stored()
 
     def parts_kept(self) -> Iterator[Part]:
@@ -408,6 +410,12 @@ class SqlAdvice(Advice):
                     f"Rows stored until then stay in the {many(len(change.members), 'old table')}. Moving them takes "
                     "an INSERT ... SELECT for each table, with what its name says as columns."
                 )
+
+    def room(self) -> Part:
+        """How rows that are no longer needed give their room back."""
+        return Part(
+            f"Delete the rows of {self.place.here.name} that nobody needs any longer, by a job each day, oldest first."
+        )
 
     # --- Copies of rows ----------------------------------------------------------------------------------------------
 

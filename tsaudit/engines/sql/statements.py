@@ -91,6 +91,9 @@ def _of_table(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece |
         newest = f"GROUP BY {column} ORDER BY 2 DESC LIMIT 20"
         text = f"SELECT {column}, min({time}), count(*)\n{rows}\n{newest}"
         return Piece(by_time(change.column), text, _cost(recent))
+    if change.what == "growth" and time:
+        text = f"SELECT count(*), min({time}), max({time}) FROM {table}"  # noqa: S608 -- shown, never run
+        return Piece(f"See from when to when {here.name} has rows.", text, _cost(""))
     if change.what == "sources":
         tags = place.quoted(tag.key for tag in here.tags if not tag.label_of)
         by, group = (f"{tags}, ", f"\nGROUP BY {tags} ORDER BY filled") if tags else ("", "")

@@ -117,8 +117,7 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     days, values = [p.day for p in points], [p.value for p in points]
     evaluated = growth.detect(days, values)
     forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit else None
-    is_young = (points[-1].day - points[0].day).days < _SLOPE_DAYS
-    per_day = _rate_of_rows(case) if is_young else evaluated.added_per_day
+    per_day = sum(_rates_of_rows(case).values()) if _is_young(case, points[0]) else evaluated.added_per_day
     impact = _impact(case, space, limit, forecast, per_day) if limit else None
     added = per_day * case.harm.horizon.days
     if impact is None if limit else evaluated.kind != "growth" or added < case.harm.min_bytes:
@@ -129,6 +128,11 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     yield replace(
         _finding(case, space, forecast, before, doubling), impact=impact, per_day=per_day or None, jump=evaluated.jump
     )
+
+
+def _is_young(case: Case, first: Point) -> bool:
+    """Whether the history is too short to show the growth of the data."""
+    return (case.profile.day - first.day).days < _SLOPE_DAYS
 
 
 def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, per_day: float) -> Impact | None:
@@ -146,19 +150,18 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
     return impact if costs.is_near(case, impact, costs.NOTED) else None
 
 
-def _rate_of_rows(case: Case) -> float:
-    """Bytes added per day, computed from the times of the rows. In databases that report only a total, every row is
-    assumed to have the same size.
+def _rates_of_rows(case: Case) -> dict[Subject, float]:
+    """Bytes added per day to each measurement, computed from the times of the rows. In databases that report only a
+    total, every row is assumed to have the same size.
     """
     growth = {Subject(m.database, m.name): costs.rows_growth(case, m) or 0.0 for m in case.measurements}
     known = stored_parts(case.profile)
     if known.keys() <= growth.keys():
-        return sum((part_held or 0) * growth[part] for part, part_held in known.items())
+        return {part: (part_held or 0) * growth[part] for part, part_held in known.items()}
     counts = {Subject(m.database, m.name): m.rows_total or m.rows for m in case.measurements}
     rows = {part: count.value for part, count in counts.items() if count}
-    added = sum(count * growth[part] for part, count in rows.items())
-    held = sum(part_held or 0 for part_held in known.values())
-    return held * added / sum(rows.values()) if any(rows.values()) else 0.0
+    row_bytes = sum(part_held or 0 for part_held in known.values()) / max(sum(rows.values()), 1)
+    return {part: count * growth[part] * row_bytes for part, count in rows.items()}
 
 
 def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point, doubling: float | None) -> Finding:
@@ -173,15 +176,28 @@ def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point
         message += f"; {limit_reached(forecast)}"
     elif doubling is not None:
         message += f"; at this rate they double in about {many(max(1, round(doubling)), 'day')}"
-    grown = _grown(case, before)
     word = case.engine.words.measurement
-    where = f"Most of the increase is in {grown[0][1]}" if grown else f"Find the {word} that grows"
+    grown, increase, a_day = _grown(case, before), held - before.value, ""
+    if not grown and not space.on_disk and (increase > 0 or _is_young(case, before)):
+        rates = [(added, part) for part, added in _rates_of_rows(case).items() if added > 0]
+        grown, increase = sorted(rates, key=_largest_first), sum(added for added, _ in rates)
+        a_day = " a day, by its rows"
+    most = [part for added, part in grown[:_NAMED] if added >= _LARGE * increase > 0]
+    where = f"Find the {word} that grows"
+    if most:
+        share = min(1.0, sum(added for added, part in grown if part in most) / increase)
+        where = f"{percent(share)} of the increase is in {listed(list(map(str, most)))}"
+        message += f"; {where}" if len(case.measurements) > 1 else ""
+    what = f"{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time."
     look: tuple[Change, ...] = (Diagnose(space.subject, "sizes"),) if space.on_disk else ()
+    if case.engine.infers_roles:
+        look = tuple(Diagnose(part, "growth") for part in most if part.measurement)
+        what = f"{where}. If all rows are needed, make room in time." if look else what
     return Finding(
         subject=space.subject,
         severity_reason="the server does not report its disk; to be warned, set `harm: {max_bytes: SIZE}`",
         message=f"{message}.",
-        fix=f"{where}: give its rows a lifetime, keep coarser values of old ones, or make room in time.",
+        fix=what,
         changes=look,
         observed=float(held),
         limit=limit,
@@ -189,7 +205,7 @@ def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point
         baseline=before.value,
         evidence=(
             Evidence(f"{word}s", number(len(case.measurements))),
-            *(Evidence(f"added in {part}", _added(added, held - before.value)) for added, part in grown[:3]),
+            *(Evidence(f"added in {part}", _added(added, increase, a_day)) for added, part in grown[:3]),
             *([Evidence("databases on the disk", listed(space.on_disk))] if space.on_disk else []),
         ),
         since=before.day if before.day < case.profile.day else None,
@@ -198,8 +214,14 @@ def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point
     )
 
 
-def _added(added: float, of_all: float) -> str:
-    return size(added) + (f", {percent(min(1.0, added / of_all))} of it" if of_all > 0 else "")
+_NAMED: Final = 3
+"""Most measurements named as those that grow."""
+_LARGE: Final = 0.1
+"""Share of the growth from which on a measurement is named."""
+
+
+def _added(added: float, of_all: float, a_day: str) -> str:
+    return f"{size(added)}{a_day}" + (f", {percent(min(1.0, added / of_all))} of it" if of_all > 0 else "")
 
 
 def _grown(case: Case, before: Point) -> Sequence[tuple[float, Subject]]:
@@ -216,4 +238,9 @@ def _grown(case: Case, before: Point) -> Sequence[tuple[float, Subject]]:
         )
         if part != Subject() and now is not None and now > past:
             found.append((now - past, part))
-    return sorted(found, key=lambda pair: (-pair[0], pair[1]))
+    return sorted(found, key=_largest_first)
+
+
+def _largest_first(pair: tuple[float, Subject]) -> tuple[float, Subject]:
+    added, part = pair
+    return -added, part
