@@ -137,6 +137,7 @@ def test_what_cannot_be(fact: str, given: Given, columns: dict[str, list[Any]], 
 def test_every_column_that_is_checked_is_one_of_a_fact() -> None:
     known = {column for fact in FACTS.values() for column in fact.columns}
     optional = {"expires_s", "shards", "shard_series", "rows_read", "expired_shards", "expired_bytes", "expired_since"}
+    optional |= {"mean_row_bytes"}
     assert known | optional >= plausibility._COUNTS | plausibility._TEXTS
 
 

@@ -49,6 +49,7 @@ _COUNTS: Final = _SHARES | {
     "index_bytes",
     "items",
     "key_position",
+    "mean_row_bytes",
     "overwritten",
     "partition_s",
     "period_s",
