@@ -477,6 +477,31 @@ def test_database_that_is_no_longer_listed_is_not_audited_until_it_is_listed_or_
     assert moved(named, 11) == [(gone, ChangeKind.RESOLVED)]
 
 
+def test_database_that_an_administrator_no_longer_sees_was_dropped(
+    tmp_path: Path, influxd_auth: Influxd, store: Store
+) -> None:
+    login = {"u": ADMIN[0], "p": ADMIN[1]}
+    for name in ("seen_kept", "seen_gone"):
+        influxql(influxd_auth.url, f"CREATE DATABASE {name}", **login)
+        lines = (f"cpu,host=h{i} v={i} {round(at.timestamp()) * 10**9}" for i, at in enumerate(times(20)))
+        write_lines(influxd_auth.url, name, lines, **login)
+    target = Target(
+        name="admin",
+        engine="influxdb1",
+        url=SecretStr(influxd_auth.url),
+        username=ADMIN[0],
+        password=SecretStr(ADMIN[1]),
+    )
+    settings = settings_for(tmp_path, target)
+    assert run.audit_target(target, settings, store, day=DAY).result is not None
+    influxql(influxd_auth.url, "DROP DATABASE seen_gone", **login)
+    done = run.audit_target(target, settings, store, day=DAY + timedelta(days=1))
+    assert done.result is not None
+    assert done.result.not_audited is None
+    (drift,) = [f for rule, f in done.result.findings() if rule.code == "DRF001"]
+    assert drift.message.startswith("Database seen_gone was dropped.")
+
+
 @pytest.mark.parametrize("engine", ["sqlite", "duckdb"])
 def test_emptied_database_closes_nothing_and_reads_as_nothing_dropped(
     tmp_path: Path, store: Store, engine: str

@@ -24,6 +24,7 @@ from tsaudit.collect.draft import Draft, ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring, _joined
+from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Count, How, Reason, TableStatus, Window
 from tsaudit.model.query_parameters import Given
 
@@ -81,6 +82,8 @@ class Silent:
         answers: dict[str, dict[str, Any]] = {
             "databases": {"database": ["db"]},
             "policies": {"database": ["db"], "policy": ["autogen"], "policy_of": [None]},
+            "server_status": {"kind": [], "name": [], "database": [], "value": []},
+            "scheduled_queries": {column: [] for column in FACTS["scheduled_queries"].columns},
             "measurements": {"measurement": names},
             "tag_keys": {"measurement": names, "tag": ["host"] * 50},
             "field_types": {"measurement": names, "field": ["v"] * 50, "data_type": ["float"] * 50},
@@ -101,13 +104,15 @@ class Silent:
 @pytest.mark.parametrize("reason", [Reason.UNREACHABLE, Reason.TIMED_OUT])
 def test_server_falls_silent(reason: Reason, concurrency: int) -> None:
     target = Target(name="t", engine="influxdb1", url="http://x:1", budget={"concurrency": concurrency})
-    server = Silent(FactError(reason, "silence"), after=5)
+    server = Silent(FactError(reason, "silence"), after=7)
     profile = collect(target, server, day=DAY, now=NOW)
     assert len(profile.measurements) == 50
     # One try whether it is still there, and nothing more is sent.
     assert server.asked == [
         "databases",
         "policies",
+        "server_status",
+        "scheduled_queries",
         "measurements",
         "tag_keys",
         "field_types",
@@ -123,7 +128,7 @@ def test_server_falls_silent(reason: Reason, concurrency: int) -> None:
 
 def test_further_connections_cannot_be_had() -> None:
     target = Target(name="t", engine="influxdb1", url="http://x:1", budget={"concurrency": 3})
-    server = Silent(FactError(Reason.FAILED, "no"), after=5)
+    server = Silent(FactError(Reason.FAILED, "no"), after=7)
     profile = collect(target, server, day=DAY, now=NOW)
     gaps = [g for g in profile.gaps if g.fact == "series_listing"]
     assert len(gaps) == 50

@@ -59,9 +59,10 @@ def collect(
     with closing(QueryRunner(target, connection, Window(end - target.window, end), deadline)) as runner:
         measuring = measuring_class(runner)
         with of_package(target.engine):
-            outline = catalog.find(measuring, queried, previous)
-        nothing = None, None, None
-        status, stored, storage = catalog.of_target(runner, queried) if outline.databases else nothing
+            known = catalog.databases(measuring, queried)
+            nothing = None, None, None
+            status, stored, storage = catalog.of_target(runner, queried) if known.audited else nothing
+            outline = catalog.find(measuring, queried, known, previous, status)
         drafts = reuse(outline.drafts, previous, runner.window, target.max_age)
         reused, changed = [d for d in drafts if d.reused], [d for d in drafts if not d.reused]
         runner.rows_each = rows_each(

@@ -100,12 +100,20 @@ class Databases:
         return tuple(self.audited)
 
 
-def find(measuring: Measuring, queried: frozenset[str], previous: Profile | None) -> Outline:
-    """The databases and measurements to examine. `previous`: the newest profile of an earlier day."""
-    runner, known = measuring.runner, databases(measuring, queried)
+def find(
+    measuring: Measuring,
+    queried: frozenset[str],
+    known: Databases,
+    previous: Profile | None,
+    status: ServerStatus | None,
+) -> Outline:
+    """The databases and measurements to examine. `known`: see `databases`. `previous`: the newest profile of an earlier
+    day. `status`: what the server reports of itself, if it does.
+    """
+    runner = measuring.runner
     if previous:
-        hidden = _no_longer_listed(runner.target, known, previous)
-        known = replace(known, audited=dict(sorted((hidden | known.audited).items())))
+        hidden = _no_longer_listed(runner.target, known, previous, status)
+        known = replace(known, audited=dict(sorted({**hidden, **known.audited}.items())))
     before = {(m.database, m.name): m for m in previous.measurements} if previous else {}
     outlined: list[Database] = []
     drafts: list[Draft] = []
@@ -147,7 +155,9 @@ def databases(measuring: Measuring, queried: frozenset[str]) -> Databases:
     return Databases(measuring.databases(sorted(configured or listed or ()), listed, queried), listed)
 
 
-def _no_longer_listed(target: Target, known: Databases, previous: Profile) -> dict[str, Audited]:
+def _no_longer_listed(
+    target: Target, known: Databases, previous: Profile, status: ServerStatus | None
+) -> dict[str, Audited]:
     """The databases of the previous profile that the server does not list, although nobody can tell whether they were
     dropped: it lists only those that the account may read.
 
@@ -155,7 +165,8 @@ def _no_longer_listed(target: Target, known: Databases, previous: Profile) -> di
     """
     engine = ENGINES[target.engine]
     signs_in = target.username or target.password or urlsplit(target.url.get_secret_value()).username
-    if not (engine.right_to_list and signs_in and known.listed) or target.databases:
+    sees_all = not signs_in or (engine.settings_are_for_admins and status is not None and status.settings)
+    if not (engine.right_to_list and known.listed) or sees_all or target.databases:
         return {}
     noun = engine.words.database
     detail = (

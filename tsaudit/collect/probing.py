@@ -78,9 +78,9 @@ def probe(
     queried = measuring_class.facts_to_query(frozenset(FACTS), files)
     with closing(QueryRunner(target, connection, Window(end - timedelta(seconds=1), end), deadline)) as runner:
         measuring = measuring_class(runner)
-        found = catalog.find(measuring, queried, previous)
-        if found.databases:
-            catalog.of_target(runner, queried)
+        known = catalog.databases(measuring, queried)
+        status, *_ = catalog.of_target(runner, queried) if known.audited else (None,)
+        found = catalog.find(measuring, queried, known, previous, status)
         readable = [draft for draft in found.drafts if not draft.unreadable and measuring.is_measured(draft)]
         each: Collection[Draft] = readable
         if not engine.has_rights_by_table:

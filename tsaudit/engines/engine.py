@@ -207,6 +207,8 @@ class Engine:
     """The right to a database without which the server does not list it; empty if it lists all databases, so that one
     that is no longer listed was dropped.
     """
+    settings_are_for_admins: bool = False
+    """Whether the server shows its settings only to accounts to which it lists all databases."""
 
     def has_magic(self, head: bytes) -> bool:
         """Whether a file with these first bytes has the engine's file signature."""
