@@ -184,11 +184,8 @@ def test_fix_when_a_tag_is_to_blame() -> None:
     assert (plan.effect.series_now, plan.effect.series_after) == (2000, 50)
     texts = {step.kind: step.text for step in plan.steps}
     assert 'string = ["user_id"]' in texts[StepKind.WRITER]
-    assert texts[StepKind.STORED].splitlines() == [
-        'USE "main"',
-        'SELECT *::field, "user_id"::tag INTO "requests_new" FROM "requests" GROUP BY "host";',
-        """DROP SERIES FROM "requests" WHERE "user_id" != ''""",
-    ]
+    # No rows were compared, so nobody knows how many a copy would lose.
+    assert texts[StepKind.STORED] == 'USE "main"\nDROP SERIES FROM "requests" WHERE "user_id" != \'\''
 
 
 def test_fields_counted_in_when_the_plan_does_so() -> None:

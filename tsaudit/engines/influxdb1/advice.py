@@ -77,7 +77,9 @@ class Influxdb1Advice(InfluxAdvice):
         return " OR ".join(f"{self.place.quoted([tag])} != ''" for tag in self._gone)
 
     def copied(self) -> tuple[str, str]:
-        if not all(isinstance(change, MakeField | LeaveOut | Diagnose) for change in self.changes):
+        is_only_about_tags = all(isinstance(change, MakeField | LeaveOut | Diagnose) for change in self.changes)
+        # How many points would overwrite another has to be known.
+        if not is_only_about_tags or self.place.effect.loss_unknown:
             return "", ""
         place, new = self.place, self.new_name or self.place.here.name
         # The statement converts no text, so what writers send as numbers is left out.
