@@ -21,6 +21,14 @@ _BY_ANYTHING: Final = 10
 """Times as many full scans a day, where nothing says by which column: one each quarter of an hour is no report."""
 
 
+_OF_COMMANDS: Final = 50
+"""Full scans that commands such as `init`, `check`, and `audit` may have made on a day of trying out, five each:
+nothing counts them.
+"""
+_SHORT_S: Final = 20 * 3600
+"""What was counted in less has no such day to itself; two daily audits are nearly a day apart."""
+
+
 @rule(
     code="STO002",
     title="No index finds what queries select",
@@ -55,7 +63,8 @@ def missing_index(case: Case) -> Iterator[Finding]:
 
     The cost is the rows that PostgreSQL counted in full scans of the table since the previous audit, or since its
     counters began, without those that an audit reads itself, and those of the pages that such a BRIN index led to.
-    Fewer than `min_scans` full scans a day do not count. Other engines count nothing, and the finding is a note.
+    Of what was counted in less than 20 hours, 50 full scans do not count: commands of tsaudit may have made them. Fewer
+    than `min_scans` full scans a day do not count. Other engines count nothing, and the finding is a note.
 
     Whatever a table contains, from `min_rows` on, ten times as many full scans a day are reported even if its time has
     an index, or it has no time. Which column the queries select by, these counters do not say.
@@ -156,6 +165,13 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
     rows = measurement.status.figures.get("live_rows") if measurement.status else None
     if rate is None or not rows:
         return _Read(None, ())
+    label = "rows read in full scans"
+    if rate.counted_s is not None and rate.counted_s < _SHORT_S:
+        by_others = rate.per_day - _OF_COMMANDS * rows
+        if by_others <= 0:
+            unknown = "not known before they were counted for a day: so far, tsaudit may have read most of them"
+            return _Read(None, (Evidence(label, unknown),))
+        rate = replace(rate, per_day=by_others)
     scans = rate.per_day / rows
     words = (
         f"{number(rounded(rate.per_day))} {a_day_or_less(rate.counted_s)} since {rate.since}, "
@@ -163,14 +179,14 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
     )
     least = times * case.limit("min_scans", measurement).value
     if scans < least or rows < case.limit("min_rows", measurement).value:
-        return _Read(None, (Evidence("rows read in full scans", words),))
+        return _Read(None, (Evidence(label, words),))
     how = "rows of full scans, as the server counts them"
     if needed:
         how += ", without what a range of one day has to read"
     impact = Impact(
         Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, counted_s=rate.counted_s, how=how
     )
-    return _Read(impact, (Evidence("rows read in full scans", words),))
+    return _Read(impact, (Evidence(label, words),))
 
 
 _READING: Final = frozenset({"null_counts", "row_sample", "series_listing", "time_extents"})
