@@ -7,6 +7,7 @@ import re
 import sqlite3
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
 from pathlib import Path
@@ -25,6 +26,7 @@ from tsaudit.cli.errors import Exit
 from tsaudit.collect.probing import Probed
 from tsaudit.evaluation import evaluate
 from tsaudit.model.facts import FACTS
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import Gap, Profile, Reason, TableKind, utc_now
 from tsaudit.report.storage import LocalStorage
@@ -437,6 +439,11 @@ def test_roles_of_a_table_whose_rows_were_not_read_are_not_asked_for() -> None:
     assert entry.startswith("unclear: {kind: other")
     assert entry.endswith("set `kind` to attribute_value, entity, events, queue, reference, or series")
     assert str(found) == "no role guessed; 1 table not classified; 1 table empty or not read; 2 tables not checked"
+    # Whatever the rows of a tiny one are, they cost nothing.
+    tiny = frozenset({Subject(unclear.database, unclear.name)})
+    assert not guessed(Probed(a_profile(), (unclear,), tiny=tiny)).entries
+    tagged = replace(unclear, tags=unread.tags)
+    assert len(guessed(Probed(a_profile(), (tagged,), tiny=tiny)).entries) == 1
 
 
 def test_roles_of_a_target_that_cannot_be_reached(folder: Path, tsaudit: Tsaudit) -> None:

@@ -522,6 +522,7 @@ def test_init_takes_several_addresses_and_files(empty_folder: Path) -> None:
         ("duckdb", f"duckdb:///{empty_folder}/events.db"),
         ("postgresql", "postgresql://db7/events"),
     ]
+    assert Path("tsaudit.yaml").read_text().count("max_bytes: 500GB") == 2, "below each of them"
 
 
 MINE = """\
@@ -553,7 +554,7 @@ def test_init_adds_to_a_file_and_keeps_the_rest(empty_folder: Path) -> None:
     text = Path("tsaudit.yaml").read_text()
     assert text.startswith(before + comment + added)
     assert text.endswith(after)
-    assert len(text.splitlines()) == len(MINE.splitlines()) + 5
+    assert len(text.splitlines()) == len(MINE.splitlines()) + 9
     assert Path("tsaudit.yaml").stat().st_mode & 0o777 == 0o640
     assert [t.name for t in written().targets] == ["shop", "shop-2"]
     assert "nothing was added" in init("--add", "postgres://db7/shop").stdout
@@ -740,7 +741,7 @@ def test_init_adds_to_the_file_behind_a_link_in_its_own_line_ends(empty_folder: 
     assert init("--add", "postgres://db7/shop").exit_code == Exit.OK
     assert Path("tsaudit.yaml").is_symlink()
     text = real.read_bytes().decode()
-    assert text.count("\r\n") == text.count("\n") == MINE.count("\n") + 5
+    assert text.count("\r\n") == text.count("\n") == MINE.count("\n") + 9
     assert [t.name for t in written().targets] == ["shop", "shop-2"]
 
 

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Target
     from tsaudit.engines.connection import Connection
     from tsaudit.engines.engine import Engine
+    from tsaudit.model.figures import Subject
     from tsaudit.model.profile import Measurement, Profile
     from tsaudit.net.watchdog import Deadline
 
@@ -332,11 +333,17 @@ def guessed(found: Probed) -> GuessedRoles:
     from tsaudit.text.table_roles import guessed_tags
 
     read = [(table, guessed_tags(table)) for table in found.tables if table.kind is not None]
-    asked = [(table, tags) for table, tags in read if is_in_doubt(table)]
+    asked = [(table, tags) for table, tags in read if is_in_doubt(table) and (tags or _at(table) not in found.tiny)]
     roles = sum(len(tags) for _, tags in read)
     tables = sum(bool(tags) for _, tags in read)
     entries = tuple(starmap(_entry, asked))
     return GuessedRoles(entries, roles, tables, len(found.tables) - len(read), found.others)
+
+
+def _at(table: Measurement) -> Subject:
+    from tsaudit.model.figures import Subject
+
+    return Subject(table.database, table.name)
 
 
 def _entry(table: Measurement, tags: list[str]) -> str:

@@ -259,7 +259,7 @@ targets:
     # databases: [metrics]          # %(databases)s; default: all that are not the engine's own
     # exclude: ["tmp_*"]            # patterns of measurement names
     # window: 30d                   # how far back rows are read
-%(limits)s
+
 # Whom to notify: fill in the channel. `default` gets everything without another owner.
 owners:
   default:
@@ -284,8 +284,7 @@ def _text(found: list[FoundTarget]) -> str:
     from tsaudit.engines.registry import ENGINES
 
     nouns = listed(list(dict.fromkeys(f"{ENGINES[one.engine].words.database}s" for one in found)))
-    limits = proposed_limits(ENGINES[found[-1].engine])
-    return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns, "limits": limits}
+    return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns}
 
 
 def proposed_limits(engine: Engine) -> str:
@@ -303,6 +302,8 @@ def proposed_limits(engine: Engine) -> str:
 
 
 def _target(one: FoundTarget) -> str:
+    from tsaudit.engines.registry import ENGINES
+
     lines = [f"  - name: {one.name}", f"    engine: {one.engine}", f"    url: {_quoted(one.url)}"]
     if one.variable and one.variable not in one.url:
         lines.append(f"    password: ${{{one.variable}}}")
@@ -311,6 +312,7 @@ def _target(one: FoundTarget) -> str:
         lines.append(f"    # databases: [{names}]    # all that are there now; without it, also later ones")
     lines.append("    owner: default                  # who gets its findings: a name below `owners`")
     lines.append('    schedule: "0 6 * * *"           # when Dagster audits it, in UTC')
+    lines += proposed_limits(ENGINES[one.engine]).splitlines()
     if one.columns:
         lines.append("    # columns:                      # a guess: correct it, then uncomment it to declare it")
         lines += [f"    #   {entry}" for entry in one.columns[:_MOST_COLUMNS]]

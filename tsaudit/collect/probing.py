@@ -23,6 +23,7 @@ from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, Scope
+from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Measurement, Profile, Reason, Window, utc_now
 from tsaudit.model.query_parameters import (
     Given,
@@ -52,9 +53,12 @@ class Probed:
     """Number of further tables with rows."""
     untried: int = 0
     """Number of tables that were not tried, although only reading a table shows whether the user has permission."""
+    tiny: frozenset[Subject] = frozenset()
+    """Tables with less than a thousand rows, by the server's estimate: whatever they contain, it costs nothing."""
 
 
 _MOST_TRIED: Final = 200
+_TINY: Final = 1_000
 
 
 def probe(
@@ -105,6 +109,7 @@ def probe(
         tuple(m for m in profile.measurements if (m.database, m.name) in names),
         len(readable) - len(biggest) if biggest else 0,
         len(each) - len(tried),
+        frozenset(Subject(d.database, d.name) for d in biggest if (d.estimated_rows or _TINY) < _TINY),
     )
 
 

@@ -107,6 +107,15 @@ def test_what_is_never_set_is_said_once(shares: tuple[float, ...], said: str) ->
     assert f"meant to stop sending {'them' if len(shares) > 1 else 'it'}, nothing" in finding.fix
 
 
+def test_columns_that_no_row_has_are_not_of_another_kind_of_rows() -> None:
+    """Optional columns of a program, which nothing fills, make no table of several."""
+    (finding,) = run_rule(rule, _profile(*(1.0,) * 12, 0.0, 0.1, 0.0)).findings
+    assert "null in all of them" in finding.message
+    assert "nothing has to be done" in finding.fix
+    (finding,) = run_rule(rule, _profile(*(1.0,) * 12, 0.6, 0.6, 0.6)).findings
+    assert finding.message == "In the rows of the last 30 days, 60% of the cells in its 3 fields are null."
+
+
 def test_silence_when_rows_or_fields_are_few() -> None:
     assert run_rule(rule, _profile(0.9, 0.9, 0.9, rows=99)).outcome is Outcome.PASS
     assert run_rule(rule, _profile(0.9, 0.9)).outcome is Outcome.PASS

@@ -109,7 +109,7 @@ def test_skew_when_at_the_limit_and_over_it() -> None:
     assert finding.fix == "Divide by a column with many values of about the same weight instead of dc."
     assert {e.label: e.value for e in finding.evidence} == {
         "partitions": "4, by dc",
-        "largest": "big, 1,000 rows, 4.01 GB",
+        "largest": "big, 1,000 rows, 4.01 GB of data",
     }
 
 

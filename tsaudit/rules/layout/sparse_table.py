@@ -171,6 +171,8 @@ def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding
 
 def _evaluate_nulls(case: Case, measurement: Measurement, nulls: dict[str, Ratio]) -> Iterator[Finding]:
     part, cells = _emptiest(measurement, nulls)
+    # What no row has is not spread over several kinds of rows.
+    cells = {key: ratio for key, ratio in cells.items() if ratio.value < 1}
     mean = _mean(cells)
     worst = sorted(nulls, key=lambda key: (-nulls[key].value, key))
     empty = [key for key in worst if nulls[key].value > NEARLY_ALL]

@@ -404,5 +404,6 @@ def _days_left(trouble: _Trouble) -> float:
 
 def _described(partition: Partition) -> str:
     rows = [_rows(partition.rows)] if partition.rows is not None else []
-    kept = [size(partition.bytes)] if partition.bytes is not None else []
+    # Of PostgreSQL, without its indexes.
+    kept = [f"{size(partition.bytes)} of data"] if partition.bytes is not None else []
     return ", ".join([f"{partition.name} {partition.bounds}".strip(), *rows, *kept])

@@ -255,7 +255,7 @@ def _reason(
         if values >= kind.fewest:
             return said, values, None
     elif kind.words and values > limit.value and not fleet:
-        guess = _since_the_listing(case, tag) or ", provisional until 7 daily audits"
+        guess = _since_the_listing(case, tag) or "; whether more come, 7 daily audits show"
         return f"{said}{guess if ends == 'unknown' else ''}", values, limit
     some = values >= _WITH_ROWS * limit.value
     # Values that are used only a few times leave room for new ones, up to the last rows read.
