@@ -23,7 +23,7 @@ _CONCURRENTLY: Final = "VACUUM and schema changes of the table (SHARE UPDATE EXC
 _EXCLUSIVE: Final = "all readers and writers of the table, briefly (ACCESS EXCLUSIVE)"
 _A_DAY_S: Final = 86_400
 _MOST_PARTITIONS: Final = 4
-_MOST_FILLED: Final = 5
+_MOST_FILLED: Final = 8
 """Partitions that one transaction creates and fills, as it locks the table, and has to fit on a screen."""
 
 
@@ -213,6 +213,8 @@ class PostgresqlAdvice(SqlAdvice):
             folded([f"DELETE FROM {default}", f"WHERE {within};"]),  # noqa: S608
             *creating[:_MOST_FILLED],
             f"INSERT INTO {table} OVERRIDING SYSTEM VALUE SELECT * FROM taken_out;",  # noqa: S608
+            # Its rows are counted by the statistics.
+            f"ANALYZE {default};",
             "COMMIT;",
             *([f"-- then the same for the {many(more, 'partition')} that follow"] if more else []),
         )
