@@ -289,7 +289,7 @@ def test_label_of_some_metrics_is_named_with_the_metric() -> None:
     for metrics, subject, ends in (
         (("http_requests_total",), "http_requests_total", " It is a label of http_requests_total."),
         (("a", "b"), "a", " It is a label of 2 metrics: a and b."),
-        ((), "phy", "audits."),
+        ((), "phy", "audits show."),
     ):
         label = a_tag("request_id", 2000, ids, metrics=metrics)
         profile = a_profile(a_measurement("phy", 2000, tags=(label,)), engine="influxdb1")
