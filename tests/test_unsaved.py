@@ -84,8 +84,8 @@ def test_what_cannot_be_saved_is_an_incident_a_message_and_no_half(
 
 
 def test_audit_waits_for_a_locked_history_no_longer_than_its_deadline(tmp_path: Path) -> None:
-    target = _target(tmp_path)
-    target = target.model_copy(update={"budget": target.budget.model_copy(update={"deadline_s": 0.2})})
+    patient = _target(tmp_path)
+    target = patient.model_copy(update={"budget": patient.budget.model_copy(update={"deadline_s": 0.2})})
     settings = _settings(tmp_path, target)
     waits_ms: list[int] = []
 
@@ -106,7 +106,7 @@ def test_audit_waits_for_a_locked_history_no_longer_than_its_deadline(tmp_path: 
         assert done.result is None
         assert waits_ms
         assert max(waits_ms) <= 5000
-        (again,) = session.run([target], day=DAY)
+        (again,) = session.run([patient], day=DAY)
         assert again.error is None
 
 

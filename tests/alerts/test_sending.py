@@ -82,6 +82,7 @@ def test_what_goes_to_a_thread_counts_for_its_channel_too(history: History, slac
     assert len(slept) == 2
 
 
+@pytest.mark.wall_clock
 def test_slack_enforcing_its_rate_gets_all_of_them(many: History, slack: SlackDouble) -> None:
     slack.least_gap_s = 0.1
     many.send(pace=alerts.SendingPace(message_s=0.3))
