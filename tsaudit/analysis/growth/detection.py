@@ -403,7 +403,7 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         growth_per_day=0.0 if flat else rate * float(np.exp(history.tamed[-1])) / level,
         shape=_shape(whole, resumed),
         flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
-        compounds=compounds and history.level == history.tamed[-1],
+        compounds=compounds and history.level == float(history.tamed[-1]),
         level=level,
         jump=_jump(history, older, rate),
         has_new_pace=not flat and new_pace is not None,
@@ -496,7 +496,7 @@ def _pace(history: Daily, begin: int) -> tuple[float, bool]:
         rate = min(rate, float(changes[1:].mean())) if (np.diff(changes) < 0).all() else rate
     last = slice(-min(longest, limits.LAW_WINDOW), None)
     exponential, linear = _laws(history.times[last], history.tamed[last])
-    return max(rate, limits.STILL), exponential.misfit <= linear.misfit
+    return max(rate, limits.STILL), bool(exponential.misfit <= linear.misfit)
 
 
 def _changes(history: Daily) -> Array:

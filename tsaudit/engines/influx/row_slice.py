@@ -98,16 +98,17 @@ def _causes(sets: TagSets) -> list[Contribution]:
     largest contribution first; before them, several tags that only together contribute most.
     """
     said = {(one.determinant, one.dependent) for one in sets.dependencies}
-    each = {frozenset(one.tags) for one in sets.contributions}
-    found = [one for one in sets.drop_curve[:1] if frozenset(one.tags) not in each]
-    known = {tag for one in found for tag in one.tags}
+    known: set[str] = set()
+    found = []
     for one in sets.contributions:
         # A tag that another tag determines adds no series by itself.
         is_free = one.tag not in known and all((one.tag, other) in said for other in one.together_with)
         if is_free and sets.series - one.series_left >= _LEAST_GAIN * sets.series:
             known.update(one.tags)
             found.append(one)
-    return found[:_TAGS]
+    each = {frozenset(one.tags) for one in sets.contributions}
+    together = [one for one in sets.drop_curve[:1] if known.isdisjoint(one.tags) and frozenset(one.tags) not in each]
+    return [*together, *found][:_TAGS]
 
 
 def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, series: int) -> Draft:
