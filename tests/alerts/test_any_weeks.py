@@ -49,7 +49,7 @@ def rings(days: list[Mapping[int, Severity]]) -> list[str]:
             said.append("alert")
         elif told and not bad:
             said.append("resolve")
-        elif news:
+        elif news or told.keys() - bad.keys():
             said.append("reply")
         told = dict(bad)
     return said
@@ -92,8 +92,9 @@ def test_everything_is_said_once_and_in_order(
 
 def test_rings_are_those_a_person_expects() -> None:
     warn, critical = Severity.WARNING, Severity.CRITICAL
-    assert rings([{1: warn}, {1: warn}, {1: critical}, {1: warn, 2: warn}, {}, {}, {1: warn}]) == [
+    assert rings([{1: warn}, {1: warn}, {1: critical}, {1: warn, 2: warn}, {2: warn}, {}, {}, {1: warn}]) == [
         "alert",
+        "reply",
         "reply",
         "reply",
         "resolve",
