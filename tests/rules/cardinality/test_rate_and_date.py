@@ -16,6 +16,7 @@ from tests.examples import examples
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
+from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.rules.cardinality.runaway_cardinality import runaway_cardinality as rule
@@ -147,6 +148,7 @@ def test_what_is_left_is_the_printed_days_times_the_printed_rate(
     counts = (20_000 * level).tolist()
     limit = float(round(times * counts[-1]))
     finding = _found(counts, limit)
+    assert from_json(Finding | None, to_json(finding)) == finding, "it can be stored"
     forecast = finding.forecast if finding else None
     if finding is None or forecast is None or not forecast.days or not finding.per_day:
         return
