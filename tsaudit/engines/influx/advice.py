@@ -115,7 +115,7 @@ class InfluxAdvice(Advice):
         each = [f"SELECT last({column}{cast}) FROM {table}{by}" for cast in casts]  # noqa: S608 -- shown, never run
         words = f"See the newest value of {change.column} of each source{reach}."
         if sources:
-            words += " Sources whose newest one is older than that of others send the type that is rejected."
+            words += " A source whose newest one is older than that of others may send the type that is rejected."
         return Step(StepKind.FIND, words, ";\n".join(each), "influxql")
 
     # --- The steps ----------------------------------------------------------------------------------------------------
@@ -365,7 +365,7 @@ class InfluxAdvice(Advice):
             return
         name = self.place.here.name
         if fields := [change.column for change in self._of_several_types()]:
-            yield f"Once all send one type, the server drops no point because of {listed(fields, 3)}."
+            yield f"Once all send the type of the shard, the server drops no point because of {listed(fields, 3)}."
         for change in self.changes:
             if isinstance(change, StopSource):
                 yield f"From the next day on, {change.tag} of {name} has no new values with {change.by}={change.value}."
