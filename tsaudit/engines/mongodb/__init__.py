@@ -33,8 +33,6 @@ class Mongodb(Engine):
         series="One distinct value of the metaField: documents with the same value share buckets.",
     )
     right_to_list = "the role `read` on the database"
-    # The role `clusterMonitor`, which may read them, may list all databases, too.
-    settings_are_for_admins = True
     # MongoDB's response to a browser says that its port is not for HTTP.
     local = LocalServer(27017, "/", re.compile("MongoDB over HTTP"), "mongodb://127.0.0.1:27017")
     measuring = "tsaudit.engines.mongodb.measuring"
