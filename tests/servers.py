@@ -60,6 +60,7 @@ bind-address = "127.0.0.1:{rpc_port}"
   bind-socket = "{folder}/influxdb.sock"
   auth-enabled = {auth}
   log-enabled = false
+  pprof-enabled = {pprof}
 [ifql]
   enabled = false
 [logging]
@@ -75,7 +76,7 @@ _INDEX: Final = "inmem" if IS_FIRST_TIER else "tsi1"
 class Influxd:
     """An InfluxDB 1.x server of our own. `auth`: users must log in, and it notes statistics of itself.
 
-    `index`: `tsi1` or `inmem`. `max_series`, `max_values`: its limits; 0 for none.
+    `index`: `tsi1` or `inmem`. `max_series`, `max_values`: its limits; 0 for none. `pprof`: whether it serves profiles.
     """
 
     def __init__(
@@ -87,6 +88,7 @@ class Influxd:
         index: str = _INDEX,
         max_series: int = 0,
         max_values: int = 0,
+        pprof: str = "true",
     ) -> None:
         self.folder = folder
         self.index = index
@@ -94,7 +96,7 @@ class Influxd:
         self.url = f"http://127.0.0.1:{self.port}"
         self._process: subprocess.Popen[bytes] | None = None
         settings = {"folder": folder, "port": self.port, "rpc_port": free_port(), "coordinator": coordinator}
-        settings |= {"index": index, "max_series": max_series, "max_values": max_values}
+        settings |= {"index": index, "max_series": max_series, "max_values": max_values, "pprof": pprof}
         (folder / "influxdb.conf").write_text(_CONFIG.format(**settings, auth="true" if auth else "false"))
 
     def start(self) -> None:

@@ -456,8 +456,8 @@ def is_owners(limit: Limit) -> bool:
 
 
 def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
-    """Whether what goes beyond is rejected. A plan of a service and a limit of the owner hold; one that the server
-    reports, unless its engine shows otherwise; a default of ours holds nowhere. None: not proven.
+    """Whether what goes beyond is rejected. A plan of a service and a limit of the owner hold; one of the server, as
+    its engine says; a default of ours holds nowhere. None: not proven.
     """
     if is_owners(limit) or limit.origin.startswith("plan "):
         return True
@@ -467,10 +467,7 @@ def is_enforced(case: Case, limit: Limit, used: float) -> bool | None:
         return False
     is_open = declared.is_enforced is None
     enforced = case.engine.enforces_limits(case.profile) if is_open else declared.is_enforced
-    if (enforced or is_open) and limit.origin == SERVER:
-        # A limit that the server reports holds unless something shows that it does not.
-        return enforced is not False
-    if enforced and is_open:
+    if enforced and (is_open or limit.origin == SERVER):
         return True
     # More than a limit proves that it is not enforced, or that this server was given another one.
     return False if used > limit.value else enforced

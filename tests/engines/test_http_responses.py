@@ -130,12 +130,12 @@ def test_page_that_is_refused_or_absent(status: int, reason: Reason) -> None:
         _serving(status, b"no") as url,
         pytest.raises(FactError, match=rf"HTTP {status}") as found,
     ):
-        http_responses.read_metrics(url, {}, 5)
+        http_responses.read_page(url, {}, 5)
     assert found.value.reason is reason
     with _serving(200, PAGE) as url:
-        assert http_responses.read_metrics(url, {}, 5) == PAGE.splitlines()
+        assert http_responses.read_page(url, {}, 5) == PAGE.splitlines()
     with pytest.raises(FactError, match="cannot be read"):
-        http_responses.read_metrics(url, {}, 5)
+        http_responses.read_page(url, {}, 5)
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b"12", b"[]", b"[" * 200_000, b'{"a":' * 100_000, b"<html>"])

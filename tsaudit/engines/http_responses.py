@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import urllib3
@@ -113,7 +114,7 @@ class Sample:
     value: float
 
 
-def read_metrics(url: str, headers: Mapping[str, str], timeout_s: float) -> list[bytes]:
+def read_page(url: str, headers: Mapping[str, str], timeout_s: float) -> list[bytes]:
     """The lines of the page. Raises FactError if access is refused, or there is no such page."""
     pool = BoundedPool()
     try:
@@ -121,12 +122,12 @@ def read_metrics(url: str, headers: Mapping[str, str], timeout_s: float) -> list
             answer = pool.request("GET", url, headers=headers, timeout=timeout_s, preload_content=False)
             if answer.status != 200:
                 reason = Reason.DENIED if answer.status in (401, 403) else Reason.UNSUPPORTED
-                raise FactError(reason, f"/metrics cannot be read (HTTP {answer.status})")
+                raise FactError(reason, f"{urlsplit(url).path} cannot be read (HTTP {answer.status})")
             return whole(answer, MOST_BYTES).splitlines()
     except TimeoutError as error:
         raise FactError(Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s") from error
     except (UnfitAnswerError, HTTPError, OSError) as error:
-        raise FactError(Reason.FAILED, f"/metrics cannot be read ({http.cause_of(error)})") from error
+        raise FactError(Reason.FAILED, f"{urlsplit(url).path} cannot be read ({http.cause_of(error)})") from error
     finally:
         pool.clear()
 

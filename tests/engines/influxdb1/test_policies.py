@@ -291,10 +291,11 @@ def test_one_policy_costs_no_more_statements_than_before(shared: Server) -> None
             "early_rows",
             "kept_points",
             "scheduled_queries",
-            "server_status",
         ),
         1,
     )
+    # This version tells only in its heap profile which index it has.
+    once["server_status"] = 2
     assert asked({"": lines}) == once | {"series_listing": 1, "row_sample": 1}
     assert asked({"": lines, "void": []})["policies"] == 2
     several = asked({"": lines, "raw": [*lines, "c,host=y v=1"]})

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from typing import Final
 
 import pytest
 
@@ -14,7 +15,7 @@ from tests.collecting import collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.servers import Influxd, influxql, run_influxd
 from tsaudit.config.settings import Target
-from tsaudit.engines.influxdb1.answers import status_rows
+from tsaudit.engines.influxdb1.answers import index_row, status_rows
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.plan import StepKind
@@ -65,15 +66,17 @@ def of_values(index: str, tmp_path: Path) -> Iterator[Influxd]:
     yield from run_influxd(tmp_path, index=index, max_values=MOST)
 
 
-@pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.CRITICAL)])
+@pytest.mark.parametrize(("count", "of_memory"), [(79, None), (80, Severity.WARNING), (96, Severity.CRITICAL)])
 def test_limit_as_it_is_set_and_not_as_the_vendor_has_it(
-    of_series: Influxd, count: int, severity: Severity | None
+    of_series: Influxd, index: str, count: int, of_memory: Severity | None
 ) -> None:
+    # The index on disk ignores the limit.
+    severity = of_memory if index == "inmem" else None
     target = write(Dataset([_hosts(count)]), "influxdb1", of_series.url)
     profile, found = _audited(target)
     assert profile.server is not None
     assert profile.server.settings["max_series_per_database"] == MOST
-    # This version does not say which index it has: until it takes more, it may reject what goes beyond.
+    assert profile.server.settings["index_in_memory"] == (index == "inmem")
     assert _severities(found) == ({"CAR001": severity} if severity else {})
     if severity:
         assert found["CAR001"].limit is not None
@@ -91,7 +94,7 @@ def test_rejected_series_are_counted_and_the_tag_is_named(of_series: Influxd, in
     assert profile.server is not None
     assert profile.server.counted("points_dropped", database) == (30 if index == "inmem" else 0)
     assert profile.server.started is not None
-    # More series than the limit prove that the index on disk takes them all.
+    # The index on disk takes them all.
     assert _severities(found) == ({"SRV001": Severity.CRITICAL} if index == "inmem" else {})
     if found:
         dropped = found["SRV001"]
@@ -103,8 +106,9 @@ def test_rejected_series_are_counted_and_the_tag_is_named(of_series: Influxd, in
         assert "also CAR001" in {evidence.label for evidence in dropped.evidence}
 
 
-@pytest.mark.parametrize(("count", "severity"), [(79, None), (80, Severity.WARNING), (96, Severity.CRITICAL)])
-def test_values_of_a_tag_near_the_limit(of_values: Influxd, count: int, severity: Severity | None) -> None:
+@pytest.mark.parametrize(("count", "of_memory"), [(79, None), (80, Severity.WARNING), (96, Severity.CRITICAL)])
+def test_values_of_a_tag_near_the_limit(of_values: Influxd, index: str, count: int, of_memory: Severity | None) -> None:
+    severity = of_memory if index == "inmem" else None
     target = write(Dataset([_hosts(count)]), "influxdb1", of_values.url)
     profile, found = _audited(target)
     assert _severities(found) == ({"TAG002": severity} if severity else {})
@@ -132,6 +136,39 @@ def test_newest_shard_shows_the_index_that_is_set(kinds: str, in_memory: float |
     assert found.get("index_in_memory") == in_memory
 
 
+_IN_MEMORY: Final = b"# 0xa7 github.com/influxdata/influxdb/tsdb/index/inmem.(*measurement).AddSeries+0x9"
+_MADE: Final = b"# 0xa7 github.com/influxdata/influxdb/tsdb/index/inmem.NewIndex+0x9 .../inmem.go:74"
+_STARTED: Final = b"# 0xab github.com/influxdata/influxdb/tsdb/index/tsi1.init+0x235 .../partition.go:1183"
+_ON_DISK: Final = b"# 0xa8 github.com/influxdata/influxdb/tsdb/index/tsi1.(*Index).Open+0x9 .../index.go:285"
+
+
+@pytest.mark.parametrize(
+    ("functions", "in_memory"),
+    [
+        ([_STARTED, _MADE, _IN_MEMORY], 1.0),
+        ([_STARTED, _MADE, _ON_DISK], 0.0),
+        # Few series take too little memory to be seen.
+        ([], 1.0),
+        # Shards of both kinds.
+        ([_MADE, _ON_DISK, _IN_MEMORY], None),
+    ],
+)
+def test_functions_in_memory_show_the_index(functions: list[bytes], in_memory: float | None) -> None:
+    page = [b"heap profile: 14: 571440 [36: 1694880] @ heap/1048576", *functions]
+    assert [row[3] for row in index_row(page)] == ([] if in_memory is None else [in_memory])
+
+
+@pytest.mark.parametrize("page", [[], [b"<!DOCTYPE html>", b"<title>Sign in</title>"]])
+def test_other_pages_show_no_index(page: list[bytes]) -> None:
+    assert list(index_row(page)) == []
+
+
+def test_limit_is_not_proven_where_the_heap_profile_is_off(tmp_path: Path) -> None:
+    for server in run_influxd(tmp_path, max_values=MOST, pprof="false"):
+        _, found = _audited(write(Dataset([_hosts(96)]), "influxdb1", server.url))
+        assert _severities(found) == {"TAG002": Severity.WARNING}
+
+
 def test_rejected_values_are_counted_and_the_tag_is_named(of_values: Influxd, index: str) -> None:
     target = write(Dataset([_hosts(MOST)]), "influxdb1", of_values.url)
     (database,) = target.databases
@@ -150,9 +187,7 @@ def test_rejected_types_are_counted_and_the_field_is_named(own_influxd: Influxd)
     _, found = _audited(target)
     assert _severities(found) == {"SRV001": Severity.CRITICAL}
     # The server keeps only the first type, and says nowhere which field had another one.
-    assert found["SRV001"].message.endswith(
-        "no tag and no database is near its limit, so a field most likely has another type than before."
-    )
+    assert found["SRV001"].message.endswith(", so a field most likely has another type than before.")
     # A shard that began with the other type has it.
     long_ago = int((NOW - timedelta(days=20)).timestamp()) * 10**9
     write_lines(own_influxd.url, database, iter([f'cpu,host=h1 usage="idle" {long_ago}']))

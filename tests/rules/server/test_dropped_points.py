@@ -11,7 +11,6 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_tag
 from tests.databases import Dataset, Row, Table, times
 from tests.rules.cases import Case, dataset
-from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
@@ -195,13 +194,14 @@ def test_what_shards_count_is_not_counted_again() -> None:
 _LIMITS: Final = {"max_series_per_database": 1_000_000.0, "max_values_per_tag": 5_000.0}
 
 
-def _of_tag(values: int, dropped: int = 40, **changes: Any) -> Profile:
-    """Of a server that does not say which kind of index it has."""
+def _of_tag(values: int, dropped: int = 40, *, in_memory: float | None = 1.0, **changes: Any) -> Profile:
+    """Of a server with these values. `in_memory`: whether its index is; None if that is not known."""
     tags = (a_tag("order", values, ("a1", "b2")), a_tag("shop", 4))
     measurement = a_measurement("sales", values, tags=tags)
     made = _profile(dropped, 60)
     assert made.server is not None
-    status = dataclasses.replace(made.server, settings=_LIMITS)
+    index = {} if in_memory is None else {"index_in_memory": in_memory}
+    status = dataclasses.replace(made.server, settings=_LIMITS | index)
     databases = (Database("main", a_count(values + 10)),)
     return dataclasses.replace(made, server=status, measurements=(measurement,), databases=databases, **changes)
 
@@ -220,27 +220,13 @@ def test_a_tag_that_has_all_values_is_the_reason_and_its_finding_follows(values:
     assert "raise `max-values-per-tag`" in finding.fix
     assert "TAG002" not in found
     assert any(one.label == "also TAG002" for one in finding.evidence)
-    assert ENGINES["influxdb1"].enforces_limits(profile) is True
 
 
-def test_a_tag_far_beyond_its_limit_shows_that_nothing_is_enforced_unless_points_are_dropped() -> None:
-    assert ENGINES["influxdb1"].enforces_limits(_of_tag(40_000, 0)) is False
-    young = _of_tag(5_009, 0)
-    assert ENGINES["influxdb1"].enforces_limits(young) is None
-    assert young.server is not None
-    old = dataclasses.replace(young, server=dataclasses.replace(young.server, started=NOW - timedelta(days=2)))
-    assert ENGINES["influxdb1"].enforces_limits(old) is False
-    assert ENGINES["influxdb1"].enforces_limits(_of_tag(5_009)) is True
-    # Of two databases, one goes beyond the limit freely.
-    free = a_measurement("other", database="free", tags=(a_tag("id", 40_000),))
-    both = _of_tag(5_009)
-    databases = (*both.databases, Database("free", a_count(40_000)))
-    both = dataclasses.replace(both, measurements=(*both.measurements, free), databases=databases)
-    assert ENGINES["influxdb1"].enforces_limits(both) is False
-    profile = _of_tag(40_000)
-    assert ENGINES["influxdb1"].enforces_limits(profile) is None
-    (finding,) = _found(profile)
+def test_a_tag_beyond_its_limit_is_the_reason_only_where_the_limit_holds() -> None:
+    (finding,) = _found(_of_tag(40_000, in_memory=None))
     assert "40,000 of the 5,000 values that one tag may have, if this server enforces that limit" in finding.message
+    (finding,) = _found(_of_tag(40_000, in_memory=0.0))
+    assert "this server enforces no limit" in finding.message
 
 
 _EXCLUDED: Final = "no tag and no database is near its limit, so a field most likely has another type than before"

@@ -248,7 +248,7 @@ def server_status(asked: CatalogQueries, timeout_s: float) -> Iterator[pa.Record
     )
     if asked.known.metrics_url:
         with suppress(FactError):
-            page = http_responses.read_metrics(asked.known.metrics_url, {}, min(timeout_s, _METRICS_S))
+            page = http_responses.read_page(asked.known.metrics_url, {}, min(timeout_s, _METRICS_S))
             yield http_responses.status_batch(http_responses.counted_metrics(page, _COUNTERS))
 
 

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from tsaudit.engines.http_responses import StatusRow
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Series
 from tsaudit.engines.influxdb1 import policies as retention
@@ -153,11 +154,28 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                     counters[key] = counters.get(key, 0.0) + sum(float(n) for n in influxql.column(series, column) if n)
     # Shards keep the type of index that they were created with. The newest one shows the type that is set.
     if index:
-        yield "setting", "index_in_memory", "", float(index == "inmem")
+        yield "setting", INDEX_IN_MEMORY, "", float(index == "inmem")
     too_old = counters.pop((_TOO_OLD, ""), None)
     if too_old is not None and ("points_dropped", "") in counters:
         counters["points_dropped", ""] = max(counters["points_dropped", ""] - too_old, 0.0)
     yield from (("counter", name, database, value) for (name, database), value in counters.items())
+
+
+INDEX_IN_MEMORY: Final = "index_in_memory"
+_HEAP_PROFILE: Final = b"heap profile:"
+
+
+def index_row(page: Sequence[bytes]) -> Iterator[StatusRow]:
+    """The row of the setting, by the functions that have taken memory; none if they do not show it. `page`: the lines
+    of the heap profile.
+    """
+    if not page or not page[0].startswith(_HEAP_PROFILE):
+        return
+    # Both packages take memory when the server starts, and an empty index in memory is made for each database: only
+    # methods show which of them contains series.
+    in_memory, on_disk = (any(one in line for line in page) for one in (b"/index/inmem.(*", b"/index/tsi1.(*"))
+    if not (in_memory and on_disk):
+        yield "setting", INDEX_IN_MEMORY, "", float(not on_disk)
 
 
 _TOO_OLD: Final = "points beyond the retention"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -19,6 +20,7 @@ from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import (
+    INDEX_IN_MEMORY,
     AcceptedShard,
     Shards,
     accepted_shards,
@@ -28,6 +30,7 @@ from tsaudit.engines.influxdb1.answers import (
     databases,
     described,
     early_rows,
+    index_row,
     kept,
     overwritten,
     retention_rows,
@@ -101,6 +104,10 @@ class Client:
             if response is not None:
                 # A connection with unread data is not reused: closing it makes the server stop.
                 response.close()
+
+    def page(self, path: str, timeout_s: float) -> list[bytes]:
+        """The lines of a page of the server. Raises FactError."""
+        return http_responses.read_page(f"{self.access.url}{path}", self._headers, timeout_s)
 
     def _ping(self) -> str:
         try:
@@ -376,7 +383,20 @@ class InfluxConnection:
         """
         statement, answer = self._about_shards(ask, "limits and dropped points")
         ask.rows.statement = statement
-        yield http_responses.status_batch(status_rows(iter(answer)))
+        found = list(status_rows(iter(answer)))
+        settings = {name for kind, name, _, _ in found if kind == "setting"}
+        if settings and INDEX_IN_MEMORY not in settings:
+            found.extend(index_row(self._heap_profile(ask)))
+        yield http_responses.status_batch(found)
+
+    def _heap_profile(self, ask: _Ask) -> list[bytes]:
+        """The lines of the server's heap profile; none if they cannot be read."""
+        request = json.loads(queries.render_file(_ENGINE, "_heap_profile.json"))
+        ask.rows.statements += 1
+        try:
+            return self._client.page(request["path"], ask.left_s)
+        except FactError:
+            return []
 
     def _kept_points(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The number of points that the server accepted for the newest shard that is not too large, and how many of

@@ -118,7 +118,7 @@ class InfluxConnection:
         request = json.loads(queries.render(_ENGINE, "server_counters"))
         ask.rows.statement = f"{request['method']} {request['path']}"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        page = http_responses.read_metrics(f"{self._address}{request['path']}", headers, ask.timeout_s)
+        page = http_responses.read_page(f"{self._address}{request['path']}", headers, ask.timeout_s)
         ask.rows.bytes = sum(map(len, page))
         yield http_responses.status_batch(http_responses.counted_metrics(page, _COUNTERS, "db"))
 
