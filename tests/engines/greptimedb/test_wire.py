@@ -132,7 +132,7 @@ def _refusing(code: int, message: str) -> Iterator[str]:
 def test_a_mysql_that_is_no_greptimedb() -> None:
     with (
         _refusing(1146, "Table 'information_schema.build_info' doesn't exist") as url,
-        pytest.raises(ConnectorError, match="is not GreptimeDB .*; tsaudit cannot audit MySQL and MariaDB"),
+        pytest.raises(ConnectorError, match=r"is not GreptimeDB .*; tsaudit cannot audit MySQL and MariaDB"),
         open_connection(Target(name="t", engine="greptimedb", url=url)),
     ):
         pass

@@ -340,8 +340,8 @@ def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
         _name_another(url)
         if error.reason in (Reason.UNREACHABLE, Reason.TIMED_OUT):
             raise ConnectorError(f"{place} does not respond ({error.detail}); is the address correct?") from error
-        other = "tsaudit cannot audit MySQL and MariaDB"
-        raise ConnectorError(f"{place} has MySQL's protocol, but is not GreptimeDB ({error.detail}); {other}") from error
+        what = f"has MySQL's protocol, but is not GreptimeDB ({error.detail})"
+        raise ConnectorError(f"{place} {what}; tsaudit cannot audit MySQL and MariaDB") from error
     except (IndexError, TypeError, ValueError, AssertionError, RuntimeError, struct.error) as error:
         _name_another(url)
         raise ConnectorError(f"{place} responds, but not like GreptimeDB") from error
