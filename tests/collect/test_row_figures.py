@@ -27,7 +27,7 @@ def _column(values: list[object], kind: pa.DataType | None = None) -> ReadColumn
 
 def _described(values: list[object], series: list[int] | None = None, kind: str = "DOUBLE") -> Field:
     by_series = RowGroups(np.array(series or [0] * len(values)))
-    return filled_in(Field("v", (kind,)), _column(values), by_series, SOURCE, {}, {}, {})
+    return filled_in(Field("v", (kind,)), _column(values), by_series, SOURCE, {}, {})
 
 
 @settings(deadline=None, max_examples=examples(60))
@@ -40,7 +40,7 @@ def test_constant_ratio_as_plain_python_has_it(rows: list[tuple[int, int | None]
     several = [len(set(values)) == 1 for values in by_series.values() if len(values) > 1]
     column = _column([v for _, v in rows], pa.int64())
     by_series = RowGroups(np.array([s for s, _ in rows]))
-    found = filled_in(Field("v", ("BIGINT",)), column, by_series, SOURCE, {}, {}, {}).constant_ratio
+    found = filled_in(Field("v", ("BIGINT",)), column, by_series, SOURCE, {}, {}).constant_ratio
     assert (found.value if found else None) == (pytest.approx(sum(several) / len(several)) if several else None)
 
 
@@ -108,7 +108,7 @@ def test_tag_that_separates_numbers_from_texts() -> None:
     rows = [(f"p{n // 4 % 5}", ("flow", "state")[n % 2], str(n / 8) if n % 2 == 0 else "idle") for n in range(200)]
     pump, attribute, value = (_column(list(column)) for column in zip(*rows, strict=True))
     by_series = RowGroups(np.zeros(200, int))
-    ratio = filled_in(Field("value", ("VARCHAR",)), value, by_series, SOURCE, {}, {}, {}).number_ratio
+    ratio = filled_in(Field("value", ("VARCHAR",)), value, by_series, SOURCE, {}, {}).number_ratio
     assert numbers_by(ratio, value, {"pump": pump, "attribute": attribute}) == NumbersBy(
         "attribute", ("flow",), ("state",)
     )

@@ -7,7 +7,7 @@ import json
 import math
 import sys
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -49,12 +49,12 @@ def filled_in(
     source: Source,
     tags: Mapping[str, ReadColumn],
     numbers: Mapping[str, ReadColumn],
-    further: Mapping[str, Any],
 ) -> Field:
-    """The field with everything its column shows, from at least one row; a share of nulls from another source is kept.
+    """The field with what its column shows without the time, from at least one row; a share of nulls from another
+    source is kept.
 
     `series`: the rows by series. `tags`: columns that may say the same, or which values are numbers. `numbers`: columns
-    that may hold what texts say. `further`: attributes that are known otherwise.
+    that may hold what texts say.
     """
     whole = _whole_ratio(column) if any(is_float(t) for t in field.types) else None
     share = column.number_share if column.filled and all(is_text(t) for t in field.types) else None
@@ -73,7 +73,6 @@ def filled_in(
         numbers_by=numbers_by(number_ratio, column, tags),
         also_in=also_in(field.key, number_ratio, column, numbers),
         same_tag=same_tag(field.key, column, tags),
-        **further,
     )
 
 

@@ -63,19 +63,26 @@ from tsaudit.collect.row_figures import (
 from tsaudit.collect.series import interval, scope
 from tsaudit.model.profile import (
     MOST_COMPARED_FIELDS,
+    Busiest,
     Copies,
     Count,
     Field,
     FieldEnd,
     How,
+    PointSample,
     Ratio,
     Reason,
+    Repeats,
+    Reports,
     Rhythms,
     Role,
     RowBytes,
     RowPatterns,
     RowsApart,
     Source,
+    Tag,
+    TagChanges,
+    Turnover,
     Window,
 )
 from tsaudit.model.query_parameters import OfNullCounts, OfRowCount, OfRowSample
@@ -236,31 +243,53 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     fields = []
     for field in draft.fields:
         column = values[field.key]
-        shown = dict(layout.fields.get(field.key, {}))
-        if times:
-            shown["lag"] = time_lag(column, times[0])
-            shown["per_day"] = rise_per_day(column, times[1]) if field.key in given else None
-            if any(map(is_single, field.types)) and runner.engine.sql_types["float"] not in field.types:
-                shown["stopped"] = stopped_totals(column, times[1], series_of_read(draft))
-            if field.key in layout.tag_columns:
-                tag = layout.tag_columns[field.key]
-                shown["split"] = split_name(column, tag, times[1], series_of_read(draft))
-        fields.append(filled_in(field, column, layout.by_series, source, layout.tag_columns, measured, shown))
-    tags = tuple(replace(tag, **layout.tags[tag.key]) for tag in draft.tags)
-    shown = dict(layout.measurement)
-    if times and shown["repeats"].repeated:
+        found = filled_in(field, column, layout.by_series, source, layout.tag_columns, measured)
+        fields.append(_over_time(runner, draft, found, column, layout, is_given=field.key in given))
+    repeated = layout.repeats
+    if times and repeated and repeated.repeated:
         # A row that is stored twice has another number each time.
         written = {key: column for key, column in values.items() if key not in given}
-        shown["repeats"] = repeats(layout.tag_columns, written, times[0], source, times[1])
-    if runner.engine.repeats_texts:
-        shown["row_bytes"] = _row_bytes(runner, draft, source)
-    if runner.engine.infers_roles:
-        shown["copies"] = _copies_of_loads(runner, draft, _copies(draft, source))
-        if times:
-            fields = _looked_back(runner, draft, fields)
+        repeated = repeats(layout.tag_columns, written, times[0], source, times[1])
+    known = draft.measurement
+    stored = _row_bytes(runner, draft, source) if runner.engine.repeats_texts else known.row_bytes
+    is_table = runner.engine.infers_roles
+    copied = _copies_of_loads(runner, draft, _copies(draft, source)) if is_table else known.copies
     if times:
+        fields = _looked_back(runner, draft, fields) if is_table else fields
         fields = _with_rises(runner, draft, fields, given)
-    return replace(draft, measurement=replace(draft.measurement, tags=tags, fields=tuple(fields), **shown))
+    measurement = replace(
+        known,
+        tags=tuple(layout.tag(tag) for tag in draft.tags),
+        fields=tuple(fields),
+        row_patterns=layout.row_patterns,
+        rhythms=layout.rhythms,
+        rows_apart=layout.rows_apart,
+        point_sample=layout.point_sample,
+        repeats=repeated,
+        row_bytes=stored,
+        copies=copied,
+    )
+    return replace(draft, measurement=measurement)
+
+
+def _over_time(
+    runner: QueryRunner, draft: Draft, field: Field, column: ReadColumn, layout: _Layout, *, is_given: bool
+) -> Field:
+    """The field with what its values show over time. `is_given`: whether the server generates them."""
+    if draft.time is None:
+        return field
+    times, times_us = draft.read_times()
+    may_stop = any(map(is_single, field.types)) and runner.engine.sql_types["float"] not in field.types
+    tag, known = layout.tag_columns.get(field.key), layout.fields[field.key]
+    return replace(
+        field,
+        idle_hours=known.idle_hours,
+        end=known.end,
+        lag=time_lag(column, times),
+        per_day=rise_per_day(column, times_us) if is_given else None,
+        stopped=stopped_totals(column, times_us, series_of_read(draft)) if may_stop else None,
+        split=split_name(column, tag, times_us, series_of_read(draft)) if tag is not None else None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -271,12 +300,47 @@ class _Layout:
 
     by_series: RowGroups
     tag_columns: Mapping[str, ReadColumn]
-    tags: Mapping[str, Mapping[str, Any]]
-    """What is known of each tag, by attribute."""
-    fields: Mapping[str, Mapping[str, Any]]
-    """The same of each field."""
-    measurement: Mapping[str, Any]
-    """The same of the measurement. The repeated rows are compared without their fields."""
+    tags: Mapping[str, _TagOverTime]
+    """Of tables without a time, what is known without it."""
+    fields: Mapping[str, _FieldOverTime]
+    """Empty for tables without a time."""
+    row_patterns: RowPatterns
+    rhythms: Rhythms | None = None
+    rows_apart: RowsApart | None = None
+    point_sample: PointSample | None = None
+    repeats: Repeats | None = None
+    """The rows are compared without their fields."""
+
+    def tag(self, tag: Tag) -> Tag:
+        """The tag with what the rows show."""
+        known = self.tags[tag.key]
+        return replace(
+            tag,
+            busiest=known.busiest,
+            changes=known.changes,
+            reports=known.reports,
+            idle_hours=known.idle_hours,
+            turnover=known.turnover,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _TagOverTime:
+    """Attributes of `Tag`."""
+
+    busiest: Busiest | None
+    changes: tuple[TagChanges, ...] | None = None
+    reports: Reports | None = None
+    idle_hours: float | None = None
+    turnover: Turnover | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _FieldOverTime:
+    """Attributes of `Field`."""
+
+    idle_hours: float | None
+    end: FieldEnd | None
 
 
 def _layout_key(runner: QueryRunner, draft: Draft, source: Source) -> Hashable:
@@ -320,45 +384,44 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
     # Rows of a few series do not show which others write more.
-    of_tags: dict[str, dict[str, Any]] = {
-        key: {"busiest": None if draft.sampled_series else busiest(column, source)} for key, column in tags.items()
+    of_tags = {
+        key: _TagOverTime(None if draft.sampled_series else busiest(column, source)) for key, column in tags.items()
     }
-    of_fields: dict[str, dict[str, Any]] = {}
-    known: dict[str, Any] = {"row_patterns": patterns, "rhythms": own_rhythms, "rows_apart": None}
-    if draft.time is not None:
-        times, times_us = draft.read_times()
-        changes, others = tag_changes(tags, times, source), _other_tags(draft)
-        columns = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
-        for tag in draft.tags:
-            by = None if draft.sampled_series else others[tag.key]
-            written = fleets.rows_per_value(draft.measurement, tag) or 0.0
-            of_tags[tag.key] |= {
-                "changes": changes[tag.key],
-                "reports": reports(tags[tag.key], times_us),
-                "idle_hours": idle_hours(tags[tag.key], times_us),
-                "turnover": turnover(tags, times_us, tag.key, by, source, written),
-            }
-        for field in draft.fields:
-            column = columns[field.key]
-            of_fields[field.key] = {
-                "idle_hours": idle_hours(column, times_us),
-                "end": field_end(column, times_us, columns),
-            }
-        known |= {
-            "point_sample": None
-            if len(draft.fields) > MOST_COMPARED_FIELDS
-            else point_sample(
-                tags,
-                times_us,
-                series if draft.measurement.measure_names is None else series_of_read(draft, by_measure_name=False),
-                draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
-                source,
-                all_rows=draft.is_read_whole,
-            ),
-            "repeats": repeats(tags, {}, times, source, times_us),
-            "rows_apart": _apart(draft, times, times_us, source),
-        }
-    return _Layout(RowGroups(series), tags, of_tags, of_fields, known)
+    without_time = _Layout(RowGroups(series), tags, of_tags, {}, patterns, own_rhythms)
+    if draft.time is None:
+        return without_time
+    times, times_us = draft.read_times()
+    changes, others = tag_changes(tags, times, source), _other_tags(draft)
+    columns = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
+    for tag in draft.tags:
+        by = None if draft.sampled_series else others[tag.key]
+        written = fleets.rows_per_value(draft.measurement, tag) or 0.0
+        of_tags[tag.key] = replace(
+            of_tags[tag.key],
+            changes=changes[tag.key],
+            reports=reports(tags[tag.key], times_us),
+            idle_hours=idle_hours(tags[tag.key], times_us),
+            turnover=turnover(tags, times_us, tag.key, by, source, written),
+        )
+    return replace(
+        without_time,
+        fields={
+            key: _FieldOverTime(idle_hours(column, times_us), field_end(column, times_us, columns))
+            for key, column in columns.items()
+        },
+        rows_apart=_apart(draft, times, times_us, source),
+        point_sample=None
+        if len(draft.fields) > MOST_COMPARED_FIELDS
+        else point_sample(
+            tags,
+            times_us,
+            series if draft.measurement.measure_names is None else series_of_read(draft, by_measure_name=False),
+            draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
+            source,
+            all_rows=draft.is_read_whole,
+        ),
+        repeats=repeats(tags, {}, times, source, times_us),
+    )
 
 
 _MOST_LOOKED_BACK: Final = 8
