@@ -470,8 +470,8 @@ def _last_audits(plan: AssetPlan, targets: list[Target]) -> Iterator[tuple[Audit
                 continue
             result = store.result(target.name, day)
             profile = store.profile_of(result) if result else None
-            muted = incidents.muted(store, target.name, day)
+            standing = incidents.of_day(store, target.name, day)
+            muted, back = incidents.muted(standing), decisions.all_back(standing)
             error = result.without(muted).error if result else None
-            back = decisions.outgrown_on(store, target.name, day)
             run = AuditRun(target.name, day, result, profile, (), None, 0.0, error, muted=muted, back=back)
             yield audited(run, store), target

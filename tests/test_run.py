@@ -208,7 +208,7 @@ def test_past_day_is_audited_again_with_what_was_muted_then(tmp_path: Path, stor
     for day in (ago[8], ago[12]):
         again = run.audit_target(target, settings, store, day=day)
         assert (again.muted, again.verdict) == (until, Verdict.OK)
-        assert again.muted == incidents.muted(store, target.name, day)
+        assert again.muted == incidents.muted(incidents.of_day(store, target.name, day))
         page = json.loads((tmp_path / f"reports/{target.name}/{day}.json").read_text())
         assert (page["verdict"], page["incidents"]) == ("ok", [])
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -229,12 +229,14 @@ def _audit_alone(
         store.save(None, result, None)
     changes = incidents.update(store, result, settings.incidents, alerts.owner_of(settings, target))
     days = store.days(target.name)
-    muted = incidents.muted(store, target.name, day)
+    standing = incidents.of_day(store, target.name, day)
+    muted = incidents.muted(standing)
     verdict = result.without(muted).verdict
     preceding = max((one for one in days if one < day), default=None)
-    returned = frozenset(incidents.muted(store, target.name, preceding) if preceding else ()) - muted.keys()
+    earlier = incidents.of_day(store, target.name, preceding) if preceding else ()
+    returned = incidents.muted(earlier).keys() - muted.keys()
     warning = clock.future_days_warning(target.name, days)
-    location, report_error = _report(store, settings, result, profile, timeline, run_url)
+    location, report_error = _report(store, settings, result, profile, timeline, standing, run_url)
     if location:
         store.published(target.name, day, location.url)
     context = alerts.RunContext(
@@ -264,8 +266,8 @@ def _audit_alone(
         error="; ".join(filter(None, (result.without(muted).error, warning, report_error, removal_error))) or None,
         is_first=timeline.is_empty and not any(day < one <= clock.today() for one in days),
         muted=muted,
-        returned=returned,
-        back=decisions.outgrown_on(store, target.name, day),
+        returned=frozenset(returned),
+        back=decisions.all_back(standing),
     )
 
 
@@ -385,11 +387,12 @@ def _report(
     result: AuditResult,
     profile: Profile | None,
     timeline: Timeline,
+    standing: Sequence[Incident],
     run_url: str | None,
 ) -> tuple[report.ReportLocation | None, str | None]:
     """Write the report. If that fails, no alert is lost: the audit continues, and the run fails."""
     try:
-        return report.write_saved(store, settings, result, profile, timeline, run_url), None
+        return report.write_saved(store, settings, result, profile, timeline, standing, run_url), None
     except report.ReportError as error:
         return None, str(error)
     except HistoryError:

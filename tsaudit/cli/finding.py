@@ -75,7 +75,8 @@ def _print_target(store: Store, result: AuditResult, form: str) -> None:
     from tsaudit.history import incidents
 
     profile = store.profile_of(result)
-    found = results.of_result(result, profile, incidents.muted(store, result.target, result.day))
+    muted = incidents.muted(incidents.of_day(store, result.target, result.day))
+    found = results.of_result(result, profile, muted)
     if form == "json":
         screen.as_json(found)
     else:
@@ -340,7 +341,7 @@ def _apart(store: Store, result: AuditResult) -> tuple[AuditResult, AuditResult]
     """
     from tsaudit.history import incidents
 
-    muted = incidents.muted(store, result.target, result.day)
+    muted = incidents.muted(incidents.of_day(store, result.target, result.day))
     profile = store.profile_of(result) if muted else None
     if profile is None:
         return result, replace(result, results=(), plans=())

@@ -42,7 +42,7 @@ def list_(targets: tuple[str, ...], config: str | None, form: str, days: int) ->
     with options.open_store(options.load_settings(config, "history")) as store:
         rows = [
             {"target": target, "day": day.isoformat()}
-            | _outcome(result, incidents.muted(store, target, day))
+            | _outcome(result, incidents.muted(incidents.of_day(store, target, day)))
             | {"series": profile.series if profile else None}
             | ({"clock": "in the future"} if clock.days_ahead([day]) else {})
             for target in options.audited(store, targets)
@@ -139,7 +139,7 @@ def drop(target: str, day: date, config: str | None, yes: bool) -> None:
             raise click.BadParameter(
                 f"{target} was not audited on {day}; the nearest days are {near}", param_hint="DAY"
             )
-        what = _outcome(store.result(target, day), incidents.muted(store, target, day))
+        what = _outcome(store.result(target, day), incidents.muted(incidents.of_day(store, target, day)))
         if not yes and not _agreed(f"Drop {day} of {target} (verdict {what['verdict'] or 'unreadable'})?"):
             raise click.UsageError(f"nothing was dropped; pass `--yes` to drop {day} of {target} without asking")
         screen.line(

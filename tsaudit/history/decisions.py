@@ -224,10 +224,9 @@ def back(incident: Incident) -> str:
     return f"Back, although {describe(made)}: that {outgrown(incident)}" if made else ""
 
 
-def outgrown_on(store: Store, target: str, day: date) -> dict[str, str]:
-    """Fingerprint to `back` of the target's incidents on the day; without those to which another decision applies."""
-    found = (one for one in incidents.of_day(store, target, day) if not one.decision)
-    return {one.fingerprint: words for one in found if (words := back(one))}
+def all_back(found: Iterable[Incident]) -> dict[str, str]:
+    """Fingerprint to `back` of those of the incidents to which no other decision applies."""
+    return {one.fingerprint: words for one in found if not one.decision and (words := back(one))}
 
 
 def ends_early(incident: Incident) -> str:

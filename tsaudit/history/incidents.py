@@ -337,10 +337,10 @@ def of_day(store: Store, target: str, day: date) -> list[Incident]:
         return [*found, *with_decisions(connection, [t.incident for t in later if not t.never_opened], day)]
 
 
-def muted(store: Store, target: str, day: date) -> dict[str, date]:
-    """Fingerprint to the last muted day of the target's incidents that are muted on that day, see `of_day`."""
-    found = ((i.fingerprint, i.decision) for i in of_day(store, target, day) if i.is_muted)
-    return {mark: decision.until for mark, decision in found if decision and decision.until}
+def muted(found: Iterable[Incident]) -> dict[str, date]:
+    """Fingerprint to the last muted day of those that are muted. `found`: the incidents of a day, see `of_day`."""
+    decided = ((i.fingerprint, i.decision) for i in found if i.is_muted)
+    return {mark: decision.until for mark, decision in decided if decision and decision.until}
 
 
 def standing(connection: Connection, target: str | None, day: date | None) -> list[Incident]:

@@ -87,19 +87,20 @@ def write_saved(
     result: AuditResult,
     profile: Profile | None,
     timeline: Timeline,
+    standing: Sequence[Incident],
     run_url: str | None = None,
 ) -> ReportLocation:
-    """Write the report of a result that the history has, with its incidents and the previous result. Raises
-    ReportError, HistoryError.
+    """Write the report of a result that the history has, with the previous result. `standing`: its incidents, see
+    `incidents.of_day`. Raises ReportError, HistoryError.
     """
-    from tsaudit.history import clock, incidents
+    from tsaudit.history import clock
 
     target, day, days = result.target, result.day, store.days(result.target)
     return write(
         result,
         profile,
         timeline,
-        incidents.of_day(store, target, day),
+        standing,
         settings.report,
         run_url=run_url,
         previous=store.result_before(target, day),
@@ -111,8 +112,11 @@ def write_saved(
 
 def rewrite(store: Store, settings: config.Settings, result: AuditResult) -> ReportLocation:
     """Write the report of a stored result, using the history. Raises ReportError, HistoryError."""
+    from tsaudit.history import incidents
+
     timeline = store.timeline(result.target, before=result.day)
-    return write_saved(store, settings, result, store.profile_of(result), timeline)
+    standing = incidents.of_day(store, result.target, result.day)
+    return write_saved(store, settings, result, store.profile_of(result), timeline, standing)
 
 
 def remove_day(store: Store, settings: config.Settings, target: str, day: date) -> None:

@@ -71,7 +71,8 @@ def last_audit(store: Store, target: str, seconds: float | None) -> LastAudit | 
     result = store.result(target, days[-1]) if days else None
     if result is None:
         return None
-    return LastAudit(result, store.profile_of(result), incidents.muted(store, target, result.day), seconds)
+    muted = incidents.muted(incidents.of_day(store, target, result.day))
+    return LastAudit(result, store.profile_of(result), muted, seconds)
 
 
 def samples(target: str, engine: str, audit: LastAudit | None) -> Iterator[MetricSample]:
