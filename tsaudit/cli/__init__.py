@@ -51,6 +51,9 @@ gc.set_threshold(200_000)
 atexit.register(gc.freeze)
 # Otherwise pydantic, when it is loaded, reads the metadata of all installed packages in search of its own plug-ins.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
+# Otherwise numpy, when it is loaded, starts a thread for each core, which wait for work in a loop: a tenth of the time
+# of a small audit. Nothing here multiplies matrices that are large enough to share.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 class Commands(CommandGroup):
