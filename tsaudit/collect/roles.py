@@ -64,7 +64,7 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
     chosen = _chosen(runner, draft)
     typed = runner.engine.enforces_types
     candidates = [] if draft.unreadable else _candidates(runner, draft)
-    extents = _extents(runner, draft, [c.name for c in candidates]) if candidates else {}
+    extents = read_extents(runner, draft, [c.name for c in candidates]) if candidates else {}
     indexed = frozenset(c.name for c in candidates for i in draft.measurement.indexes or () if c.name in i.columns)
     before = draft.previous.time_column if draft.previous else None
     time = time_column(draft.columns, extents, runner.window, chosen, typed=typed, indexed=indexed, before=before)
@@ -206,7 +206,7 @@ def _is_big(draft: Draft) -> bool:
     return draft.estimated_rows is not None and draft.estimated_rows > _SPREAD_ROWS
 
 
-def _extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> dict[str, Extent]:
+def read_extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> dict[str, Extent]:
     """What the columns that may be the time contain. For a big table, pages from all parts of it are read, unless
     `whole` is set.
     """
@@ -246,7 +246,7 @@ def _of_other_rows(runner: QueryRunner, draft: Draft) -> Draft:
     if "time_extents" not in query_files(runner.target.engine) or (most and (draft.estimated_rows or 0) > most):
         own = _window_ahead(runner, draft, time)
     else:
-        extent = _extents(runner, draft, [time.name], whole=True).get(time.name)
+        extent = read_extents(runner, draft, [time.name], whole=True).get(time.name)
         is_never_filled = extent is not None and extent.rows > 0 and not extent.values and not extent.others
         if is_never_filled and not (chosen and chosen.time) and not _was_series(draft):
             return draft.with_time(None)

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
-from tsaudit.analysis.columns.columns import is_integer, is_number, is_single
+from tsaudit.analysis.columns.columns import Column, is_integer, is_number, is_single
 from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import is_text, may_be_long, names_id
 from tsaudit.analysis.columns.time_columns import instant_of
@@ -37,7 +37,7 @@ from tsaudit.collect.column_figures import (
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows, content_of
 from tsaudit.collect.partial_reads import shorter
 from tsaudit.collect.query_runner import Answered, QueryRunner
-from tsaudit.collect.roles import EARLIEST, newest_of, sampled, times_of
+from tsaudit.collect.roles import EARLIEST, newest_of, read_extents, sampled, times_of
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,
     begins,
@@ -253,7 +253,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     known = draft.measurement
     stored = _row_bytes(runner, draft, source) if runner.engine.repeats_texts else known.row_bytes
     is_table = runner.engine.infers_roles
-    copied = _copies_of_loads(runner, draft, _copies(draft, source)) if is_table else known.copies
+    copied = _copies_elsewhere(runner, draft, _copies(draft, source)) if is_table else known.copies
     if times:
         fields = _looked_back(runner, draft, fields) if is_table else fields
         fields = _with_rises(runner, draft, fields, given)
@@ -434,7 +434,7 @@ _CHEAP_ROWS: Final = 100_000
 
 def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
     """The fields, those that none of the rows read has with what older rows have; until a statement fails."""
-    unread, found = _not_read(draft, fields), dict[str, Field]()
+    unread, found = _not_read(runner, draft, fields), dict[str, Field]()
     for field in unread:
         known = _before_rows_read(runner, draft, field)
         if known is None:
@@ -443,13 +443,18 @@ def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list
     return [found.get(field.key, field) for field in fields]
 
 
-def _not_read(draft: Draft, fields: Sequence[Field]) -> list[Field]:
+def _finds_ranges(runner: QueryRunner, draft: Draft) -> bool:
+    """Whether rows of a range of times are found in little time."""
+    indexes, time = draft.measurement.indexes or (), draft.time.name if draft.time else ""
+    is_small = draft.measurement.rows_known <= _CHEAP_ROWS
+    return is_small or runner.engine.prunes_ranges or any(i.finds_ranges_of(time) for i in indexes)
+
+
+def _not_read(runner: QueryRunner, draft: Draft, fields: Sequence[Field]) -> list[Field]:
     """The fields that some rows of the window have, but none of those read, fullest first; none if it would take a scan
     of a big table to look further back.
     """
-    indexes, time = draft.measurement.indexes or (), draft.time.name if draft.time else ""
-    is_cheap = draft.measurement.rows_known <= _CHEAP_ROWS or any(i.columns[:1] == (time,) for i in indexes)
-    if not is_cheap or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
+    if not _finds_ranges(runner, draft) or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
         return []
     some = [f for f in fields if f.idle_hours is None and f.null_ratio is not None and f.null_ratio.value < 1]
     return sorted(some, key=lambda f: (f.null_ratio.value if f.null_ratio else 1.0, f.key))[:_MOST_LOOKED_BACK]
@@ -549,39 +554,78 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
     if not kept:
         return None
     compared = {c.name: draft.sample.column(c.name) for c in kept}
-    ids = [c.name for c in kept if names_id(c.name) and (is_integer(c.data_type) or is_text(c.data_type))]
+    ids = [c.name for c in kept if _may_be_id(c)]
     stamps = draft.time is None or draft.time.name in left_out
     times_us = None if stamps else draft.read_times()[1]
     is_of_pages = draft.partial_scan is not None and not draft.partial_scan.newest
     return copies(compared, times_us, left_out, source, ids=ids, is_of_pages=is_of_pages)
 
 
-def _copies_of_loads(runner: QueryRunner, draft: Draft, found: Copies | None) -> Copies | None:
-    """The same, or that of older rows: where each load brings the last weeks again, the newest rows came once, and
-    those before them twice, three times, and so on.
+_PLACES: Final = 8
+"""A load that covers an eighth of the time of all rows is seen at one of so many places."""
 
-    Only asked of tables whose rows say when they were loaded.
+
+def _copies_elsewhere(runner: QueryRunner, draft: Draft, found: Copies | None) -> Copies | None:
+    """The same, or that of older rows, if only these have copies: where each load brings the last weeks again, the
+    newest rows came once, and those before them twice; and where a file was loaded twice, others came since.
     """
-    time, known = draft.time, draft.measurement
-    if found is None or found.in_bulk or draft.is_read_whole or draft.partial_scan or time is None:
+    if found is None or found.in_bulk or draft.partial_scan or draft.time is None:
         return found
-    if is_load_stamp(time.name) or not any(map(is_load_stamp, found.left_out)):
-        return found
-    newest = instant_of(pc.max(draft.read_times()[0].values).as_py(), time.kind)
-    if newest is None:
-        return found
-    window = known.own_window or runner.window
-    oldest = max(known.first_time or window.start, window.start)
-    until = oldest + (newest - oldest) / 2
+    windows = list(_older_windows(runner, draft, found))
     batches: list[pa.RecordBatch] = []
     names = [column.name for column in draft.columns]
-    query = sampled(draft, Window(oldest, until), names, draft.sample_limit)
-    if runner.why_unanswered("row_sample", batches.append, query) or not batches:
+    for window in windows:
+        query = sampled(draft, window, names, draft.sample_limit // len(windows))
+        if runner.why_unanswered("row_sample", batches.append, query):
+            return found
+    if not any(batch.num_rows for batch in batches):
         return found
     older = ReadRows.of(batches)
-    source = runner.source("row_sample", How.SAMPLED, f"{many(older.num_rows, 'row')} until {instant(until)}")
-    of_older = _copies(replace(draft, sample=older), source)
+    places = f"at {len(windows)} places " if len(windows) > 1 else ""
+    words = f"{many(older.num_rows, 'row')} {places}until {instant(windows[-1].end)}"
+    of_older = _copies(replace(draft, sample=older), runner.source("row_sample", How.SAMPLED, words))
     return of_older if of_older and of_older.in_bulk else found
+
+
+def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator[Window]:
+    """Where to look for older copies: in the older half of the window if rows say when they were loaded; from the
+    oldest row on if a table has an ID that nothing keeps unique; otherwise nowhere.
+    """
+    assert draft.time is not None
+    time, known = draft.time, draft.measurement
+    ends = pc.min_max(draft.read_times()[0].values).as_py()
+    begin, newest = (instant_of(ends[end], time.kind) for end in ("min", "max"))
+    if begin is None or newest is None or is_load_stamp(time.name):
+        return
+    window = known.own_window or runner.window
+    if any(map(is_load_stamp, found.left_out)):
+        oldest = max(known.first_time or window.start, window.start)
+        if not draft.is_read_whole:
+            yield Window(oldest, oldest + (newest - oldest) / 2)
+        return
+    if not _has_open_id(draft, found.left_out) or not _finds_ranges(runner, draft):
+        return
+    extent = None if draft.oldest else read_extents(runner, draft, [time.name]).get(time.name)
+    oldest = draft.oldest or (instant_of(extent.first, time.kind) if extent else None)
+    if oldest is not None and oldest < begin:
+        for place in range(_PLACES):
+            yield Window(*(oldest + (begin - oldest) * end / _PLACES for end in (place, place + 1)))
+
+
+def _has_open_id(draft: Draft, left_out: Sequence[str]) -> bool:
+    """Whether a column of IDs, different in all rows read, may contain one twice. `left_out`: columns in which copies
+    differ.
+    """
+    assert draft.sample is not None
+    indexes = [i for i in draft.measurement.indexes or () if i.unique and not i.partial]
+    if any(None not in index.columns and set(left_out).isdisjoint(index.columns) for index in indexes):
+        return False
+    columns = [draft.sample.column(c.name) for c in draft.columns if _may_be_id(c) and c.name not in left_out]
+    return any(len(column.distinct) == len(column) for column in columns)
+
+
+def _may_be_id(column: Column) -> bool:
+    return names_id(column.name) and (is_integer(column.data_type) or is_text(column.data_type))
 
 
 def _texts_of(draft: Draft) -> dict[str, str]:

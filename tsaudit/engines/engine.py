@@ -251,6 +251,10 @@ class Engine:
     """The module whose `MEASURING`, a subclass of `tsaudit.collect.measuring.Measuring`, measures its measurements.
     Empty: they are measured as tables with columns.
     """
+    prunes_ranges: bool = False
+    """Whether it knows the lowest and the highest value of each part of a column, so that it finds a range of times
+    without an index.
+    """
     has_series_index: bool = False
     """Whether an index lists tags, fields, and tag sets as long as any of their points is stored."""
     sql_folders: tuple[Path, ...] = ()

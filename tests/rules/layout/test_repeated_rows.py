@@ -142,3 +142,30 @@ def test_loads_that_overlap_have_brought_the_newest_rows_once(tmp_path: Path) ->
         assert [finding.severity for finding in findings] == severities
         assert all("let loads merge by a unique key of what identifies a row, instead" in f.fix for f in findings)
         assert all(f.source and f.source.scope.startswith("10,000 rows until 2026-03-") for f in findings)
+
+
+_RIDES = """INSERT INTO rides SELECT {ride}, TIMESTAMP '{day:%Y-%m-%d}' - i * INTERVAL '5 min', i % 90 / 7.0
+  FROM range(42000) AS a(i), range({times}) AS b(n) WHERE n = 0 OR i BETWEEN 24000 AND 30000"""
+
+
+@pytest.mark.parametrize(
+    ("ride", "times", "found"),
+    [("hash(i)::VARCHAR", 2, 1), ("hash(i)::VARCHAR", 1, 0), ("(i % 30)::VARCHAR", 2, 0)],
+    ids=["loaded twice", "once", "not an ID"],
+)
+def test_an_older_part_that_was_loaded_twice(tmp_path: Path, ride: str, times: int, found: int) -> None:
+    """The 10,000 newest rows of five months, one for each ride, came once."""
+    target = file_with(
+        "duckdb",
+        tmp_path / "rides.duckdb",
+        "CREATE TABLE rides (ride_id VARCHAR, started TIMESTAMP, km DOUBLE)",
+        _RIDES.format(ride=ride, day=NOW, times=times),
+    )
+    findings = run_rule(rule, collected(target)).findings
+    assert [finding.severity for finding in findings] == [Severity.WARNING] * found
+    for finding in findings:
+        assert finding.source is not None
+        assert " rows at 8 places until 2026-0" in finding.source.scope
+        assert finding.impact is not None
+        assert finding.impact.consequence.startswith("Sums and counts are too high, at least of the rows from 2025-12-")
+        assert "a row is identified by: ride_id" in {f"{one.label}: {one.value}" for one in finding.evidence}

@@ -37,6 +37,7 @@ class Duckdb(FileEngine):
     measurements_per_statement = {"row_estimate": 50, "row_sample": 20}
     batched_facts = BATCHED
     total_falls_short = 0.0
+    prunes_ranges = True
     sql_types = {**FileEngine.sql_types, "decimal": "DECIMAL(18, 4)", "date": "DATE"}
     not_applicable = {
         **FileEngine.not_applicable,

@@ -27,7 +27,9 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
     Reported from `harm.max_overwritten_share` of the rows read on, and from 20 rows on. Columns that the database
     fills, such as a serial ID, single whole numbers with a unique index, and columns that say when a row was loaded,
     such as `loaded_at`, do not distinguish rows. Tables with such a column are also read half a window back, because
-    loads that each bring the last weeks again have brought the newest rows only once. Rows that are equal by chance are
+    loads that each bring the last weeks again have brought the newest rows only once. Tables with an ID that no key
+    keeps unique are also read at eight older places, because a file that was loaded twice may be of any month: with an
+    index on the time, in DuckDB, or up to 100,000 rows. Rows that are equal by chance are
     not reported: three times as many pairs of rows must be equal as there would be if rows of one instant had any of
     the values of the table. Copies give wrong answers if even an ID is the same, which differs in nearly all other
     rows, in the table or for each value of another column; or if that many are in periods in which nearly all rows have
@@ -76,7 +78,7 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
     too_high = ""
     if found.in_bulk >= _least(case, found) and found.first is not None and found.last is not None:
         when = span(found.first, found.last)
-        too_high = f"Sums and counts of the rows from {when} are too high."
+        too_high = f"Sums and counts are too high, at least of the rows from {when}."
         message += f": nearly all those from {when} are there more than once. Sums and counts are too high."
     elif found.key:
         too_high = f"Sums and counts of the rows{_where(found)} are too high."
