@@ -255,7 +255,7 @@ def _reason(
         if values >= kind.fewest:
             return said, values, None
     elif kind.words and values > limit.value and not fleet:
-        guess = _since_the_listing(case, tag) or "; whether more come, 7 daily audits show"
+        guess = _since_the_listing(case, tag) or _pace(case, measurement, tag)
         return f"{said}{guess if ends == 'unknown' else ''}", values, limit
     some = values >= _WITH_ROWS * limit.value
     # Values that are used only a few times leave room for new ones, up to the last rows read.
@@ -285,6 +285,14 @@ def _are_all_of_another_table(case: Case, measurement: Measurement, tag: Tag) ->
     others = (m for m in case.profile.measurements if (m.database, m.name) == (measurement.database, tag.refers_to))
     rows = next((m.rows_total or (None if m.time_column else m.rows) for m in others), None)
     return rows is not None and tag.values is not None and tag.values.value >= NEARLY_ALL * rows.value
+
+
+def _pace(case: Case, measurement: Measurement, tag: Tag) -> str:
+    """How many values come a day, as far as it is known of a tag that was not listed for a week."""
+    per_day = _values_a_day(case, measurement, tag)
+    if per_day and per_day >= 1:
+        return f"; about {number(round(per_day))} come a day"
+    return "; whether more come, 7 daily audits show"
 
 
 def _since_the_listing(case: Case, tag: Tag) -> str:
