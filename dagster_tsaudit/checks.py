@@ -306,9 +306,14 @@ def _describe_coverage(run: "AuditRun", reasons: Sequence[str], missing: Sequenc
 
 
 def _why_not(run: "AuditRun") -> str:
-    """Why a target was not audited, in one line."""
+    """Why a target was not audited, in one line, and until when that is muted."""
     missed = run.result.not_audited if run.result else None
-    return run.error or (missed.reason if missed else "") or "nothing could be measured"
+    why = run.error or (missed.reason if missed else "") or "nothing could be measured"
+    if missed is None:
+        return why
+    known = (fingerprint(run.target, missed.code, finding.subject) for finding in missed.findings)
+    until = next((run.muted[one] for one in known if one in run.muted), None)
+    return f"{why}. Muted until {until}: that does not fail the run" if until else why
 
 
 @functools.cache

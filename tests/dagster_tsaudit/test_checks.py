@@ -449,6 +449,16 @@ def test_a_database_that_was_not_audited_is_said_once() -> None:
     assert value(checks_of(run)["coverage"], "reason") == "other: no right"
 
 
+def test_checks_of_a_muted_target_that_is_down_say_so() -> None:
+    missed = result_of([Missed(Subject(), "no such file", "The target could not be audited: no such file", "Start it.")])
+    muted = {fingerprint("demo", missed.code, Subject()): date(2026, 6, 1)}
+    down = an_audit(result=a_result(missed), profile=None, error=None, muted=muted)
+    checks = checks_of(down)
+    assert not any(check.passed for check in checks.values())
+    said = "Not audited: no such file. Muted until 2026-06-01: that does not fail the run"
+    assert {description(check) for check in checks.values()} == {said}
+
+
 def test_a_target_that_was_not_audited_leaves_no_check_green() -> None:
     checks = checks_of(a_failed_audit("demo", "no such file"))
     assert set(checks) == set(CHECK_NAMES)
