@@ -71,7 +71,7 @@ def group_metadata(found: Sequence[AuditedTarget]) -> Metadata:
     rows = [(o.run.target, o.run.verdict, headline(o.run), o.run.report.url if o.run.report else "") for o in ordered]
     return {
         "verdict": dg.MetadataValue.text(Verdict.worst(verdicts).value),
-        **numbers(targets=len(runs), seconds=round(sum(run.seconds for run in runs), 3), **counts),
+        **numbers(targets=len(runs), audit_seconds=round(sum(run.seconds for run in runs), 3), **counts),
         **_query_cost([cost for run in runs if run.profile for cost in run.profile.costs]),
         "worst_targets": dg.MetadataValue.md(table(("target", "verdict", "headline", "report"), rows)),
     }
@@ -107,9 +107,9 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
     return of | numbers(
         series=profile.series,
         series_limit=limit.value if limit else None,
-        rows=_rows(profile),
+        rows_in_window=_rows(profile),
         measurements=len(profile.measurements) if profile.all_listed() else None,
-        seconds=round(run.seconds, 3),
+        audit_seconds=round(run.seconds, 3),
         not_measured=len(profile.gaps),
         days_to_limit=None if left is None else round(left, 1),
         findings_muted=len(list(result.findings())) - len(findings),
@@ -118,7 +118,7 @@ def _counts(found: AuditedTarget, result: AuditResult, profile: Profile) -> Meta
 
 
 def _rows(profile: Profile) -> int | None:
-    """All rows of the target; None if some were not counted, because the sum would look like all rows."""
+    """The rows of the window in all measurements; None if some were not counted: the sum would look like all rows."""
     rows = [m.rows.value for m in profile.measurements if m.rows is not None]
     complete = rows and len(rows) == len(profile.measurements) and profile.all_listed()
     return sum(rows) if complete else None
@@ -128,6 +128,7 @@ def _query_cost(costs: Sequence[Cost]) -> Metadata:
     """What the audit cost the database; bytes only if they are known for all statements."""
     return numbers(
         statements=sum(cost.statements for cost in costs),
+        database_seconds=round(sum(cost.seconds for cost in costs), 3),
         rows_read=sum(cost.rows for cost in costs),
         bytes_received=_total(cost.bytes for cost in costs),
         bytes_scanned=_total(cost.bytes_scanned for cost in costs),

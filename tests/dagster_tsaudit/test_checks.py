@@ -506,7 +506,7 @@ def test_a_materialization_carries_numbers_summary_link_and_picture() -> None:
     assert (plain["series"], plain["series_limit"], plain["measurements"]) == (6, 100_000, 2)
     assert (plain["findings_warning"], plain["findings_critical"], plain["days_to_limit"]) == (1, 0, 12.4)
     assert plain["days_to_limit_of"] == headline(next(result.findings())[1])
-    assert plain["rows"] == 1005
+    assert plain["rows_in_window"] == 1005
     assert plain["report"] == "[open the report](<https://audits.example.com/demo/2026-03-31.html>)"
     assert "data:image/svg+xml;base64," in str(plain["series_over_time"])
 
@@ -557,14 +557,14 @@ def test_bytes_of_some_statements_are_not_shown_as_those_of_all() -> None:
 def test_rows_are_not_summed_when_a_table_was_not_counted() -> None:
     profile = a_profile(a_measurement("a"), a_measurement("b", rows=None))
     run = an_audit(profile=profile)
-    assert "rows" not in target_metadata(AuditedTarget(run), a_result(), profile)
+    assert "rows_in_window" not in target_metadata(AuditedTarget(run), a_result(), profile)
 
 
 def test_a_part_is_not_shown_as_the_whole_when_tables_were_not_looked_at() -> None:
     gap = Gap("measurements", Reason.OVER_BUDGET, "1 of 3 not looked at", "main")
     profile = a_profile(a_measurement("a"), a_measurement("b"), gaps=(gap,))
     metadata = target_metadata(AuditedTarget(an_audit(profile=profile)), a_result(), profile)
-    assert not {"rows", "measurements", "series"} & metadata.keys()
+    assert not {"rows_in_window", "measurements", "series"} & metadata.keys()
 
 
 def test_a_report_in_a_folder_is_a_file_and_one_on_a_server_a_link() -> None:

@@ -50,7 +50,7 @@ def test_checks_carry_their_numbers_over_several_days(tmp_path: Path, instance: 
     path = Path("".join(str(found["report"].value).split("`")[1::2]))
     assert path.is_file()
     assert path.is_relative_to(tmp_path)
-    assert found["rows"].value == 3 * (6144 + 1920 + 960 + 1440 + 1728 + 480)
+    assert found["rows_in_window"].value == 3 * (6144 + 1920 + 960 + 1440 + 1728 + 480)
     with Store.open(f"sqlite:///{tmp_path}/history.db") as store:
         assert len(store.days("shop")) == 3
 
