@@ -450,7 +450,7 @@ def test_a_database_that_was_not_audited_is_said_once() -> None:
 
 
 def test_checks_of_a_muted_target_that_is_down_say_so() -> None:
-    missed = result_of([Missed(Subject(), "no such file", "The target could not be audited: no such file", "Start it.")])
+    missed = result_of([Missed(Subject(), "no such file", "The target could not be audited", "Start it.")])
     muted = {fingerprint("demo", missed.code, Subject()): date(2026, 6, 1)}
     down = an_audit(result=a_result(missed), profile=None, error=None, muted=muted)
     checks = checks_of(down)
