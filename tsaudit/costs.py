@@ -598,6 +598,9 @@ def added_a_day(case: Case, measurement: Measurement) -> float | None:
         return None
     if (window.end - last) / timedelta(days=1) > _QUIET_DAYS:
         return 0.0
+    if measurement.documents is not None and measurement.documents.added_ratio is not None:
+        # Documents are counted at any time, and the newest ones may be larger or more than those before.
+        return measurement.documents.added_ratio
     # The times are those of the window; what is older has its share of the table.
     rows, total = measurement.rows, measurement.rows_total
     part = rows.value / total.value if rows and total and total.value > rows.value else 1.0

@@ -198,20 +198,20 @@ def stored_bytes(profile: Profile) -> int | None:
 def stored_parts(profile: Profile) -> dict[Subject, int | None]:
     """The stored bytes by part: for the target, each database, or each measurement, whichever the engine reports."""
     if profile.storage is not None:
-        return {Subject(): _held(profile.storage)}
+        return {Subject(): held_bytes(profile.storage)}
     found: dict[Subject, int | None] = {}
     for database in profile.databases:
         if database.storage is not None:
-            found[Subject(database.name)] = _held(database.storage)
+            found[Subject(database.name)] = held_bytes(database.storage)
             continue
         if not profile.all_listed(database.name):
             found[Subject(database.name)] = None
         inside = (m for m in profile.measurements if m.database == database.name)
-        found |= {Subject(m.database, m.name): _held(m.storage) for m in inside}
+        found |= {Subject(m.database, m.name): held_bytes(m.storage) for m in inside}
     return found
 
 
-def _held(storage: Storage | DatabaseStorage | None) -> int | None:
+def held_bytes(storage: Storage | DatabaseStorage | None) -> int | None:
     """Bytes of data and indexes; None if the engine did not report them."""
     if storage is None or storage.data_bytes is None:
         return None

@@ -9,7 +9,7 @@ import statistics
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.collection_families import spread
@@ -58,6 +58,10 @@ analysis reads.
 """
 MOST_PATHS: Final = 1000
 """Maximum number of distinct fields kept per collection: documents with more fields have data in their field names."""
+_FEWEST: Final = 10
+"""Documents, of which fewer are no rate."""
+_LEAST_SPAN: Final = timedelta(hours=1)
+"""Documents that came in less time were loaded at once."""
 _MOST_SEEN: Final = 20 * MOST_PATHS
 """Maximum number of distinct fields examined; the most common of them are kept."""
 
@@ -219,6 +223,8 @@ class _Path:
     """The arrays whose first and last items have times."""
     documents: list[int] = field(default_factory=list)
     """Numbers of the documents in which the path has a value."""
+    times: dict[int, datetime] = field(default_factory=dict)
+    """Number of a document to the time in its value: a date, or what an ObjectId contains."""
 
 
 @dataclass(slots=True)
@@ -227,8 +233,6 @@ class _Sample:
 
     bytes: dict[int, int] = field(default_factory=dict)
     paths: dict[str, _Path] = field(default_factory=lambda: defaultdict(_Path))
-    created: dict[int, datetime] = field(default_factory=dict)
-    """Number of a document to its creation time, if its ID contains one."""
     beyond: int = 0
     """Number of values whose paths exceeded the limit."""
 
@@ -250,11 +254,15 @@ class _Sample:
                 path.items.append(row["items"])
             if row["first_item"] is not None and row["last_item"] is not None:
                 path.dated.append(row)
-            if row["path"] == "_id" and row["data_type"] == "objectId":
-                self.created[row["document"]] = created_at(row["value"])
+            if row["data_type"] == "objectId":
+                path.times[row["document"]] = created_at(row["value"])
+            elif row["data_type"] == "date" and "T" in row["value"]:
+                # A date that is out of range is decoded as a number.
+                path.times[row["document"]] = datetime.fromisoformat(row["value"])
 
     def growth_of(self, path: _Path, now: datetime) -> ItemGrowth | None:
         """How the arrays at the path grow; None if that is not known."""
+        created = self.paths["_id"].times if "_id" in self.paths else {}
         return growth(
             (
                 DatedArray(
@@ -263,7 +271,7 @@ class _Sample:
                     row["items"],
                     row["first_item"],
                     row["last_item"],
-                    self.created.get(row["document"]),
+                    created.get(row["document"]),
                 )
                 for row in path.dated
             ),
@@ -282,13 +290,20 @@ def _described(
     sizes = list(sample.bytes.values())
     paths = _with_objects(sample.paths)
     name = options.get("timeseries.timeField") or _time_among(draft, paths, len(sizes), window)
-    first, last = _ends(paths, name)
+    times = _times(paths, name)
+    first, last = _ends(times)
     meta = options.get("timeseries.metaField")
     naming = {key for key in paths if meta is not None and (key == meta or key.startswith(f"{meta}."))}
     known = replace(
         draft.measurement,
         rows=rows,
-        documents=Documents(len(sizes), statistics.fmean(sizes), max(sizes), source),
+        documents=Documents(
+            len(sizes),
+            statistics.fmean(sizes),
+            max(sizes),
+            source,
+            added_ratio=_added_a_day(sample.bytes, times, window),
+        ),
         first_time=first,
         last_time=last,
         tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
@@ -332,7 +347,7 @@ def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
 def _time_among(draft: Draft, paths: Mapping[str, _Path], read: int, window: Window) -> str | None:
     """The field that contains the time of an event, a date in every document; None if there is none."""
     dated = [k for k, p in paths.items() if p.types == {"date"} and len(p.documents) == read and "." not in k]
-    ends = {key: _ends(paths, key) for key in dated if not words_of(key) & OTHER}
+    ends = {key: _ends(paths[key].times) for key in dated if not words_of(key) & OTHER}
     # Times in the future, such as the day on which a document expires, are not times of events.
     past = {key: (first, last) for key, (first, last) in ends.items() if first and first <= window.end}
     indexes = draft.measurement.indexes or ()
@@ -346,14 +361,28 @@ def _time_among(draft: Draft, paths: Mapping[str, _Path], read: int, window: Win
     return found.name if found else None
 
 
-def _ends(paths: Mapping[str, _Path], name: str | None) -> tuple[datetime | None, datetime | None]:
-    """The oldest and the newest time; without a time field, from the ObjectIds of the documents."""
-    times: list[datetime] = []
-    if name is not None and name in paths:
-        times = [datetime.fromisoformat(v) for v in paths[name].values if "T" in v]
-    elif "_id" in paths and paths["_id"].types == {"objectId"}:
-        times = [created_at(v) for v in paths["_id"].values]
-    return (min(times), max(times)) if times else (None, None)
+def _times(paths: Mapping[str, _Path], name: str | None) -> Mapping[int, datetime]:
+    """Number of a document to its time: in that field, or without one in its ObjectId."""
+    if name is None:
+        return paths["_id"].times if "_id" in paths and paths["_id"].types == {"objectId"} else {}
+    return paths[name].times if name in paths else {}
+
+
+def _ends(times: Mapping[int, datetime]) -> tuple[datetime | None, datetime | None]:
+    """The oldest and the newest time."""
+    return min(times.values(), default=None), max(times.values(), default=None)
+
+
+def _added_a_day(sizes: Mapping[int, int], times: Mapping[int, datetime], window: Window) -> float | None:
+    """The share of the bytes read that is added each day at present: by the documents of the window, or by a tenth of
+    all if they are fewer. None if too few have a time, or those came at once.
+    """
+    newest = sorted(((min(time, window.end), sizes[number]) for number, time in times.items()), reverse=True)
+    least = max(_FEWEST, math.ceil(len(newest) / 10))
+    recent = [one for place, one in enumerate(newest) if place < least or one[0] >= window.start]
+    if len(recent) < _FEWEST or (span := recent[0][0] - recent[-1][0]) < _LEAST_SPAN:
+        return None
+    return sum(size for _, size in recent) / sum(sizes.values()) / (span / timedelta(days=1))
 
 
 def created_at(document_id: str) -> datetime:

@@ -336,6 +336,10 @@ class Documents:
     source: Source
     is_max_of_all: bool = False
     """Whether `max_bytes` is of all documents, not only of those that were read."""
+    added_ratio: float | None = None
+    """Share of the bytes read that is added each day at present, by the times of the newest documents; None if that is
+    not known.
+    """
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact, Limit
 from tsaudit.model.profile import Database
-from tsaudit.model.timeline import Point, stored_bytes, stored_parts
+from tsaudit.model.timeline import Point, held_bytes, stored_bytes, stored_parts
 from tsaudit.rule import Case, rule
 from tsaudit.text import listed, many, number, percent, size
 from tsaudit.text.findings import SET_IN_FILE, limit_reached
@@ -37,9 +37,9 @@ def growing_storage(case: Case) -> Iterator[Finding]:
     MongoDB reports its disk, which its databases share: the finding is about the one that grew most. Other servers do
     not report how much space there is, so set `harm: {max_bytes: ...}` to the size of the disk minus everything else on
     it. From half of the space on, or if it is reached within the days that `harm` warns of, the cost is the room that
-    is left: at the rate of the daily history or, before there is a week of it, at that of the rows, by their times.
-    Where no space is known, growth is a note, from `harm.min_bytes` within `harm.horizon` on. For the sizes that each
-    engine reports and what they include, see `docs/engines.md`.
+    is left: at the rate of the daily history or, before there is a week of it, at that of the newest rows by their
+    times. Where no space is known, growth is a note, from `harm.min_bytes` within `harm.horizon` on. For the sizes that
+    each engine reports and what they include, see `docs/engines.md`.
 
     ## Why it matters
 
@@ -117,9 +117,10 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     days, values = [p.day for p in points], [p.value for p in points]
     evaluated = growth.detect(days, values)
     forecast = growth.forecast(days, values, limit.value, unit=limit.unit) if limit else None
-    per_day = sum(_rates_of_rows(case).values()) if _is_young(case, points[0]) else evaluated.added_per_day
+    rates = _rates_of_rows(case) if _is_young(case, points[0]) else None
+    per_day = evaluated.added_per_day if rates is None else sum(rates.values()) if rates else None
     impact = _impact(case, space, limit, forecast, per_day) if limit else None
-    added = per_day * case.harm.horizon.days
+    added = (per_day or 0.0) * case.harm.horizon.days
     if impact is None if limit else evaluated.kind != "growth" or added < case.harm.min_bytes:
         return
     earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
@@ -135,11 +136,13 @@ def _is_young(case: Case, first: Point) -> bool:
     return (case.profile.day - first.day).days < _SLOPE_DAYS
 
 
-def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, per_day: float) -> Impact | None:
-    """How near the space is to its limit; None if it is neither half full nor soon reached."""
+def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, per_day: float | None) -> Impact | None:
+    """How near the space is to its limit; None if it is neither half full nor soon reached. `per_day`: None if it is
+    not known.
+    """
     held = space.held
     left = forecast.days if forecast else None
-    if left is None and per_day > 0:
+    if left is None and per_day:
         left = max(limit.value - held, 0.0) / per_day
     bytes_read = "what is used of the disk" if space.on_disk else "bytes of data and indexes"
     how = f"{bytes_read}, as the server reports them, and {'its size' if space.on_disk else 'the declared space'}"
@@ -151,17 +154,19 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
 
 
 def _rates_of_rows(case: Case) -> dict[Subject, float]:
-    """Bytes added per day to each measurement, computed from the times of the rows. In databases that report only a
-    total, every row is assumed to have the same size.
+    """Bytes added per day to each measurement, computed from the times of the rows; without those whose rows do not
+    show it. Where only a total is reported, every row is assumed to have the same size.
     """
-    growth = {Subject(m.database, m.name): costs.rows_growth(case, m) or 0.0 for m in case.measurements}
-    known = stored_parts(case.profile)
-    if known.keys() <= growth.keys():
-        return {part: (part_held or 0) * growth[part] for part, part_held in known.items()}
     counts = {Subject(m.database, m.name): m.rows_total or m.rows for m in case.measurements}
     rows = {part: count.value for part, count in counts.items() if count}
-    row_bytes = sum(part_held or 0 for part_held in known.values()) / max(sum(rows.values()), 1)
-    return {part: count * growth[part] * row_bytes for part, count in rows.items()}
+    row_bytes = sum(held or 0 for held in stored_parts(case.profile).values()) / max(sum(rows.values()), 1)
+    rates = {}
+    for measurement in case.measurements:
+        part, growth = Subject(measurement.database, measurement.name), costs.rows_growth(case, measurement)
+        if growth is not None:
+            held = held_bytes(measurement.storage)
+            rates[part] = growth * (rows.get(part, 0) * row_bytes if held is None else held)
+    return rates
 
 
 def _finding(case: Case, space: _Space, forecast: Forecast | None, before: Point, doubling: float | None) -> Finding:
