@@ -87,7 +87,7 @@ def _in_days(days: float | None) -> str:
         return "a year"
     if days is not None and days >= 2 * 365:
         return many(round(days / 365), "year")
-    return many(whole, "day") if (whole := round(days or 0)) else "less than a day"
+    return many(round(days), "day") if days is not None and days >= 1 else "less than a day"
 
 
 def hours_or_days(days: float) -> str:
@@ -97,8 +97,9 @@ def hours_or_days(days: float) -> str:
     return many(whole, "hour") if (whole := round(days * 24)) else "less than an hour"
 
 
-def _about(days: float) -> str:
-    return f"about {_in_days(days)}" if round(days) else _in_days(days)
+def about_days(days: float) -> str:
+    """A time of which only the days are known: `about 12 days`, `less than a day`."""
+    return f"about {_in_days(days)}" if days >= 1 else _in_days(days)
 
 
 def _figure(impact: Impact, value: float) -> str:
@@ -151,7 +152,7 @@ def _limit(impact: Impact, days: float) -> str:
     of = f" of {quantity(impact.whole, impact.unit)}" if impact.whole else ""
     parts = [f"{percent(impact.share)} of the limit{of}"] if impact.share is not None else []
     if impact.days_left is not None and (impact.days_left <= days or not parts):
-        parts.append(f"reached in {_about(impact.days_left)}" if impact.days_left else "reached")
+        parts.append(f"reached in {about_days(impact.days_left)}" if impact.days_left else "reached")
     return ", ".join(parts)
 
 
@@ -159,7 +160,7 @@ def _beyond_the_limit(impact: Impact) -> str:
     what = f"beyond {quantity(impact.whole, impact.unit)}" if impact.whole else "beyond the limit"
     if impact.is_enforced is False:
         return f"Nothing is rejected {what}: this server does not enforce the limit."
-    when = f"In {_about(impact.days_left)}, " if impact.days_left else ""
+    when = f"In {about_days(impact.days_left)}, " if impact.days_left else ""
     if impact.is_owners and impact.whole:
         limit = f"the limit of {quantity(impact.whole, impact.unit)} that was set here"
         stays = f"It stays at or above {limit}." if impact.now >= impact.whole else f"Little is left of {limit}."

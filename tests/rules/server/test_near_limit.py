@@ -391,6 +391,43 @@ def test_time_that_is_left_counts_more_than_the_part_of_the_ids(
     assert finding.impact.days_left == (days_left and pytest.approx(days_left, rel=0.01))
 
 
+@pytest.mark.parametrize(
+    ("hours", "then", "severity", "pace"),
+    [
+        (
+            24,
+            2_120_040_000,
+            "critical",
+            "14,961,999 | less than a day",
+        ),
+        (23, 2_134_040_000, "critical", "961,999 | about 12 days"),
+        (
+            168,
+            2_120_040_000,
+            "critical",
+            "14,961,999 | about 6 days",
+        ),
+        (24, 2_134_540_000, "note", ""),
+        # The catalog tells of now, whatever the day: none of both were audited a day ago.
+        (3, 2_120_040_000, "note", ""),
+        (-24, 2_120_040_000, "note", ""),
+    ],
+    ids=["a jump", "in two weeks", "a week ago", "later", "on the same day", "the day before, audited later"],
+)
+def test_ids_end_at_the_pace_since_the_previous_audit(hours: int, then: int, severity: str, pace: str) -> None:
+    """By the rows of years, the others last for decades: that is no comfort where a load takes them within days."""
+    now = _numbered(2_135_001_999, fields=(dataclasses.replace(a_field("id"), per_day=1_000.0),))
+    before = dataclasses.replace(
+        _numbered(then), day=DAY - timedelta(days=1), collected_at=now.collected_at - timedelta(hours=hours)
+    )
+    (finding,) = run_rule(rule, now, timeline=Timeline(before)).findings
+    assert finding.severity == severity
+    used = "2,135,001,999 IDs given to id, 99.4% of the 2,147,483,647 that there are"
+    given, _, time = pace.partition(" | ")
+    since = f"; {given} given since the audit of 2026-03-30, 12,481,648 left: {time} at that pace" if pace else ""
+    assert finding.message == f"{used}{since}."
+
+
 def test_history_shows_ids_that_go_to_no_row() -> None:
     """A cache of 5,000 keys without a time: each write is an INSERT ... ON CONFLICT, which takes an ID."""
     sequence = IdSequence("main.seq", is_identity=False, step=1, is_shared=False)

@@ -21,7 +21,8 @@ from tsaudit.model.profile import Database, Measurement, MeasureNames, Partition
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged, tenants
 from tsaudit.rules.series_estimate import on_sample
-from tsaudit.text import listed, many, number, percent, rounded, size
+from tsaudit.text import day, listed, many, number, percent, rounded, size
+from tsaudit.text.impacts import about_days
 
 _ANOTHER_TABLE: Final = (
     "Copy the rows to a new table, which takes over the name: nothing else gives the numbers of dropped columns back, "
@@ -82,9 +83,11 @@ def near_limit(case: Case) -> Iterator[Finding]:
     are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
     reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
     a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
-    where rows have most of them, at the rate at which rows come. They also run out for columns that refer to them by
-    a foreign key and have a narrower type. Locks run out at the rate at which partitions are added: in the first week,
-    by the length of their ranges of time. Open files and connections are the fewer of this audit and the one before.
+    where rows have most of them, at the rate at which rows come. What was given since the previous audit, a day before,
+    counts instead if the rest ends within `critical_days` at that pace. They also run out for columns that refer to
+    them by a foreign key and have a narrower type. Locks run out at the rate at which partitions are added: in the
+    first week, by the length of their ranges of time. Open files and connections are the fewer of this audit and the
+    one before.
 
     ## Why it matters
 
@@ -161,6 +164,8 @@ class _Use:
     """The limit for this one, if limits are not the same for all; None if they are."""
     is_used_up: bool = False
     """Whether what is used never becomes free again."""
+    before: float | None = None
+    """The number at the previous audit, a day ago or longer; None if not known."""
     consequence: str = ""
     """What happens beyond the limit; empty where what is beyond it is rejected."""
 
@@ -190,9 +195,12 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
             per_day = use.per_day if per_day is None else per_day
             impact = costs.of_limit(case, use.count, limit, per_day=per_day, levels_at=use.levels_at)
             impact = replace(impact, is_used_up=use.is_used_up, consequence=use.consequence)
+            impact, pace = _at_last_pace(case, use, limit, impact)
             # A limit that is not enforced is only reported once it is exceeded.
             if use.count > limit.value if impact.is_enforced is False else costs.is_near(case, impact, use.part):
-                near.append(_soon(case, _Near(use, limit, impact, use.advice())))
+                advice = use.advice()
+                advice = replace(advice, after=f"{advice.after}{pace}")
+                near.append(_soon(case, _Near(use, limit, impact, advice)))
     if not near:
         return
     first, *others = sorted(near, key=lambda one: one.rank(case), reverse=True)
@@ -222,6 +230,23 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
         ),
         facts=advice.facts,
     )
+
+
+def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[Impact, str]:
+    """With the time left at the pace since the previous audit, and that pace in words, if it uses up the rest within
+    `critical_days`: the mean of weeks hides a load that began yesterday.
+    """
+    previous = case.timeline.previous
+    if previous is None or use.before is None or use.count <= use.before:
+        return impact, ""
+    added, left = use.count - use.before, limit.value - use.count
+    days = (case.profile.collected_at - previous.collected_at) / timedelta(days=1)
+    soon = costs.of_limit(case, use.count, limit, per_day=added / days).days_left
+    is_sooner = soon is not None and (impact.days_left is None or soon < impact.days_left)
+    if not is_sooner or not soon or soon > case.harm.critical_days:
+        return impact, ""
+    since = f"{number(added)} given since the audit of {day(previous.day)}, {number(left)} left"
+    return replace(impact, per_day=added / days, days_left=soon), f"; {since}: {about_days(soon)} at that pace"
 
 
 def _soon(case: Case, one: _Near) -> _Near:
@@ -307,12 +332,22 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
         )
     if (status := measurement.status) is not None:
         rows_a_day = costs.rows_a_day(case, measurement)
+        before = _ids_before(case, measurement)
         for column, last in status.ids.items():
             grows = ("last_id", subject_of(measurement, column), last)
             if column in status.refers:
                 rise = _rise_of(case, measurement, status.refers[column])
                 advice = partial(_reference, case, measurement, column)
-                yield _Use("ids", last, advice, grows, per_day=rise, most=status.id_limits[column], is_used_up=True)
+                yield _Use(
+                    "ids",
+                    last,
+                    advice,
+                    grows,
+                    per_day=rise,
+                    most=status.id_limits[column],
+                    is_used_up=True,
+                    before=before.get(column),
+                )
                 continue
             per_day, are_in_rows = _rise(measurement, column), _are_in_rows(measurement, column, last)
             come = (per_day, rows_a_day)
@@ -326,7 +361,14 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
                 per_day=rows_a_day if per_day is None and are_in_rows else per_day,
                 most=status.id_limits[column],
                 is_used_up=True,
+                before=before.get(column),
             )
+
+
+def _ids_before(case: Case, measurement: Measurement) -> Mapping[str, float]:
+    """The last IDs at the previous audit; empty if it was made less than a day before, whatever day it is of."""
+    before = case.timeline.earlier(measurement) if case.timeline.is_older(case.profile, timedelta(days=1)) else None
+    return before.status.ids if before is not None and before.status is not None else {}
 
 
 def _partitions_a_day(case: Case, measurement: Measurement, cut: Partitioning) -> tuple[float | None, float]:
