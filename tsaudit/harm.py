@@ -76,8 +76,10 @@ def _from(impact: Impact, harm: Harm) -> str:
         case Currency.LIMIT if impact.is_enforced is False:
             return "; the server does not enforce it"
         case Currency.LIMIT:
-            least = f"{percent(harm.limit_warning)} on, or {many(harm.warning_days, 'day')} before it is reached"
-            return f"; a warning from {least}"
+            time = f"{many(harm.warning_days, 'day')} before it is reached"
+            # Of what is used up at a known rate, only the time that is left counts.
+            part = "" if impact.is_used_up and impact.per_day else f"{percent(harm.limit_warning)} on, or "
+            return f"; a warning from {part}{time}"
         case Currency.SERIES:
             least = f"{number(_least_series(impact, harm))} and {percent(harm.min_series_share)} of all"
         case Currency.FAMILY:
