@@ -606,10 +606,10 @@ def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator
     if not _has_open_id(draft, found.left_out) or not _finds_ranges(runner, draft):
         return
     extent = None if draft.oldest else read_extents(runner, draft, [time.name]).get(time.name)
-    oldest = draft.oldest or (instant_of(extent.first, time.kind) if extent else None)
-    if oldest is not None and oldest < begin:
+    first = draft.oldest or (instant_of(extent.first, time.kind) if extent else None)
+    if first is not None and first < begin:
         for place in range(_PLACES):
-            yield Window(*(oldest + (begin - oldest) * end / _PLACES for end in (place, place + 1)))
+            yield Window(*(first + (begin - first) * end / _PLACES for end in (place, place + 1)))
 
 
 def _has_open_id(draft: Draft, left_out: Sequence[str]) -> bool:
