@@ -39,9 +39,8 @@ CASES = ()
 MILLION = 1_000_000
 
 
-def _profile(*measurements: Measurement, **changes: Any) -> Profile:
-    server = ServerStatus(**{"settings": {}} | changes)
-    return a_profile(*measurements, engine="postgresql", server=server)
+def _profile(*measurements: Measurement, failures: tuple[ServerCounter, ...] = (), **changes: Any) -> Profile:
+    return a_profile(*measurements, engine="postgresql", server=ServerStatus({}, failures=failures), **changes)
 
 
 def _found(profile: Profile, timeline: Timeline | None = None) -> Finding | None:
@@ -72,6 +71,24 @@ def test_what_fails_is_a_warning() -> None:
     of_slot = next(f for f in findings if f.subject.measurement == "slot cdc")
     assert "pg_drop_replication_slot('cdc')" in of_slot.fix
     assert of_slot.consequence == "The log fills the disk, and then the server stops, with all its databases."
+
+
+@pytest.mark.parametrize(("days", "says"), [(1, "; 1.4 GB more than at the audit of 2026-03-30."), (0, ".")])
+def test_slot_says_by_how_much_its_log_has_grown_in_a_day(days: int, says: str) -> None:
+    at_hand = (ServerCounter("slot cdc", "", 3_600_000_000),)
+    before = (ServerCounter("slot cdc", "", 2_200_000_000),)
+    previous = _profile(failures=before, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(days=days))
+    found = _found(_profile(failures=at_hand), Timeline(previous=previous))
+    assert found is not None
+    assert found.message == f"Nobody reads the replication slot cdc, and the server keeps 3.6 GB of log for it{says}"
+
+
+def test_long_name_is_cut_in_its_middle() -> None:
+    gid = "131077_" + "QUJD" * 20
+    found = _found(_profile(failures=(ServerCounter(f"prepared transaction {gid} of app", "", 800_000),)))
+    assert found is not None
+    assert found.message.startswith("The prepared transaction 131077_QUJDQUJDQUJ\N{HORIZONTAL ELLIPSIS}")
+    assert "QUJD of app has been open for 9 days" in found.message
 
 
 def test_every_failure_of_an_engine_says_what_it_costs() -> None:
@@ -144,7 +161,7 @@ def test_what_failed_can_be_repeated_while_its_points_are_there() -> None:
 
 
 def test_silence_when_the_server_says_nothing() -> None:
-    assert run_rule(rule, _profile(settings={})).outcome is Outcome.PASS
+    assert run_rule(rule, _profile()).outcome is Outcome.PASS
     without = dataclasses.replace(_profile(), server=None)
     assert run_rule(rule, without).outcome is Outcome.PASS
 

@@ -106,13 +106,15 @@ class Postgresql(SqlEngine):
         ),
         "slot": Failure(
             "Nobody reads the replication slot {own}, and the server keeps {size} of log for it",
-            "Connect its reader again, or drop the slot: `SELECT pg_drop_replication_slot('{own}')`. "
+            "Connect its reader again. If there is none anymore, drop the slot: "
+            "`SELECT pg_drop_replication_slot('{own}')`; a reader would then have to copy everything again. "
             "max_slot_wal_keep_size limits what any slot may keep.",
             "The log fills the disk, and then the server stops, with all its databases.",
         ),
         "limited": Failure(
             "Nobody reads the replication {own}, and the server keeps {size} of log for it",
-            "Connect its reader again, or drop the slot.",
+            "Connect its reader again. If there is none anymore, drop the slot; a reader would then have to copy "
+            "everything again.",
             "From max_slot_wal_keep_size on, the log is removed, and its reader has to copy everything again.",
         ),
         "lost": Failure(
@@ -142,7 +144,8 @@ class Postgresql(SqlEngine):
         ),
         "prepared": Failure(
             "The {name} has been open for {age}, so that no vacuum frees what was deleted since, and its locks stay",
-            "Ask its transaction manager, and end it in its database: COMMIT PREPARED or ROLLBACK PREPARED.",
+            "Ask its transaction manager, and end it in its database by its gid (pg_prepared_xacts): `COMMIT PREPARED "
+            "'...'` or `ROLLBACK PREPARED '...'`.",
             "Deleted and outdated rows stay, and whoever needs one of its locks waits.",
             keeps_dead_rows=True,
         ),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Failure
@@ -85,12 +85,12 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
     is_size, is_age = (f"{{{what}}}" in kind.words for what in ("size", "age"))
     often = f", {many(failure.value, 'time')} so far" if failure.value > 1 and not (is_size or is_age) else ""
     names = {
-        "name": failure.name,
+        "name": _brief(failure.name),
         "own": failure.name.partition(" ")[2],
         "size": size(failure.value),
         "age": hours_or_days(failure.value / 86_400),
     }
-    kept = _dead_rows(case) if kind.keeps_dead_rows else ""
+    kept = _dead_rows(case) if kind.keeps_dead_rows else _more_kept(case, failure) if is_size else ""
     return Finding(
         # Each mechanism has an incident of its own: whoever mutes one wants to hear about the next.
         subject=Subject(failure.database, failure.name),
@@ -107,8 +107,31 @@ def _failing(case: Case, failure: ServerCounter) -> Finding:
         fix=kind.fix.format(**names),
         observed=None if is_age else failure.value,
         unit="" if is_age else "bytes" if is_size else "failures",
-        facts=("server_status", "table_status") if kept else ("server_status",),
+        facts=("server_status", "table_status") if kind.keeps_dead_rows and kept else ("server_status",),
     )
+
+
+_LONGEST_NAME: Final = 60
+_END_OF_NAME: Final = 20
+
+
+def _brief(name: str) -> str:
+    """The name without its middle, if it is long: a global transaction ID has up to 200 characters."""
+    if len(name) <= _LONGEST_NAME:
+        return name
+    return f"{name[: _LONGEST_NAME - _END_OF_NAME - 1]}\N{HORIZONTAL ELLIPSIS}{name[-_END_OF_NAME:]}"
+
+
+def _more_kept(case: Case, failure: ServerCounter) -> str:
+    """By how much the bytes that it keeps have grown since the previous audit, a day before or more; empty if that is
+    not known.
+    """
+    previous = case.timeline.previous
+    if previous is None or previous.server is None or not case.timeline.is_older(case.profile, timedelta(days=1)):
+        return ""
+    before = next((one.value for one in previous.server.failures if one.name == failure.name), 0.0)
+    more = failure.value - before
+    return f"{size(more)} more than at the audit of {written(previous.collected_at.date())}" if more > 0 else ""
 
 
 def _dead_rows(case: Case) -> str:
