@@ -599,9 +599,9 @@ def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator
         return
     window = known.own_window or runner.window
     if any(map(is_load_stamp, found.left_out)):
-        oldest = max(known.first_time or window.start, window.start)
+        start = max(known.first_time or window.start, window.start)
         if not draft.is_read_whole:
-            yield Window(oldest, oldest + (newest - oldest) / 2)
+            yield Window(start, start + (newest - start) / 2)
         return
     if not _has_open_id(draft, found.left_out) or not _finds_ranges(runner, draft):
         return
