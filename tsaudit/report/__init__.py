@@ -46,8 +46,6 @@ def write(
     """Write `<target>/<day>.html` and `.json`, `<target>/latest.html`, and the target's entry in the index; returns the
     location of the page.
 
-    The first run of a version also writes a page for each rule, `rules/<code>.html`.
-
     `profile` is None for a target that could not be audited, `previous` is the result to compare with. `warning`, a
     problem that makes the audit itself doubtful, is shown in red. `owner`: the target's owner, for the index.
     `is_newest`: whether the history has no later day; otherwise `latest.html` and the index entry are not changed.
@@ -77,7 +75,6 @@ def write(
     if is_newest:
         folder.write(f"{result.target}/latest.html", page)
         index.write_entry(folder, index.entry_of(contents, owner))
-    html.write_rule_pages(folder)
     return folder.location(f"{base}.html", settings.base_url)
 
 
@@ -167,8 +164,10 @@ def write_index(settings: config.Report, store: Store) -> list[IndexEntry]:
     """Write `index.html` from the entries of all targets. Called once after many audits. Returns the entries, most
     urgent first.
 
-    Raises ReportError, HistoryError.
+    The first run of a version also writes a page for each rule, `rules/<code>.html`. Raises ReportError, HistoryError.
     """
-    from tsaudit.report import index
+    from tsaudit.report import html, index
 
-    return index.write_page(Folder(settings.folder, settings.permissions), store)
+    folder = Folder(settings.folder, settings.permissions)
+    html.write_rule_pages(folder)
+    return index.write_page(folder, store)
