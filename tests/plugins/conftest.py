@@ -11,6 +11,7 @@ import pytest
 from tsaudit import plugins, rule, rules
 from tsaudit.engines import queries
 from tsaudit.engines.registry import ENGINES
+from tsaudit.rules import rule_texts
 
 Install = Callable[..., None]
 
@@ -18,7 +19,7 @@ Install = Callable[..., None]
 def forget() -> None:
     """Let the next call search for packages and their files again."""
     ENGINES.forget()
-    for module in (plugins, queries, rule, rules):
+    for module in (plugins, queries, rule, rules, rule_texts):
         for one in vars(module).values():
             if hasattr(one, "cache_clear"):
                 one.cache_clear()

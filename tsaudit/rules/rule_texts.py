@@ -6,6 +6,7 @@ Importing the rules of all engines takes three times as long as the rest of thes
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 from collections.abc import Iterable, Mapping, Sequence
@@ -61,6 +62,7 @@ class RuleText:
         return plain | {"engines": sorted(self.engines), "limits": [asdict(limit) for limit in self.limits]}
 
 
+@functools.cache
 def rule_texts() -> tuple[RuleText, ...]:
     """The texts of all rules, by code."""
     if plugins.installed(plugins.RULES) or plugins.installed(plugins.ENGINES):
