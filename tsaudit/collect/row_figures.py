@@ -15,8 +15,15 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, order_by
 from tsaudit.analysis.rows import coincidence, rhythm
-from tsaudit.analysis.rows.copy_places import begins_late, identifying, place_of
-from tsaudit.analysis.rows.duplicates import copied_rows, distinguishing_tags, lost_ratio, overwritten
+from tsaudit.analysis.rows.duplicates import (
+    begins_late,
+    copied_rows,
+    distinguishing_tags,
+    identifying,
+    lost_ratio,
+    overwritten,
+    place_of,
+)
 from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL

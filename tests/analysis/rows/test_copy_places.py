@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tsaudit.analysis.codes import combined
-from tsaudit.analysis.rows.copy_places import begins_late, identifying, place_of
+from tsaudit.analysis.rows.duplicates import begins_late, identifying, place_of
 
 
 def _twice(*columns: np.ndarray, again: np.ndarray) -> list[np.ndarray]:
