@@ -208,6 +208,15 @@ def test_a_table_that_deletes_have_emptied(live: float, changes: dict[str, Any],
         assert "VACUUM FULL" in finding.fix
 
 
+@pytest.mark.parametrize(("deleted", "updated", "found"), [(1.3e6, 0.0, True), (0.0, 1.3e6, False)])
+def test_only_what_deletes_have_emptied_is_to_be_partitioned(deleted: float, updated: float, found: bool) -> None:
+    """Jobs that are updated each time they run are not removed by their age."""
+    settings = {"heap": GB, "widths": {"time": 8.0, "note": 60.0}, "storage": Storage(GB, GB // 10)}
+    counters = {"rows_deleted": deleted, "rows_updated": updated}
+    fix = _found(_profile(0, 1e6, counters=counters, **settings)).fix
+    assert ("Partition the table by time" in fix) is found
+
+
 def test_rows_deleted_by_their_age() -> None:
     deleted = {"rows_deleted": 3e6, "rows_updated": 1e3}
     assert "Partition the table by time" in _found(_profile(1e6, counters=deleted)).fix

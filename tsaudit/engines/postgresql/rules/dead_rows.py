@@ -219,10 +219,11 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | No
 
 
 def _by_partitions(measurement: Measurement, live: float) -> str:
-    """How rows are removed by their age without leaving anything; empty if they do not live long enough. `live`: share
-    of live rows, 0 to 1.
+    """How rows are removed by their age without leaving anything; empty if they do not live long enough, or died of
+    updates rather. `live`: share of live rows, 0 to 1.
     """
-    if live < _FEW_LIVE:
+    counters = measurement.status.counters if measurement.status else {}
+    if live < _FEW_LIVE or counters.get("rows_deleted", 0.0) < counters.get("rows_updated", 0.0):
         return ""
     of = "Drop whole partitions" if measurement.partitioning else "Partition the table by time, and drop partitions,"
     return f" {of} instead of deleting rows by their age: that leaves nothing."
