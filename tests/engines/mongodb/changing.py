@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Any, Final
 
 import bson
@@ -80,6 +80,11 @@ def type_of(value: Any) -> str:
     return _ALIASES.get(type(value), "missing" if type(value) is object else "another")
 
 
+def is_of_type(value: Any, aliases: Iterable[str]) -> bool:
+    """Whether the value has one of the types; `number` stands for all that are numbers."""
+    return bool({type_of(value), "number" if type_of(value) in ("int", "long", "double") else ""} & {*aliases})
+
+
 class UnfittingError(Exception):
     """What cannot be converted."""
 
@@ -92,6 +97,9 @@ def convert(value: Any, to: str) -> Any:
         return True if isinstance(value, str) else bool(value)
     if to == "date" and isinstance(value, datetime):
         return value
+    # A number of 32 bits is none of milliseconds.
+    if to == "date" and isinstance(value, bson.Int64):
+        return datetime.fromtimestamp(value / 1000, UTC)
     try:
         if to == "date" and isinstance(value, str):
             return datetime.fromisoformat(value)

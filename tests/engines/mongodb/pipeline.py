@@ -6,6 +6,7 @@ What it does not know it refuses, as the server does.
 from __future__ import annotations
 
 import copy
+import math
 import random
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -57,7 +58,7 @@ _OPERATORS: Final[Mapping[str, Callable[[Any, Any], bool]]] = {
     "$in": lambda value, wanted: value in wanted,
     "$exists": lambda value, wanted: (value is not _MISSING) == bool(wanted),
     "$regex": lambda value, wanted: isinstance(value, str) and bool(re.search(wanted, value)),
-    "$type": lambda value, wanted: changing.type_of(value) in ([wanted] if isinstance(wanted, str) else wanted),
+    "$type": lambda value, wanted: changing.is_of_type(value, [wanted] if isinstance(wanted, str) else wanted),
     "$not": lambda value, wanted: not _fulfils(value, wanted),
 }
 
@@ -164,6 +165,9 @@ _EXPRESSIONS: Final[Mapping[str, Callable[[Any, Document], Any]]] = {
     "$literal": lambda operand, document: operand,
     "$in": lambda operand, document: evaluate(operand[0], document) in evaluate(operand[1], document),
     "$convert": _convert,
+    "$toDate": lambda operand, document: _convert({"input": operand, "to": "date"}, document),
+    "$toLong": lambda operand, document: _convert({"input": operand, "to": "long"}, document),
+    "$multiply": lambda operand, document: math.prod(evaluate(one, document) for one in operand),
     "$isNumber": _is_number,
     "$switch": _switch,
 }

@@ -17,6 +17,7 @@ from tsaudit.engines.mongodb.advice import MongoAdvice
 from tsaudit.model.change import (
     Change,
     ChangeType,
+    Diagnose,
     DropIndex,
     MergeMeasurements,
 )
@@ -59,6 +60,14 @@ def test_one_command_changes_documents_and_may_be_repeated(mongodb: str) -> None
     for i, row in enumerate(stored(mongodb, database, "m")):
         assert row["seen"] == (row["time"] if i % 10 else "n/a")
         assert row["meta"] == READINGS[i]["meta"]
+
+
+def test_type_to_write_is_that_of_most_documents(mongodb: str) -> None:
+    documents = [{"time": n, "total": n if n % 3 else f"{n} EUR"} for n in range(60)]
+    target = write(Dataset(collections=[Collection("m", documents)]), "mongodb", mongodb)
+    at = Subject(target.databases[0], "m")
+    found = needed(advice(target, [Diagnose(at, "types", "total", ("number", "string"))]).writer())
+    assert found.words == "Write total as number, as most have it, in all documents."
 
 
 def test_commands_for_other_collections_are_lines() -> None:

@@ -6,12 +6,22 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
+from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.engines.advice import Advice, Piece, Place, together
-from tsaudit.engines.mongodb.collections import ItemsToDocuments, KeepCounts, LongerSpan, MakeTimeSeries, UseAsId
+from tsaudit.engines.mongodb.collections import (
+    ConvertToDates,
+    ItemsToDocuments,
+    KeepCounts,
+    LongerSpan,
+    MakeTimeSeries,
+    UseAsId,
+)
+from tsaudit.engines.mongodb.documents import EPOCHS
 from tsaudit.model.change import Change, ChangeType, Diagnose, DropIndex, MergeMeasurements, SplitMeasurement
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import listed, many
@@ -150,6 +160,7 @@ class MongoAdvice(Advice):
     handles = frozenset(
         {
             ChangeType,
+            ConvertToDates,
             Diagnose,
             DropIndex,
             ItemsToDocuments,
@@ -211,7 +222,7 @@ class MongoAdvice(Advice):
         for change in self.changes:
             match change:
                 case Diagnose(what="types", column=column):
-                    yield f"Write {column} with one type in all documents."
+                    yield f"Write {column} {self._type_to_keep(column)} in all documents."
                 case ChangeType(column=column):
                     yield f"Write {column} as a date."
                 case UseAsId(field=field):
@@ -234,6 +245,17 @@ class MongoAdvice(Advice):
                         f"Write to the time series collection of the next step, with {time} as a date and {source} to "
                         "name the source."
                     )
+
+    def _type_to_keep(self, column: str) -> str:
+        """As what to write a field that has several types, in words."""
+        if any(index.expires_s is not None and index.columns == (column,) for index in self.place.here.indexes or ()):
+            return "as a date, the only type that its TTL index looks at,"
+        field = next((one for one in self.place.here.fields if one.key == column), None)
+        counts = Counter[str]()
+        for one in field.by_type if field else ():
+            (kind,) = distinct_types(self.place.profile.engine, [one.type])
+            counts[kind] += one.documents
+        return f"as {counts.most_common(1)[0][0]}, as most have it," if counts else "with one type"
 
     # --- The schema -----------------------------------------------------------------------------------------------
 
@@ -276,6 +298,9 @@ class MongoAdvice(Advice):
                     "reads and writes all documents",
                     "documents that a TTL index on it finds expired, within minutes",
                 )
+            case ConvertToDates(column=column, forms=forms):
+                for form in forms:
+                    yield self._converted(column, form)
             case UseAsId(field=field):
                 yield Piece(
                     f"Nothing changes a stored _id: documents keep theirs, and {field} with its index, until they are "
@@ -297,6 +322,26 @@ class MongoAdvice(Advice):
                 )
             case SplitMeasurement(columns=columns):
                 yield Piece(f"Stored documents keep {listed(columns, _MOST_NAMES)}.")
+
+    def _converted(self, column: str, form: str) -> Piece:
+        """Converts the values of a field that are times of this form."""
+        value: Any = f"${column}"
+        if form == "text":
+            chosen: Any = {"$type": "string"}
+            date: Any = {"$convert": {"input": value, "to": "date", "onError": value}}
+            what = "texts"
+        else:
+            least, most, factor = EPOCHS[form]
+            chosen = {"$type": "number", "$gte": round(least), "$lte": round(most)}
+            date = {"$toDate": {"$toLong": value if factor < 1 else {"$multiply": [value, 1_000]}}}
+            what = f"numbers of {form}"
+        return Piece(
+            f"Convert the values of {column} that are {what}. At the next run of the TTL monitor, within about a "
+            "minute, the server removes the documents that are past their expiry.",
+            f"{self._here}.updateMany({script({column: chosen})}, {script([{'$set': {column: date}}])})",
+            "reads all documents, and writes those that it converts",
+            "documents that are past their expiry",
+        )
 
     def _counts(self, change: KeepCounts) -> Piece:
         name = change.collections[0]

@@ -55,6 +55,18 @@ class MakeTimeSeries(Change):
 
 
 @dataclass(frozen=True, slots=True)
+class ConvertToDates(Change):
+    """Convert the stored times of a field that are not dates."""
+
+    column: str
+    forms: tuple[str, ...]
+    """As in `ValuesOfType`."""
+
+    def claims(self) -> Mapping[Claim, str]:
+        return {("type", self.column): "time"}
+
+
+@dataclass(frozen=True, slots=True)
 class LongerSpan(Change):
     """Let a bucket of a time series collection cover more time."""
 

@@ -132,10 +132,14 @@ _TYPES: Final[Mapping[type, tuple[str, Callable[[Any], str]]]] = {
 """Python class to its alias in `$type`, and the function that converts a value to text."""
 
 
-_EPOCHS: Final = ((1.2e9, 2.2e9, 1.0), (1.2e12, 2.2e12, 1e-3))
-"""Minimum and maximum of a number that counts seconds or milliseconds since 1970 (from 2008 to 2039), and the factor
-that converts it to seconds.
+EPOCHS: Final[Mapping[str, tuple[float, float, float]]] = {
+    "seconds": (1.2e9, 2.2e9, 1.0),
+    "milliseconds": (1.2e12, 2.2e12, 1e-3),
+}
+"""Minimum and maximum of a number that counts these since 1970 (from 2008 to 2039), and the factor that converts it to
+seconds.
 """
+_NUMBERS: Final = frozenset({"int", "long", "double", "decimal"})
 _LEAST_SPAN: Final = timedelta(hours=1)
 """Rates from a shorter span are too unreliable."""
 _LATE: Final = 0.1
@@ -198,8 +202,17 @@ def _from_text(text: str) -> datetime | None:
 def _from_epoch(value: Any) -> datetime | None:
     if not isinstance(value, int | float):
         return None
-    seconds = next((value * unit for least, most, unit in _EPOCHS if least <= value <= most), None)
+    seconds = next((value * unit for least, most, unit in EPOCHS.values() if least <= value <= most), None)
     return None if seconds is None else datetime.fromtimestamp(seconds, UTC)
+
+
+def time_form(data_type: str, text: str) -> str | None:
+    """The form of a time that is not a date: a key of `EPOCHS`, or `text`; None for anything else."""
+    if data_type == "string":
+        return "text" if _from_text(text) else None
+    if data_type not in _NUMBERS:
+        return None
+    return next((form for form, (least, most, _) in EPOCHS.items() if least <= float(text) <= most), None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,7 +23,7 @@ from tsaudit.collect.partial_reads import fewer
 from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.engines.mongodb.collections import is_series
 from tsaudit.engines.mongodb.connector import LARGEST_SHARE
-from tsaudit.engines.mongodb.documents import DatedArray, growth
+from tsaudit.engines.mongodb.documents import DatedArray, growth, time_form
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     Buckets,
@@ -40,6 +40,7 @@ from tsaudit.model.profile import (
     Source,
     TableKind,
     Tag,
+    ValuesOfType,
     Window,
 )
 from tsaudit.model.query_parameters import OfBuckets, OfDocuments, OfMeasurement
@@ -210,11 +211,24 @@ def _in_order(given: OfDocuments) -> OfDocuments:
     return replace(given, total=None) if is_share else given
 
 
+_Kind = tuple[str, bool]
+"""A type of values, and whether they are or contain times."""
+
+
+@dataclass(slots=True)
+class _Values:
+    """The values of one kind at a path."""
+
+    documents: set[int] = field(default_factory=set)
+    texts: set[str] = field(default_factory=set)
+
+
 @dataclass(slots=True)
 class _Path:
     """One path in the documents that were read."""
 
     types: set[str] = field(default_factory=set)
+    by_kind: dict[_Kind, _Values] = field(default_factory=lambda: defaultdict(_Values))
     says_null: bool = False
     values: Counter[str] = field(default_factory=Counter)
     value_bytes: int = 0
@@ -247,6 +261,9 @@ class _Sample:
                 path.says_null = True
                 continue
             path.types.add(row["data_type"])
+            of_kind = path.by_kind[row["data_type"], row["data_type"] == "date" or row["first_item"] is not None]
+            of_kind.documents.add(row["document"])
+            of_kind.texts.add(row["value"])
             path.values[row["value"]] += 1
             path.value_bytes += row["value_bytes"]
             path.documents.append(row["document"])
@@ -293,6 +310,7 @@ def _described(
     times = _times(paths, name)
     first, last = _ends(times)
     meta = options.get("timeseries.metaField")
+    expiring = {i.columns[0] for i in draft.measurement.indexes or () if i.expires_s is not None}
     naming = {key for key in paths if meta is not None and (key == meta or key.startswith(f"{meta}."))}
     known = replace(
         draft.measurement,
@@ -308,7 +326,10 @@ def _described(
         last_time=last,
         tags=tuple(_tag(key, path, len(sizes), source) for key, path in paths.items() if key in naming),
         fields=tuple(
-            _field(key, path, len(sizes), source, sample.growth_of(path, window.end))
+            replace(
+                _field(key, path, len(sizes), source, sample.growth_of(path, window.end)),
+                by_type=_by_type(path, sample.bytes) if len(path.by_kind) > 1 or key in expiring else (),
+            )
             for key, path in paths.items()
             if key not in naming and key != name
         ),
@@ -340,6 +361,7 @@ def _with_objects(paths: dict[str, _Path]) -> dict[str, _Path]:
         for above in (paths.get(".".join(parts[:depth])) for depth in range(1, len(parts))):
             if above is not None and above.types:
                 above.types.add("object")
+                above.by_kind["object", False].documents.update(path.documents)
                 above.documents = sorted({*above.documents, *path.documents})
     return paths
 
@@ -418,6 +440,21 @@ def _field(key: str, path: _Path, read: int, source: Source, growth: ItemGrowth 
         value_bytes=path.value_bytes / present if present else None,
         items=Items(statistics.fmean(path.items), max(path.items), growth) if path.items else None,
     )
+
+
+def _by_type(path: _Path, sizes: Mapping[int, int]) -> tuple[ValuesOfType, ...]:
+    found = [
+        ValuesOfType(
+            kind,
+            len(of_kind.documents),
+            sum(sizes[number] for number in of_kind.documents),
+            len(of_kind.texts),
+            has_dates,
+            tuple(sorted({form for text in of_kind.texts if (form := time_form(kind, text))})),
+        )
+        for (kind, has_dates), of_kind in path.by_kind.items()
+    ]
+    return tuple(sorted(found, key=lambda one: (-one.documents, one.type, one.has_dates)))
 
 
 def _patterns(paths: Mapping[str, _Path], read: int, source: Source) -> RowPatterns:

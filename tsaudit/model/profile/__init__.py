@@ -48,6 +48,7 @@ from tsaudit.model.profile.columns import TagSets as TagSets
 from tsaudit.model.profile.columns import TimeLag as TimeLag
 from tsaudit.model.profile.columns import Turnover as Turnover
 from tsaudit.model.profile.columns import ValuesKind as ValuesKind
+from tsaudit.model.profile.columns import ValuesOfType as ValuesOfType
 from tsaudit.model.profile.columns import ValuesOverTime as ValuesOverTime
 from tsaudit.model.profile.profile import SCHEMA_VERSION as SCHEMA_VERSION
 from tsaudit.model.profile.profile import Database as Database

@@ -315,6 +315,23 @@ class TagSets:
 
 
 @dataclass(frozen=True, slots=True)
+class ValuesOfType:
+    """The documents read in which a field has one type."""
+
+    type: str
+    """The engine's own name."""
+    documents: int
+    bytes: int
+    """Size of these documents, with all of their fields."""
+    distinct: int
+    """Number of distinct values."""
+    has_dates: bool
+    """Whether the values are dates, or arrays that contain a time; arrays with and without one are separate."""
+    forms: tuple[str, ...] = ()
+    """The forms of the times among other values, sorted: `milliseconds` and `seconds` since 1970, and `text`."""
+
+
+@dataclass(frozen=True, slots=True)
 class ItemGrowth:
     """How fast the array grows that will soon make a document too large, by the times of its first and last item."""
 
@@ -421,6 +438,10 @@ class Field:
     null_ratio: Ratio | None = None
     says_null: bool = False
     """Whether some documents contain the field with the value null instead of leaving it out. False for columns."""
+    by_type: tuple[ValuesOfType, ...] = ()
+    """Of documents, if the field has several types or an index that removes documents: the values by type, the most
+    common first. Empty otherwise.
+    """
     distinct: Count | None = None
     """Distinct values among the rows read."""
     sample: tuple[str, ...] = ()

@@ -18,7 +18,7 @@ from tsaudit.text import day, listed, number
     title="A field has several types",
     costs={Currency.ANSWERS},
     guidelines=("C7",),
-    follows_from={"SRV001": Reach.SUBJECT},
+    follows_from={"SRV001": Reach.SUBJECT, "DOC012": Reach.SUBJECT},
     requires={"field_types"},
 )
 def conflicting_types(case: Case) -> Iterator[Finding]:

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
-from tsaudit.model.change import Change, ChangeType
+from tsaudit import costs
+from tsaudit.engines.mongodb.collections import ConvertToDates
+from tsaudit.model.change import Change, ChangeType, Diagnose
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Field, Index, Measurement
+from tsaudit.model.profile import Documents, Field, Index, Measurement, ValuesOfType
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.text import listed, many, number
+from tsaudit.text import listed, many, number, percent, rounded, size
 
 _GRACE: Final = timedelta(hours=1)
 """Grace period: the server looks for expired documents each minute."""
@@ -19,24 +22,26 @@ _FEW: Final = 0.02
 _NEVER: Final = timedelta(days=3_650)
 """Documents that expire later than this are kept for longer than a disk lasts: nobody plans to remove them then."""
 _READ: Final = frozenset({"date", "array"})
-"""Types of values that may contain a date."""
+"""Types of values that may contain a date, where no more is known."""
 
 
 @rule(
     code="DOC012",
-    title="A TTL index removes nothing",
-    costs={Currency.MECHANISM},
+    title="A TTL index does not remove documents",
+    costs={Currency.BYTES, Currency.MECHANISM},
     guidelines=("H3",),
     requires={"indexes", "documents"},
 )
 def ineffective_expiry(case: Case) -> Iterator[Finding]:
-    """TTL indexes with which the server removes no documents, although documents have expired.
+    """TTL indexes with which the server removes no documents, or not all, although documents have expired.
 
     Reported are indexes on a field that contains no date in any document read, but numbers or texts; indexes on a field
-    that no document has, while another one has nearly the same name; documents that are still there an hour after they
-    expired, which shows that the server does not remove them, or not fast enough; and collections in which all
-    documents read expire in more than ten years, by the times in them. If no document has the field, and none a similar
-    one, it is a note: there may be none to remove yet.
+    that is a date in some documents and a number, text, or array without a time in others, which cost the bytes of
+    those; indexes on a field that no document has, while another one has nearly the same name; documents that are still
+    there an hour after they expired, which shows that the server does not remove them, or not fast enough; and
+    collections in which all documents read expire in more than ten years, by the times in them. If no document has the
+    field, and none a similar one, it is a note: there may be none to remove yet. A field that is null, is missing, or
+    has the same value in all documents of a type, such as `-1`, marks documents that are kept on purpose.
 
     ## Why it matters
 
@@ -69,13 +74,20 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
             yield from _overdue(case, measurement, index, keep, [measurement.first_time])
         elif field is None or not field.types:
             yield _missing(measurement, index, column)
-        elif _READ.isdisjoint(field.types):
+        elif not (any(one.has_dates for one in field.by_type) if field.by_type else _READ & {*field.types}):
             yield _of_another_type(measurement, index, field)
+        elif kept := [one for one in field.by_type if not (one.has_dates or _stands_for_never(one))]:
+            yield _of_some(case, measurement, measurement.documents, index, kept)
         elif field.types == ("date",):
             # A date that is out of range is decoded as a number.
             times = [datetime.fromisoformat(value) for value in field.sample if "T" in value]
             yield from _overdue(case, measurement, index, keep, times)
             yield from _in_years(case, measurement, index, keep, times)
+
+
+def _stands_for_never(values: ValuesOfType) -> bool:
+    """Whether documents have the value so that they are kept: the same one in all, which is no time."""
+    return values.type not in ("array", "object") and values.distinct == 1 and not values.forms
 
 
 def _overdue(
@@ -126,9 +138,38 @@ def _of_another_type(measurement: Measurement, index: Index, field: Field) -> Fi
         f"{many(measurement.documents.read if measurement.documents else 0, 'document')} read, so nothing is removed",
         # Where it is a change, the plan says to write it so.
         fix=("" if is_text else f"Write {field.key} as a date. ") + "What is stored is removed once it is converted.",
-        changes=(ChangeType(subject_of(measurement), field.key, "time"),) if is_text else (),
+        changes=(ChangeType(subject_of(measurement), field.key, "time"),)
+        if is_text
+        else _conversion(measurement, field.key, field.by_type),
         samples=field.sample[:3],
     )
+
+
+def _of_some(
+    case: Case, measurement: Measurement, read: Documents, index: Index, kept: Sequence[ValuesOfType]
+) -> Finding:
+    """`kept`: the values with which documents never expire."""
+    column, types = index.columns[0] or "", tuple(dict.fromkeys(one.type for one in kept))
+    count, held = sum(one.documents for one in kept), sum(one.bytes for one in kept)
+    rows = max(measurement.rows.value if measurement.rows else 0, read.read)
+    stored = measurement.storage.data_bytes if measurement.storage else None
+    avoidable = held / (read.mean_bytes * read.read) * (rows * read.mean_bytes if stored is None else stored)
+    in_all = f", about {number(rounded(count / read.read * rows))} of {number(rows)}" if rows > read.read else ""
+    finding = _finding(
+        measurement,
+        index,
+        f"{column} is {listed(types)} in {number(count)} of {many(read.read, 'document')} read, which never expire "
+        f"({percent(count / read.read)}{in_all}; {size(avoidable)})",
+        fix=f"Find the writer that sends {column} as {listed(types, last='or')}. What is stored is kept until it is "
+        "converted to a date or removed.",
+        changes=(Diagnose(subject_of(measurement), "types", column, types), *_conversion(measurement, column, kept)),
+    )
+    return replace(finding, impact=costs.of_bytes(case, measurement, avoidable, how="the documents read, by type"))
+
+
+def _conversion(measurement: Measurement, column: str, values: Sequence[ValuesOfType]) -> tuple[Change, ...]:
+    forms = tuple(sorted({form for one in values for form in one.forms}))
+    return (ConvertToDates(subject_of(measurement), column, forms),) if forms else ()
 
 
 def _is_time(value: str) -> bool:
