@@ -10,7 +10,7 @@ kept AS (
     tree.root,
     tree.relation,
     c.relkind = 'p'{% if timescaledb %} OR c.oid IN (SELECT hypertables.oid FROM hypertables){% endif %} AS is_whole,
-    greatest(nullif(c.reltuples, -1), nullif(s.n_live_tup, 0), 0) AS rows,
+    greatest(nullif(c.reltuples, -1), {% include "_live_rows.sql" %}, 0) AS rows,
     greatest(s.last_analyze, s.last_autoanalyze) AS analysed_at,
     s.n_mod_since_analyze AS changed
   FROM tree

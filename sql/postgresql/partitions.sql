@@ -24,7 +24,7 @@ leaves AS (
     parts.part,
     greatest(
       nullif(c.reltuples, -1),
-      nullif(s.n_live_tup, 0),
+      {% include "_live_rows.sql" %},
       CASE WHEN locked.relation IS NULL AND pg_relation_size(c.oid) = 0 THEN 0 END
     ) AS rows,
     CASE WHEN locked.relation IS NULL THEN pg_table_size(c.oid) END AS bytes
@@ -88,7 +88,7 @@ SELECT
   CAST(
     greatest(
       nullif(c.reltuples, -1),
-      nullif(s.n_live_tup, 0),
+      {% include "_live_rows.sql" %},
       CASE WHEN chunks.is_compressed THEN nullif({{ timescaledb | name }}.approximate_row_count(c.oid), 0) END
     ) AS BIGINT
   ),

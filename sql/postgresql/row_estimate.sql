@@ -15,7 +15,7 @@ leaves AS (
     -- -1 for a table that was never analysed, as an empty one never is. A standby does not count what it replays.
     greatest(
       nullif(c.reltuples, -1),
-      nullif(s.n_live_tup, 0),
+      {% include "_live_rows.sql" %},
 {% if timescaledb %}
       -- Its batches of rows are kept elsewhere; the estimate of the whole hypertable is less exact than that of a chunk.
       CASE WHEN chunks.is_compressed THEN nullif({{ timescaledb | name }}.approximate_row_count(c.oid), 0) END,

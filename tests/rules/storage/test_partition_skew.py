@@ -26,6 +26,7 @@ from tsaudit.model.plan import StepKind
 from tsaudit.model.profile import Partition, Partitioning, Profile
 from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
+from tsaudit.summary import of_finding
 
 POSTGRESQL = frozenset({"postgresql"})
 GREPTIMEDB = frozenset({"greptimedb"})
@@ -109,13 +110,13 @@ def test_skew_when_at_the_limit_and_over_it() -> None:
     assert finding.fix == "Divide by a column with many values of about the same weight instead of dc."
     assert {e.label: e.value for e in finding.evidence} == {
         "partitions": "4, by dc",
-        "largest": "big, 1,000 rows, 4.01 GB of data",
+        "largest": "big, about 1,000 rows, 4.01 GB of data",
     }
 
 
 def test_skew_when_bytes_are_not_known() -> None:
     assert _message(a_partition("a", None, 5_000_000), a_partition("b", None, 1_000_000)).startswith(
-        "Partition a has 5,000,000 rows, 5 times"
+        "Partition a has about 5,000,000 rows, 5 times"
     )
     assert not _message(a_partition("a", None, 5_000_000), a_partition("b"))
     assert not _message(a_partition("a"), a_partition("b"))
@@ -176,10 +177,47 @@ def test_default_partition_when_it_collects_rows() -> None:
         return [a_partition("rest", 1, rows, "DEFAULT"), a_partition("a", 1, 50), a_partition("b", 1, 50)]
 
     assert not _message(*parts(100))
-    assert _message(*parts(101)) == "The default partition rest contains 101 rows, 50% of all."
+    assert _message(*parts(101)) == "The default partition rest contains about 101 rows, 50% of all."
     assert not _message(*parts(0), key=("time",))
-    assert _message(*parts(1), key=("time",)).startswith("The default partition rest contains 1 row, 1% of all.")
+    assert _message(*parts(1), key=("time",)).startswith("The default partition rest contains about 1 row, 1% of all.")
     assert not _message(a_partition("rest", 10, None, "DEFAULT"), a_partition("a", 1, 1), key=("time",))
+
+
+def test_estimated_rows_are_told_as_such_with_the_same_digits_everywhere() -> None:
+    parts = a_partition("rest", 9 * GB, 35_543, "DEFAULT"), a_partition("a", 1, 50)
+    (finding,) = run_rule(rule, _profile(*parts, key=("time",))).findings
+    said = of_finding(finding, "STO003", (), "t", DAY)
+    assert said.headline == "main/cpu: The default partition rest contains about 35,500 rows, 99.9% of all"
+    assert next(figure.value for figure in said.figures if figure.label == "Now") == "about 35,500 rows"
+    assert [e.value for e in finding.evidence if e.label == "largest"] == [
+        "rest DEFAULT, about 35,500 rows, 9 GB of data"
+    ]
+
+
+def test_rows_that_were_reported_after_analyze_are_not_counted_twice(postgresql: Postgresql) -> None:
+    """A session reports what it has inserted some time later, here right after it had the table analyzed."""
+    schema = postgresql.new_schema(
+        "CREATE TABLE r (at TIMESTAMPTZ, v FLOAT) PARTITION BY RANGE (at)",
+        "CREATE TABLE r_rest PARTITION OF r DEFAULT",
+        "CREATE TABLE plain (at TIMESTAMPTZ, v FLOAT)",
+    )
+    with postgresql.connect() as session:
+        for table_ in ("r", "plain"):
+            session.execute(f"INSERT INTO {schema}.{table_} SELECT now(), generate_series(1, 50)".encode())
+        for statement in (
+            f"ANALYZE {schema}.r",
+            f"ANALYZE {schema}.plain",
+            "SELECT pg_stat_force_next_flush()",
+            "SELECT 1",
+        ):
+            session.execute(statement.encode())
+    counted = f"SELECT n_live_tup FROM pg_stat_all_tables WHERE schemaname = '{schema}' AND relname = 'plain'"
+    assert postgresql.rows(counted) == [(100,)]
+    now = datetime.now(UTC)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    found = {m.name: m for m in collected(target, now=now, day=now.date()).measurements}
+    assert found["r"].partitioning is not None
+    assert [one.rows for one in found["r"].partitioning.partitions] == [50]
 
 
 def test_rows_in_the_default_partition_are_a_failure_while_they_become_more() -> None:
@@ -366,8 +404,8 @@ def test_all_in_one_finding_when_several_are_wrong() -> None:
     parts = [a_partition("rest", 1, 500, "DEFAULT"), a_partition("a", 5 * GB, 100), a_partition("b", GB, 5)]
     (finding,) = run_rule(rule, _profile(*parts)).findings
     assert finding.message == (
-        "The default partition rest contains 500 rows, 83% of all; partition a has 5 GB, 5 times the median of the "
-        "others."
+        "The default partition rest contains about 500 rows, 83% of all; partition a has 5 GB, 5 times the median "
+        "of the others."
     )
     assert (finding.observed, finding.unit) == (500, "rows")
     # Of two that fail, the end is on a day.

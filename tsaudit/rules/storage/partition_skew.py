@@ -12,7 +12,9 @@ from typing import Final
 
 from tsaudit.analysis.partition_ranges import next_ranges, range_of
 from tsaudit.analysis.significance import ENOUGH
+from tsaudit.engines.queries import query_name
 from tsaudit.model.change import AddPartitions, DropPartitions
+from tsaudit.model.figures import How, Source
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import DEFAULT_PARTITION, Measurement, Partition, Partitioning
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -99,7 +101,7 @@ def partition_skew(case: Case) -> Iterator[Finding]:
             continue
         troubles = list(_troubles(case, measurement, measurement.partitioning))
         if troubles:
-            yield _finding(measurement, measurement.partitioning, troubles)
+            yield _finding(case, measurement, measurement.partitioning, troubles)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,10 +364,11 @@ def _beside_empty(
 
 
 def _rows(count: float) -> str:
-    return many(count, "row")
+    """In words, as the estimate that the server's statistics are."""
+    return f"about {many(rounded(count), 'row')}"
 
 
-def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Trouble]) -> Finding:
+def _finding(case: Case, measurement: Measurement, cut: Partitioning, troubles: list[_Trouble]) -> Finding:
     failing = [t for t in troubles if t.fails]
     worst = min(failing or troubles, key=_days_left)
     words = "; ".join(t.words for t in troubles)
@@ -384,6 +387,9 @@ def _finding(measurement: Measurement, cut: Partitioning, troubles: list[_Troubl
         fix=" ".join(dict.fromkeys(t.step for t in troubles)),
         observed=None if worst.observed is None else rounded(worst.observed),
         unit=worst.unit,
+        source=Source(query_name(case.profile.engine, "partitions"), How.ESTIMATE, case.profile.collected_at)
+        if worst.unit == "rows"
+        else None,
         evidence=(
             Evidence("partitions", f"{number(cut.count)}, by {listed(cut.key)}"),
             *([Evidence("largest", _described(largest))] if largest else []),
