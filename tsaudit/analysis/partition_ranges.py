@@ -70,8 +70,9 @@ def next_ranges(
     table: str, partitions: Iterable[Partition], count: int, until: datetime | None = None
 ) -> list[Partition]:
     """The partitions that follow the last time range, with the same length: with names formed like its name, in its
-    schema, and with bounds. As many as are needed to cover `until`, and at least `count`, or one if the last two ranges
-    differ in length. Empty if the bounds have several columns, or if the ranges may be months of another time zone.
+    schema, and with bounds. As many as are needed to cover `until`, and `count` more that begin after it; if the last
+    two ranges differ in length, only those needed, and at least one. Empty if the bounds have several columns, or if
+    the ranges may be months of another time zone.
     """
     ranged = [(found, part) for part in partitions if (found := range_of(part.bounds)) is not None]
     if not ranged:
@@ -86,10 +87,11 @@ def next_ranges(
     if not months and not is_known:
         if before is None or _MONTH[0] <= end - first <= _MONTH[1]:
             return []
-        count = 1
+        count = 0
     period = _Period(months, end - first)
-    made, begin = list[Partition](), end
-    while len(made) < count or (until is not None and begin <= until):
+    made, begin, ahead = list[Partition](), end, 0
+    while not made or ahead < count or (until is not None and begin <= until):
+        ahead += until is None or begin > until
         to = period.after(begin)
         bounds = f"FOR VALUES FROM ({_like(last.bounds, begin)}) TO ({_like(last.bounds, to)})"
         made.append(Partition(period.name(table, last.name, first, begin), bounds, None, None, last.schema))

@@ -23,7 +23,7 @@ from tsaudit.model.change import AddPartitions
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
 from tsaudit.model.plan import StepKind
-from tsaudit.model.profile import Partition, Partitioning, Profile
+from tsaudit.model.profile import Partition, Partitioning, Profile, Window
 from tsaudit.model.timeline import Point, Timeline, figures
 from tsaudit.rules.storage.partition_skew import partition_skew as rule
 from tsaudit.summary import of_finding
@@ -584,7 +584,24 @@ def test_the_next_ranges_reach_beyond_today() -> None:
     (change,) = finding.changes
     assert isinstance(change, AddPartitions)
     assert change.partitions[0][1].startswith("FOR VALUES FROM ('2026-03-22 06:00:00+00')")
-    assert change.partitions[-1][1].endswith("TO ('2026-04-01 06:00:00+00')")
+    # The one of now ends on the first; three more are ahead.
+    assert change.partitions[-1][1].endswith("TO ('2026-04-04 06:00:00+00')")
+
+
+def test_partitions_for_the_rows_of_the_default_one_reach_ahead_as_those_of_an_end_do() -> None:
+    """Those until tonight alone would leave the rows of tomorrow to the default partition again."""
+    noon = datetime(2026, 3, 31, 12, tzinfo=UTC)
+    days = [
+        a_partition(f"cpu_202603{day}", 1, 50, f"FOR VALUES FROM ('2026-03-{day}') TO ('2026-03-{day + 1}')")
+        for day in (28, 29, 30)
+    ]
+    profile = _profile(*days, a_partition("rest", 1, 50, "DEFAULT"), key=("time",))
+    profile = dataclasses.replace(profile, window=Window(noon - timedelta(days=28), noon))
+    (finding,) = run_rule(rule, profile).findings
+    (change,) = finding.changes
+    assert isinstance(change, AddPartitions)
+    made = [name for name, _ in change.partitions]
+    assert made == ["cpu_20260331", "cpu_20260401", "cpu_20260402", "cpu_20260403"]
 
 
 def test_partitions_of_a_server(postgresql: Postgresql) -> None:

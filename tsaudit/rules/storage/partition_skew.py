@@ -23,7 +23,7 @@ from tsaudit.text import listed, many, number, percent, rounded, size
 _ENDS_DAYS: Final = 14
 """A table is reported from this many days before its last partition ends."""
 _NEXT: Final = 3
-"""Number of partitions that the plan creates, or more where the last one ended long ago."""
+"""Number of partitions that the plan creates ahead of time, besides those that are missing until now."""
 _QUIET_DAYS: Final = 7
 """If there was no row for this many days, no further partition is needed."""
 _A_DAY: Final = timedelta(days=1)
