@@ -446,7 +446,8 @@ def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list
 def _finds_ranges(runner: QueryRunner, draft: Draft) -> bool:
     """Whether rows of a range of times are found in little time."""
     indexes, time = draft.measurement.indexes or (), draft.time.name if draft.time else ""
-    is_small = draft.measurement.rows_known <= _CHEAP_ROWS
+    # Without an index, rows outside of the window are read, too.
+    is_small = max(draft.estimated_rows or 0, draft.measurement.rows_known) <= _CHEAP_ROWS
     return is_small or runner.engine.prunes_ranges or any(i.finds_ranges_of(time) for i in indexes)
 
 
