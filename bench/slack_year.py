@@ -173,7 +173,7 @@ def simulate(*, by_rule: bool, reactions: bool) -> dict[str, list[float]]:
             problems.next_day()
             if reactions and number:
                 react(double, chance)
-                alerts.read_reactions(store, configured, alerts.SendingPace(sleep=lambda _: None))
+                alerts.read_reactions(store, configured, alerts.SendingPace())
             for target in configured.targets:
                 result = a_result(problems.result(target.name), target=target.name, day=day)
                 store.save(None, result, builders.REPORT)

@@ -21,6 +21,7 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, Currency, Finding, Impact, Outcome, Severity
 
 CRITICAL, WARN = Severity.CRITICAL, Severity.WARNING
+TABLE_1 = "CAR001 `main/table_1.host`"
 
 
 def rows(store: Store) -> list[Any]:
@@ -298,12 +299,85 @@ def test_what_somebody_muted_is_quiet_until_it_expires(history: History, slack: 
     decide(history, "mute", DAY + timedelta(days=2))
     history.next_day(found(1))
     history.send()
-    assert slack.messages[1].text.endswith(f"1 warning muted until {DAY + timedelta(days=2)}")
-    assert f"muted until {DAY + timedelta(days=2)}" in str(slack.messages[1].blocks)
-    assert history.next_day(found(1)) == []
-    assert len(history.next_day(found(1))) == 1
+    for _ in range(2):
+        (alert,) = slack.messages
+        assert alert.text.endswith(f"1 warning muted until {DAY + timedelta(days=2)}")
+        assert f"Open, muted: {TABLE_1} by ann" in str(alert.blocks)
+        assert f"audited day {history.day}" in str(alert.blocks)
+        history.next_day(found(1))
+        history.send()
+    assert alert.text == "demo: continued in a new message"
+    (again,) = slack.messages[1:]
+    assert (again.thread_ts, "1 open incident" in again.text) == (None, True)
+
+
+def test_what_is_muted_is_shown_until_it_is_resolved(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
     history.send()
-    assert "1 open incident" in slack.messages[2].text
+    decide(history, "mute", DAY + timedelta(days=99))
+    history.next_day(found(1))
+    history.next_day(found(1, 2))
+    history.send()
+    first, second = slack.messages
+    assert first.text == "demo: continued in a new message"
+    assert second.text.startswith("🟠 Warning: demo, 1 open incident")
+    assert f"Open, muted: {TABLE_1} by ann" in str(second.blocks)
+    history.next_day(found(1))
+    history.send()
+    assert [(m.text, m.thread_ts) for m in slack.messages[2:]] == [("🟢 demo: 1 resolved", second.ts)]
+    assert second.text == f"🔵 demo: 1 warning resolved, 1 warning muted until {DAY + timedelta(days=99)}"
+    history.next_day([])
+    history.send()
+    assert second.text == "🟢 demo: all resolved"
+    assert f"No longer open: {TABLE_1} resolved" in str(second.blocks)
+    assert (len(slack.messages), history.next_day([])) == (3, []), "nobody is notified, and it is over"
+    history.next_day(found(3))
+    history.send()
+    assert (second.text, slack.messages[3].thread_ts) == ("🟢 demo: all resolved", None)
+
+
+def test_the_same_day_again_repeats_nothing_of_what_is_muted(history: History) -> None:
+    history.audit(found(1))
+    decide(history, "mute", DAY + timedelta(days=99))
+    for findings, queued in ((found(1), 1), (found(1, 2), 2), (found(1), 2), ([], 1)):
+        assert len(history.next_day(findings)) == queued
+        assert history.audit(findings) == []
+
+
+def test_a_muted_target_that_is_down_is_shown_until_it_is_back(history: History, slack: SlackDouble) -> None:
+    gone = a_finding(Subject(), message="The target could not be audited: refused")
+
+    def is_down() -> None:
+        result = a_rule_result(gone, code=UNREACHABLE_CODE, name="target-not-audited", outcome=Outcome.ERROR)
+        history.conclude(a_result(result, day=history.day))
+        history.send()
+
+    is_down()
+    decide(history, "mute", DAY + timedelta(days=99))
+    history.day += timedelta(days=1)
+    is_down()
+    (alert,) = slack.messages
+    assert alert.text == f"⚪ demo: 1 warning muted until {DAY + timedelta(days=99)}"
+    history.day += timedelta(days=1)
+    history.conclude(a_result(a_rule_result(code=UNREACHABLE_CODE, name="target-not-audited"), day=history.day))
+    history.send()
+    assert (alert.text, len(slack.messages)) == ("🟢 demo: all resolved", 1)
+    assert "as a whole: ok" in str(alert.blocks)
+
+
+def test_what_is_muted_and_gets_worse_continues_in_a_new_message(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1, observed=100.0, unit="series"))
+    history.send()
+    decide(history, "mute", DAY + timedelta(days=99))
+    history.next_day(found(1, observed=100.0, unit="series"))
+    history.next_day(found(1, observed=1000.0, unit="series"))
+    history.send()
+    first, second = slack.messages
+    assert (first.text, second.thread_ts) == ("demo: continued in a new message", None)
+    assert "Back, although muted by ann" in str(second.blocks)
+    history.next_day([])
+    history.send()
+    assert second.text == "🟢 demo: all resolved"
 
 
 def test_what_was_muted_rings_when_it_gets_worse(history: History, slack: SlackDouble) -> None:

@@ -113,6 +113,7 @@ def test_taken_back_after_the_message_shows_nothing_any_more(history: History, s
     history.next_day(found(1))
     history.send()
     assert "muted until" in message.text
+    assert len(slack.messages) == 2, "one reply, which confirms it"
     message.take_back("zzz", ANN)
     assert read(history).undone == 1
     history.next_day(found(1))

@@ -142,7 +142,7 @@ GONE = Morning(UNKNOWN, checks=len(CHECK_NAMES), messages=1, replies=0)
 MONTH = (
     Event(1, "`cpu` keeps numbers as text", _nothing, NEWS),
     Event(2, "nobody acts", _nothing, STANDING),
-    Event(3, "`tsaudit mute`, for a week", lambda shop: shop.decides("mute", "cpu", "--for", "1w"), CLOSED),
+    Event(3, "`tsaudit mute`, for a week", lambda shop: shop.decides("mute", "cpu", "--for", "1w"), QUIET),
     Event(4, "", _nothing, QUIET),
     Event(5, "`disk` gets the same fault", lambda shop: shop.breaks("disk"), NEWS),
     Event(6, "`tsaudit ack`", lambda shop: shop.decides("ack", "disk"), STANDING),
@@ -150,7 +150,7 @@ MONTH = (
     Event(8, "`disk` is fixed", lambda shop: shop.is_fixed("disk"), QUIET),
     Event(9, "it is still fixed, and resolved", _nothing, CLOSED),
     Event(11, "the mute of `cpu` has ended", _nothing, NEWS),
-    Event(12, "`tsaudit baseline`, for two weeks", lambda shop: shop.accepts_all("--for", "2w"), CLOSED),
+    Event(12, "`tsaudit baseline`, for two weeks", lambda shop: shop.accepts_all("--for", "2w"), QUIET),
     Event(14, "`disk` has the fault again", lambda shop: shop.breaks("disk"), NEWS),
     Event(15, "`disk` is dropped", lambda shop: shop.is_dropped("disk"), QUIET),
     Event(16, "it is still gone, and resolved", _nothing, CLOSED),

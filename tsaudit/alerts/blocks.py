@@ -132,6 +132,8 @@ class Message:
     blocks: tuple[Block, ...]
     about: Mapping[str, str] = field(default_factory=dict)
     """Fingerprint of each incident in the message to its severity. It is not sent, but stored with the message."""
+    muted: tuple[str, ...] = ()
+    """Fingerprints of the incidents that the message shows as open and muted; stored like `about`."""
     incidents: tuple[Mapping[str, Any], ...] = ()
     """The owner's incidents that are open now or were open in an earlier message, as JSON values (`ReportedIncident`),
     for notifiers that track each incident.
@@ -140,7 +142,8 @@ class Message:
     def to_payload(self) -> dict[str, Any]:
         """The message as JSON values."""
         stored: dict[str, Any] = {"text": self.text, "blocks": list(self.blocks), "about": dict(self.about)}
-        return stored | ({"incidents": list(self.incidents)} if self.incidents else {})
+        more = {"muted": list(self.muted), "incidents": list(self.incidents)}
+        return stored | {name: some for name, some in more.items() if some}
 
     def readable(self) -> str:
         """The whole message as plain text, for use without Slack.
@@ -161,8 +164,8 @@ class Message:
     @classmethod
     def from_payload(cls, payload: Mapping[str, Any]) -> Message:
         """The message from the output of `to_payload`."""
-        incidents = tuple(payload.get("incidents", ()))
-        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), incidents)
+        muted, incidents = tuple(payload.get("muted", ())), tuple(payload.get("incidents", ()))
+        return cls(payload["text"], tuple(payload["blocks"]), payload.get("about", {}), muted, incidents)
 
 
 def header(text: str) -> Block:

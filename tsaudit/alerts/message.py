@@ -138,7 +138,7 @@ RESOLVED: Final = "resolved"
 
 @dataclass(frozen=True, slots=True)
 class Closed:
-    """An incident that the message no longer covers, with the reason."""
+    """An incident that is not, or no longer, among those that the message is about, with the reason."""
 
     incident: Incident
     how: str
@@ -216,9 +216,9 @@ def _end(context: RunContext, closed: Sequence[Closed]) -> str:
     return f"{sign} {context.target}: {', '.join(f'{tally(some)} {how}' for how, some in alike.items())}"
 
 
-def moved(context: RunContext, channel: str) -> Message:
-    """The final text of an alert whose owner now has another channel."""
-    title = f"{context.target}: continued in {channel}"
+def moved(context: RunContext, where: str) -> Message:
+    """The final text of an alert that continues elsewhere: in another channel, or in a new message."""
+    title = f"{context.target}: continued in {where}"
     return Message(notification(title, (), 0), (header(plain(title, MAX_HEADER)),))
 
 
@@ -245,7 +245,7 @@ def _message(
     blocks.append(small(_circumstances(context)))
     text = notification(title, (f"{i.severity} {headline(i.finding)}" for i in ranked), len(ranked), mention)
     about = {i.fingerprint: str(i.severity) for i in (*ranked, *absent)}
-    return Message(text, tuple(blocks), about)
+    return Message(text, tuple(blocks), about, tuple(one.incident.fingerprint for one in closed if one.is_muted))
 
 
 def notification(title: str, lines: Iterable[str], count: int, mention: str | None = None) -> str:

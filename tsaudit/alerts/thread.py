@@ -44,7 +44,9 @@ class Thread:
 
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
-        self.open = [i for i in self.known.values() if i.owner == self.owner and i.is_active]
+        own = [i for i in self.known.values() if i.owner == self.owner and i.state is IncidentState.OPEN]
+        self.open = [i for i in own if i.is_active]
+        self.muted = [i for i in own if i.is_muted]
         self.channel = channel_of(self.settings, self.owner) if self.notifier == SLACK else ""
         self.full_values = self.settings.report.values == "full"
         slack = self.settings.slack
@@ -52,31 +54,39 @@ class Thread:
             self.context = replace(self.context, reactions=slack.reactions)
 
     def queue(self) -> list[str]:
-        alert = self._live_alert()
-        if alert is None:
+        rows = self._live_message()
+        if not rows:
             return self._start(self._news({}))
-        if self.channel and alert.state is DeliveryState.SENT and alert.channel != self.channel:
-            return self._move(alert)
-        return self._go_on(alert)
+        if self._is_elsewhere(rows[0]) or not _shown(rows)[-1].payload["about"]:
+            return self._move(rows)
+        return self._go_on(rows)
 
-    def _move(self, alert: Delivery) -> list[str]:
-        """The owner's channel was changed in the configuration: start a new message there, and report that in the old
-        one.
+    def _is_elsewhere(self, alert: Delivery) -> bool:
+        """Whether the owner's channel was changed in the configuration since the alert was sent."""
+        return bool(self.channel) and alert.state is DeliveryState.SENT and alert.channel != self.channel
+
+    def _move(self, rows: Sequence[Delivery]) -> list[str]:
+        """The owner has another channel now, or the message shows only muted incidents and may be weeks old: start a
+        new message, and report that in the old one.
 
         If there is nothing to notify about, the thread continues where it is, so that its end is reported there.
         """
-        fresh = self._news({}) or self._news(self._notified(deliveries.family(self.connection, alert.id)))
+        fresh = self._news({}) or self._news(self._notified(rows))
         if not fresh:
-            return self._go_on(alert)
-        return [self._add(DeliveryKind.EDIT, message.moved(self.context, self.channel), alert), *self._start(fresh)]
+            return self._go_on(rows)
+        where = self.channel if self._is_elsewhere(rows[0]) else "a new message"
+        text = self._with_incidents(message.moved(self.context, where), _shown(rows))
+        return [self._add(DeliveryKind.EDIT, text, rows[0]), *self._start(fresh)]
 
-    def _live_alert(self) -> Delivery | None:
-        """The thread's alert that has not been closed, if its owner can have seen it; None if there is none."""
+    def _live_message(self) -> list[Delivery]:
+        """The thread's newest alert with its edits and replies, if its owner can have seen it and its newest text shows
+        an incident that is open, muted or not; empty if there is none.
+        """
         alert = deliveries.newest(self.connection, self.thread, DeliveryKind.ALERT, self.notifier)
         if alert is None or not self._was_notified(alert):
-            return None
-        closing = deliveries.newest(self.connection, self.thread, DeliveryKind.RESOLVE, self.notifier)
-        return None if closing is not None and closing.parent_id == alert.id else alert
+            return []
+        rows = deliveries.family(self.connection, alert.id)
+        return rows if _covered(_shown(rows)[-1]) else []
 
     def _was_notified(self, delivery: Delivery) -> bool:
         """Whether its owner was or will be notified. A message printed in a terminal counts only while Slack is not
@@ -114,12 +124,11 @@ class Thread:
         if not fresh:
             return []
         mention = self._mention(fresh)
-        text = message.alert(self.context, self.open, full_values=self.full_values, mention=mention)
+        text = message.alert(self.context, self.open, self._muted(), full_values=self.full_values, mention=mention)
         return [self._add(DeliveryKind.ALERT, self._with_incidents(text, ()))]
 
-    def _go_on(self, alert: Delivery) -> list[str]:
-        rows = deliveries.family(self.connection, alert.id)
-        shown = [row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT)]
+    def _go_on(self, rows: Sequence[Delivery]) -> list[str]:
+        alert, shown = rows[0], _shown(rows)
         notified = self._notified(rows)
         closed = self._closed(shown)
         queued = []
@@ -132,9 +141,10 @@ class Thread:
         fresh = self._news(notified, back)
         # What the message has not notified about, such as what was muted before it was resolved, needs no reply.
         resolved = [one for one in self._gone(notified) if one.how == RESOLVED]
-        if not self.open:
-            end = self._with_incidents(message.over(self.context, closed), shown)
-            queued.append(self._add(DeliveryKind.RESOLVE, end, alert))
+        if not self.open and not self.muted:
+            if shown[-1].payload["about"]:
+                end = self._with_incidents(message.over(self.context, closed), shown)
+                queued.append(self._add(DeliveryKind.RESOLVE, end, alert))
         elif fresh or resolved:
             raised = frozenset(i.fingerprint for i in fresh if i.fingerprint in {*notified, *back})
             mention = self._mention(fresh)
@@ -192,17 +202,20 @@ class Thread:
         return replace(text, incidents=tuple(one.to_payload() for one in one_by_one))
 
     def _closed(self, shown: Sequence[Delivery]) -> list[Closed]:
-        """Incidents that the message covered before this day and that are no longer open. The same for every audit of a
-        day.
+        """Incidents that the message covered before this day and that are no longer open, and those that are muted. The
+        same for every audit of a day.
         """
         base = [row for row in shown if row.day < self.context.day] or shown[:1]
-        return self._gone(base[-1].payload["about"])
+        return [*self._gone(_covered(base[-1])), *self._muted()]
+
+    def _muted(self) -> list[Closed]:
+        return [Closed(i, f"muted until {i.decision.until}") for i in self.muted if i.decision]
 
     def _gone(self, fingerprints: Iterable[str]) -> list[Closed]:
-        """Those of the incidents that are no longer open."""
-        still = {i.fingerprint for i in self.open}
+        """Those of the incidents that are no longer open, muted or not."""
+        still = {i.fingerprint for i in (*self.open, *self.muted)}
         gone = [self.known[f] for f in fingerprints if f not in still and f in self.known]
-        return [Closed(i, _how(i, self.owner)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
+        return [Closed(i, _how(i)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
 
     def _mention(self, fresh: Iterable[Incident]) -> str | None:
         slack = self.settings.slack
@@ -241,9 +254,16 @@ def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetim
     )
 
 
-def _how(incident: Incident, owner: str) -> str:
-    if incident.state != IncidentState.OPEN:
-        return RESOLVED
-    if incident.owner != owner:
-        return f"now with {incident.owner}"
-    return f"muted until {incident.decision.until}" if incident.decision else RESOLVED
+def _shown(rows: Iterable[Delivery]) -> list[Delivery]:
+    """The alert among the rows and its edits: the texts that the message has had."""
+    return [row for row in rows if row.kind in (DeliveryKind.ALERT, DeliveryKind.EDIT)]
+
+
+def _covered(row: Delivery) -> list[str]:
+    """Fingerprints of the incidents that the text shows as open, muted or not."""
+    return [*row.payload["about"], *row.payload.get("muted", ())]
+
+
+def _how(incident: Incident) -> str:
+    """Why an owner's message no longer covers the incident."""
+    return f"now with {incident.owner}" if incident.state is IncidentState.OPEN else RESOLVED

@@ -43,7 +43,7 @@ class DeliveryKind(enum.StrEnum):
     REPLY = "reply"
     """News in an alert's thread; notifies."""
     RESOLVE = "resolve"
-    """The last reply: nothing is open anymore, and the next incident starts a new alert."""
+    """The last reply: nothing is open anymore, not even muted, and the next incident starts a new alert."""
     CONFIRM = "confirm"
     """A reply that confirms what a reaction did."""
     DIGEST = "digest"
@@ -202,7 +202,8 @@ def drop_content(connection: Connection, delivery: Delivery) -> None:
     """Delete the text of a message, but keep which incidents it covered. A message that is still waiting is not
     changed.
     """
-    text = _to_json({"text": "", "blocks": [], "about": delivery.payload.get("about", {})})
+    kept = {name: delivery.payload[name] for name in ("about", "muted") if name in delivery.payload}
+    text = _to_json({"text": "", "blocks": [], "about": {}} | kept)
     done = (table.c.id == delivery.id, table.c.state.not_in(_OPEN))
     connection.execute(sa.update(table).where(*done).values(payload=text))
 
