@@ -186,6 +186,7 @@ SEE = Step(StepKind.FIND, "See which paths the tag has.", "SHOW TAG VALUES FROM 
 DROP = Step(StepKind.STORED, "Drop the old points.", "DROP MEASUREMENT x;", "influxql", loses="all points")
 QUERY = Step(StepKind.FIND, "Find what writes it. The first ones write most.", "SELECT a,\n  b FROM t;", "sql")
 LONG_QUERY = dataclasses.replace(QUERY, text=f"SELECT {', '.join(map(str, range(1_000)))};")
+REWRITE = Step(StepKind.SCHEMA, "Convert it.", "ALTER TABLE x;", "sql", locks="all writers", cost="rewrites all rows")
 MANY_LINES = Step(StepKind.STORED, "Copy them day by day.", "SELECT 1;\nSELECT 2;", "sql")
 
 
@@ -203,6 +204,8 @@ def planned_result(*steps: Step) -> AuditResult:
         ((LONG_QUERY, DROP), "Step 1 of 2: Find what writes it.", False),
         ((MANY_LINES, DROP), f"Step 1 of 2: {MANY_LINES.words}", False),
         ((DROP,), f"Only step: {DROP.words}", False),
+        ((REWRITE, DROP), "Step 1 of 2: Convert it. It locks all writers, and rewrites all rows.", True),
+        ((REWRITE,), "Only step: Convert it. It locks all writers, and rewrites all rows.", True),
     ],
 )
 def test_every_output_begins_with_the_same_step(
@@ -225,6 +228,8 @@ def test_every_output_begins_with_the_same_step(
     assert plan["command"] == "tsaudit plan demo 'http requests'"
     page = report(result, profile).partition("What to do")[2]
     assert steps[0].words in page
+    if steps == (REWRITE,):
+        assert page.count("all writers") == 1
 
 
 def test_slack_leads_to_the_plan_in_the_report() -> None:

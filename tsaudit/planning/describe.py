@@ -109,10 +109,12 @@ class Beginning:
     """
     rest: str
     """The command that prints the whole plan."""
+    burden: str = ""
+    """What the step locks and costs, as a sentence; empty: nothing."""
 
     @property
     def sentence(self) -> str:
-        return f"{self.heading}: {self.words}"
+        return " ".join(filter(None, (f"{self.heading}: {self.words}", self.burden)))
 
 
 def beginning(plan: Plan, target: str) -> Beginning:
@@ -122,7 +124,13 @@ def beginning(plan: Plan, target: str) -> Beginning:
     is_query = first.kind is StepKind.FIND
     is_shown = len(first.text) <= _LONGEST_STATEMENT and (is_query or "\n" not in first.text) and not first.loses
     words = brief(first.words, most=_MOST_WORDS if is_shown or not is_query else 0)
-    return Beginning(heading, words, first.text if is_shown else "", command(plan, target))
+    return Beginning(heading, words, first.text if is_shown else "", command(plan, target), _burden(first))
+
+
+def _burden(step: Step) -> str:
+    said = [f"locks {step.locks}"] if step.locks else []
+    said += [step.cost] if step.cost else []
+    return f"It {', and '.join(said)}." if said else ""
 
 
 def brief(said: str, *, most: int = _MOST_WORDS) -> str:

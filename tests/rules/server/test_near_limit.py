@@ -42,6 +42,7 @@ from tsaudit.model.profile import (
 )
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.server.near_limit import near_limit as rule
+from tsaudit.summary import of_finding
 from tsaudit.text.findings import origin
 
 MILLION = 1_000_000
@@ -541,7 +542,12 @@ def test_more_ids_by_statements_for_the_column_and_its_sequence(
     sequence = IdSequence('main."Seq"', is_identity, step=1, is_shared=False)
     status = TableStatus(ids={"id": 30_000}, id_limits={"id": 32_767}, sequences={"id": sequence})
     fields = (a_field("id", types=types),)
-    assert expected in _found(_numbered(30_000, status=status, fields=fields)).fix
+    finding = _found(_numbered(30_000, status=status, fields=fields))
+    assert expected in finding.fix
+    # All that Slack shows of it.
+    step = of_finding(finding, "SRV003", (), "t", DAY).first_step
+    assert expected in step
+    assert ("which copies the table under a lock" in step) is ("ALTER TABLE" in step)
 
 
 def test_ids_rise_as_in_the_whole_window_where_the_newest_rows_cover_hours(postgresql: Postgresql) -> None:

@@ -188,11 +188,12 @@ class Postgresql(SqlEngine):
             "First stop what takes IDs and stores no row: an INSERT with ON CONFLICT takes one for each row that is "
             "there already, and so does an insert that is rolled back. Insert only rows that are missing. "
         )
-        copies = (
-            " ALTER TABLE copies the table under a lock; for a large one, add a bigint column, fill it in steps, and "
-            "let it take over the name."
+        # Outputs in brief have the first sentence only.
+        widen = (
+            f"Give {column} of {table}, and the columns that refer to it, the type bigint, which copies the table "
+            "under a lock"
         )
-        widen = f"Give {column} of {table}, and the columns that refer to it, the type bigint"
+        copies = " For a large table, add a bigint column, fill it in steps, and let it take over the name."
         larger = f"Let the sequence of {column} of {table} give larger IDs" if is_wide else widen
         how = f": `{'; '.join(statements)}`" if statements else ""
         return f"{stop if is_wasted else ''}{larger}{how}.{'' if is_wide else copies}"
