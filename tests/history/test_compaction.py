@@ -215,22 +215,25 @@ def send(store: Store, day: date, kind: DeliveryKind, parent: str | None = None,
     return identity
 
 
-def test_compact_drops_threads_that_were_closed_long_ago(store: Store) -> None:
+def test_compact_drops_threads_that_were_over_long_ago(store: Store) -> None:
     save(store, DAY)
-    closed, late, live = (send(store, before(200), DeliveryKind.ALERT) for _ in range(3))
-    for alert in (closed, late, live):
+    closed, silent, late, live = (send(store, before(200), DeliveryKind.ALERT) for _ in range(4))
+    for alert in (closed, silent, late, live):
         send(store, before(150), DeliveryKind.EDIT, alert)
     send(store, before(91), DeliveryKind.RESOLVE, closed)
     send(store, before(90), DeliveryKind.RESOLVE, late)
+    send(store, DAY, DeliveryKind.EDIT, live)
     corrected = send(store, before(200), DeliveryKind.ALERT)
     send(store, before(91), DeliveryKind.RESOLVE, corrected)
     send(store, before(5), DeliveryKind.EDIT, corrected)
     other = send(store, before(200), DeliveryKind.ALERT, target="other")
     send(store, before(91), DeliveryKind.RESOLVE, other, target="other")
     compact(store, "demo", DAY)
-    found = [deliveries.find(store.engine, alert) is not None for alert in (closed, late, live, corrected, other)]
-    assert found == [False, True, True, True, True]
-    assert counts(store)["delivery"] == 3 + 2 + 3 + 2
+    found = [
+        deliveries.find(store.engine, alert) is not None for alert in (closed, silent, late, live, corrected, other)
+    ]
+    assert found == [False, False, True, True, True, True]
+    assert counts(store)["delivery"] == 3 + 3 + 3 + 2
 
 
 def test_compact_keeps_messages_that_still_wait(store: Store) -> None:
@@ -366,6 +369,7 @@ def test_compact_forgets_reactions_with_their_messages(store: Store) -> None:
     save(store, DAY)
     closed, live = send(store, before(200), DeliveryKind.ALERT), send(store, before(200), DeliveryKind.ALERT)
     send(store, before(91), DeliveryKind.RESOLVE, closed)
+    send(store, DAY, DeliveryKind.EDIT, live)
     rows = [
         {"delivery_id": closed, "gone_at": None},
         {"delivery_id": live, "gone_at": None},

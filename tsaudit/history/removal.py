@@ -137,7 +137,7 @@ def compact(store: Store, target: str, today: date) -> int:
     audited keeps its days. The last day with a profile represents its week or month. For each incident, the state on
     the day it opened and the newest state are kept; the next audit continues from the latter. Value sets are deleted if
     every day younger than `DAILY` can be computed without them, or if their tags have not been listed for longer than
-    `WEEKLY`. Messages are deleted 90 days after their thread was closed, and with them the reactions that were read on
+    `WEEKLY`. Messages are deleted 90 days after their last edit or reply, and with them the reactions that were read on
     them; reactions that were taken back are deleted after 90 days.
     """
     with store.writing(target) as connection:
@@ -219,7 +219,9 @@ def _prune_resolved(connection: Connection, target: str, newest: date) -> None:
 
 
 def _prune_messages(connection: Connection, target: str, newest: date) -> None:
-    """Delete closed alerts and digests that finished long ago, with all their edits and replies."""
+    """Delete old alerts and digests, with all their edits and replies. Every audit edits the alerts that go on, so one
+    without a recent edit or reply is over.
+    """
     database.lock(connection, "deliveries")
     done = delivery.c.state.not_in([str(DeliveryState.QUEUED), str(DeliveryState.SENDING)])
     old = delivery.c.day < newest - DAILY
@@ -228,10 +230,10 @@ def _prune_messages(connection: Connection, target: str, newest: date) -> None:
     connection.execute(delete(delivery).where(delivery.c.id.in_(digests)))
     about = delivery.c.thread.in_(threads_about(connection, target))
     deliveries.prune_reactions(connection, reaction.c.gone_at < datetime.combine(newest - DAILY, time.min), about)
-    closings = select(delivery.c.parent_id).where(delivery.c.kind == str(DeliveryKind.RESOLVE), old, about)
-    for alert in connection.execute(closings).scalars().all():
+    alerts = select(delivery.c.id).where(delivery.c.kind == str(DeliveryKind.ALERT), old, about)
+    for alert in connection.execute(alerts).scalars().all():
         family = or_(delivery.c.id == alert, delivery.c.parent_id == alert)
-        waits = connection.execute(select(delivery.c.id).where(family, or_(~done, ~old)).limit(1)).first()
-        if waits is None:
+        goes_on = connection.execute(select(delivery.c.id).where(family, or_(~done, ~old)).limit(1)).first()
+        if goes_on is None:
             deliveries.prune_reactions(connection, true(), family)
             connection.execute(delete(delivery).where(family))
