@@ -762,7 +762,7 @@ def test_reactions_are_read_before_an_audit_and_a_missing_scope_is_one_line(
         AuditSession(settings, store).notify(said.append)
         assert said == []
         assert "muted until" in slack.messages[0].text, "the audit already knows that it is muted"
-        assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["muted", "a:"]
+        assert [m.text.split(" ")[1] for m in slack.messages[1:]] == ["muted"], "one reply, which confirms it"
         slack.scopes.remove("reactions:read")
         assert AuditSession(settings, store).notify(said.append).errors == ()
     assert len(said) == 1
