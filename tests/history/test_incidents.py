@@ -209,6 +209,18 @@ def test_gap_elsewhere_does_not_keep_an_incident_open(store: Store, good: RuleRe
     assert [c.kind for c in run(store, 1, good) if c.incident.fingerprint == MARK] == [ChangeKind.RESOLVED]
 
 
+def test_finding_that_follows_from_another_one_neither_opens_nor_resolves(store: Store) -> None:
+    """At its limit, a tag is the cause that the finding about dropped points names: it is not over."""
+    folded = replace(GOOD, folded=(a_finding(HOST, Severity.CRITICAL),))
+    assert kinds(store, 0, folded) == []
+    assert kinds(store, 1, BAD) == ["opened"]
+    assert kinds(store, 2, folded) == ["continued"]
+    assert only(store).severity is Severity.WARNING
+    assert only(store).finding == folded.folded[0]
+    assert kinds(store, 3, BAD) == ["continued"]
+    assert kinds(store, 4, GOOD) == ["resolved"]
+
+
 def test_incident_of_a_rule_that_was_retired_is_resolved(store: Store) -> None:
     run(store, 0, BAD)
     assert [str(c.kind) for c in run(store, 1, a_rule_result(code="TAG001"))] == ["resolved"]

@@ -85,6 +85,12 @@ def test_compare_when_the_rule_was_not_judged_does_not_say_gone(now: RuleResult)
     assert [c.finding.subject for c in changes.not_evaluated] == [MEM]
 
 
+def test_compare_does_not_call_gone_what_another_finding_says_now() -> None:
+    now = a_result(replace(a_rule_result(), folded=(a_finding(),)))
+    changes = compare(before(a_rule_result(a_finding())), now)
+    assert (changes.gone, changes.not_evaluated, changes.new) == ((), (), ())
+
+
 def test_compare_when_two_findings_are_alike_keeps_the_worse() -> None:
     worse = a_finding(severity=Severity.CRITICAL)
     changes = compare(before(a_rule_result(a_finding(), worse)), a_result(a_rule_result(worse)))

@@ -237,6 +237,11 @@ class DaySeen:
         """Fingerprints of findings that will reach their limit, but too late to open an incident. They do not resolve
         an open incident.
         """
+        self._folded = {
+            fingerprint(result.target, rule.code, finding.subject): finding
+            for rule in result.results
+            for finding in rule.folded
+        }
         for rule, finding in result.findings():
             key = fingerprint(result.target, rule.code, finding.subject)
             if finding.severity is Severity.NOTE and finding.forecast and finding.forecast.days is not None:
@@ -255,6 +260,8 @@ class DaySeen:
         known = earlier or before
         if key in self._growing and known is not None and not known.never_opened:
             return self._after_unknown(before, earlier)
+        if (folded := self._folded.get(key)) is not None and known is not None:
+            return self._after_folded(before, earlier, folded)
         if known is not None and is_over(known.incident.code, known.incident.subject, self._rules):
             return self._after_good(before, earlier)
         return self._after_unknown(before, earlier)
@@ -301,6 +308,15 @@ class DaySeen:
         elif incident.good_runs >= self._policy.resolve_after:
             incident = replace(incident, state=IncidentState.RESOLVED, resolved=self.day)
         return Track(incident, bad_runs=0)
+
+    def _after_folded(self, before: Track | None, earlier: Track | None, finding: Finding) -> Track | None:
+        """The state after a day on which the finding followed from another one, whose incident is the one to act on:
+        neither resolved, nor more severe.
+        """
+        track = self._after_unknown(before, earlier)
+        if track is None or track.incident.state is not IncidentState.OPEN:
+            return track
+        return replace(track, incident=replace(track.incident, finding=finding, good_runs=0))
 
     def _after_unknown(self, before: Track | None, earlier: Track | None) -> Track | None:
         """The state after a day on which the rule could not run: the state after an earlier audit of the day if there

@@ -397,6 +397,10 @@ class RuleResult:
     guidelines: tuple[str, ...]
     outcome: Outcome
     findings: tuple[Finding, ...] = ()
+    folded: tuple[Finding, ...] = ()
+    """Findings, except notes, that follow from those of another rule, which have them as evidence. They open no
+    incident, and end none.
+    """
     gaps: tuple[Gap, ...] = ()
     """What the rule needed but could not be measured, whatever the outcome."""
     reason: str = ""

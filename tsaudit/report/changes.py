@@ -100,7 +100,9 @@ def compare(before: AuditResult, now: AuditResult, muted: Collection[str] = ()) 
     """
     old, new = _by_fingerprint(before), _by_fingerprint(now)
     rules = {r.code: r for r in now.results}
-    absent = [change for key, change in old.items() if key not in new]
+    # What another finding says now has not gone.
+    folded = {fingerprint(now.target, rule.code, f.subject) for rule in now.results for f in rule.folded}
+    absent = [change for key, change in old.items() if key not in new and key not in folded]
     over = {c.fingerprint for c in absent if is_good(c.rule.code, c.finding.subject, rules)}
     return RunChanges(
         day_before=before.day,

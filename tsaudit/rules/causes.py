@@ -137,6 +137,8 @@ def _without(
         for place, finding in zip(places, result.findings, strict=True)
         if place not in causes
     )
+    under_others = [f for place, f in zip(places, result.findings, strict=True) if place in causes]
+    result = replace(result, folded=tuple(f for f in under_others if f.severity is not Severity.NOTE))
     if kept or result.outcome is not Outcome.FAIL:
         return replace(result, findings=kept)
     others = listed(sorted({causes[place][0] for place in places}))

@@ -209,8 +209,8 @@ def _of_tag(values: int, dropped: int = 40, *, in_memory: float | None = 1.0, **
 # The server compares the number of values with its limit before it adds those of a write.
 @pytest.mark.parametrize("values", [5_000, 5_900])
 def test_a_tag_that_has_all_values_is_the_reason_and_its_finding_follows(values: int) -> None:
-    profile = _of_tag(values)
-    found = {item.code: finding for item, finding in evaluate(profile, Timeline()).findings() if item.code != "RET001"}
+    result = evaluate(_of_tag(values), Timeline())
+    found = {item.code: finding for item, finding in result.findings() if item.code != "RET001"}
     finding = found["SRV001"]
     assert f"tag order of sales has {number(values)} of the 5,000 values that one tag may have." in finding.message
     assert headline(finding).endswith(
@@ -219,6 +219,8 @@ def test_a_tag_that_has_all_values_is_the_reason_and_its_finding_follows(values:
     assert finding.main_contributor == "order"
     assert "raise `max-values-per-tag`" in finding.fix
     assert "TAG002" not in found
+    (tag,) = (rule for rule in result.results if rule.code == "TAG002")
+    assert [one.main_contributor for one in tag.folded] == ["order"]
     assert any(one.label == "also TAG002" for one in finding.evidence)
 
 
