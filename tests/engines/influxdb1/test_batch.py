@@ -92,7 +92,8 @@ def test_statements_do_not_grow_with_the_number_of_small_measurements(influxd: I
     profile = collected(written(influxd.url, {"": SMALL}, "few_statements"))
     assert statements(profile, "series_listing") == 1
     assert statements(profile, "row_sample") == 3
-    assert sum(cost.statements for cost in profile.costs) <= 15
+    # One of them asks for the heap profile.
+    assert sum(cost.statements for cost in profile.costs) <= 16
     assert all(m.series is not None and m.series.value == 3 for m in profile.measurements)
 
 
