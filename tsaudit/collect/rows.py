@@ -594,10 +594,10 @@ def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator
     """
     assert draft.time is not None
     time, known = draft.time, draft.measurement
-    ends = pc.min_max(draft.read_times()[0].values).as_py()
-    begin, newest = (instant_of(ends[end], time.kind) for end in ("min", "max"))
-    if begin is None or newest is None or is_load_stamp(time.name):
+    ends = pc.min_max(draft.read_times()[1].values).as_py()
+    if ends["min"] is None or is_load_stamp(time.name):
         return
+    begin, newest = (EARLIEST + timedelta(microseconds=ends[end]) for end in ("min", "max"))
     window = known.own_window or runner.window
     if any(map(is_load_stamp, found.left_out)):
         start = max(known.first_time or window.start, window.start)
