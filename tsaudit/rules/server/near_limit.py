@@ -84,7 +84,7 @@ def near_limit(case: Case) -> Iterator[Finding]:
     reported from twice `autovacuum_freeze_max_age` on: by then, autovacuum should have frozen them. IDs are those that
     a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
     where rows have most of them, at the rate at which rows come. What was given since the previous audit, a day before,
-    counts instead if the rest ends within `critical_days` at that pace. They also run out for columns that refer to
+    counts instead if as much again uses up the rest within `critical_days`. They also run out for columns that refer to
     them by a foreign key and have a narrower type. Locks run out at the rate at which partitions are added: in the
     first week, by the length of their ranges of time. Open files and connections are the fewer of this audit and the
     one before.
@@ -233,8 +233,8 @@ def _found(case: Case, at: Subject, uses: Iterable[_Use], measurement: Measureme
 
 
 def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[Impact, str]:
-    """With the time left at the pace since the previous audit, and that pace in words, if it uses up the rest within
-    `critical_days`: the mean of weeks hides a load that began yesterday.
+    """With the time left at the pace since the previous audit, and that pace in words, if as much again uses up the
+    rest: the mean of weeks hides a load that began yesterday. A load that leaves more may have been the only one.
     """
     previous = case.timeline.previous
     if previous is None or use.before is None or use.count <= use.before:
@@ -243,7 +243,7 @@ def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[
     days = (case.profile.collected_at - previous.collected_at) / timedelta(days=1)
     soon = costs.of_limit(case, use.count, limit, per_day=added / days).days_left
     is_sooner = soon is not None and (impact.days_left is None or soon < impact.days_left)
-    if not is_sooner or not soon or soon > case.harm.critical_days:
+    if not is_sooner or not soon or soon > min(days, case.harm.critical_days):
         return impact, ""
     since = f"{number(added)} given since the audit of {day(previous.day)}, {number(left)} left"
     return replace(impact, per_day=added / days, days_left=soon), f"; {since}: {about_days(soon)} at that pace"
