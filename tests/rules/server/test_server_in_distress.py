@@ -73,10 +73,18 @@ def test_what_fails_is_a_warning() -> None:
     assert of_slot.consequence == "The log fills the disk, and then the server stops, with all its databases."
 
 
-@pytest.mark.parametrize(("days", "says"), [(1, "; 1.4 GB more than at the audit of 2026-03-30."), (0, ".")])
-def test_slot_says_by_how_much_its_log_has_grown_in_a_day(days: int, says: str) -> None:
+@pytest.mark.parametrize(
+    ("days", "slot", "says"),
+    [
+        (1, "slot cdc", "; 1.4 GB more than at the audit of 2026-03-30."),
+        (0, "slot cdc", "."),
+        # It was read then, and nothing tells what it kept.
+        (1, "slot other", "."),
+    ],
+)
+def test_slot_says_by_how_much_its_log_has_grown_in_a_day(days: int, slot: str, says: str) -> None:
     at_hand = (ServerCounter("slot cdc", "", 3_600_000_000),)
-    before = (ServerCounter("slot cdc", "", 2_200_000_000),)
+    before = (ServerCounter(slot, "", 2_200_000_000),)
     previous = _profile(failures=before, day=DAY - timedelta(days=1), collected_at=NOW - timedelta(days=days))
     found = _found(_profile(failures=at_hand), Timeline(previous=previous))
     assert found is not None

@@ -129,7 +129,8 @@ def _more_kept(case: Case, failure: ServerCounter) -> str:
     previous = case.timeline.previous
     if previous is None or previous.server is None or not case.timeline.is_older(case.profile, timedelta(days=1)):
         return ""
-    before = next((one.value for one in previous.server.failures if one.name == failure.name), 0.0)
+    # What it kept while it did not fail is not known.
+    before = next((one.value for one in previous.server.failures if one.name == failure.name), failure.value)
     more = failure.value - before
     return f"{size(more)} more than at the audit of {written(previous.collected_at.date())}" if more > 0 else ""
 
