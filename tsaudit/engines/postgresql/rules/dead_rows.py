@@ -219,8 +219,8 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | No
 
 
 def _by_partitions(measurement: Measurement, live: float) -> str:
-    """How rows are removed by their age without leaving anything; empty if they do not live long enough, or died of
-    updates rather. `live`: share of live rows, 0 to 1.
+    """How rows are removed by their age without leaving anything; empty if they do not live long enough, or if
+    updates left more dead rows than deletes. `live`: share of live rows, 0 to 1.
     """
     counters = measurement.status.counters if measurement.status else {}
     if live < _FEW_LIVE or counters.get("rows_deleted", 0.0) < counters.get("rows_updated", 0.0):
