@@ -19,8 +19,8 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, Rows, RowsOfSeveral
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.facts import Given, OfMeasurement
 from tsaudit.model.profile import Profile
-from tsaudit.model.query_parameters import Given, OfMeasurement
 
 
 def collected(target: Target, asked_as: Target | None = None, **settings: Any) -> Profile:

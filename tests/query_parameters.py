@@ -7,8 +7,7 @@ from datetime import timedelta
 from typing import Any, Final
 
 from tests.builders import NOW
-from tsaudit.model.facts import FACTS
-from tsaudit.model.query_parameters import Given
+from tsaudit.model.facts import FACTS, Given
 
 _NEUTRAL: Final[dict[str, Any]] = {
     "database": "",

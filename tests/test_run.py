@@ -33,10 +33,10 @@ from tsaudit.history import clock, decisions, incidents, removal
 from tsaudit.history.lifecycle import ChangeKind, Decision, DecisionKind, IncidentChange, IncidentState
 from tsaudit.history.store import Store
 from tsaudit.library import AuditSession
+from tsaudit.model.facts import Given
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import DEGRADED_CODE, UNREACHABLE_CODE, Severity, Verdict
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given
 from tsaudit.net.watchdog import Deadline
 from tsaudit.not_audited import NO_ROWS_THEN
 

@@ -21,8 +21,8 @@ from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Access, Connection, ConnectorError, FactError, Rows
 from tsaudit.engines.opening import with_connection
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Profile, Reason
-from tsaudit.model.query_parameters import Given
 from tsaudit.net.watchdog import Deadline
 
 pytestmark = pytest.mark.wall_clock

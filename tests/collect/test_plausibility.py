@@ -26,11 +26,8 @@ from tsaudit.engines.connection import Rows, RowsOfSeveral
 from tsaudit.engines.opening import open_connection
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
-from tsaudit.model.facts import FACTS
-from tsaudit.model.figures import Subject
-from tsaudit.model.finding import AuditResult, Verdict
-from tsaudit.model.profile import Profile
-from tsaudit.model.query_parameters import (
+from tsaudit.model.facts import (
+    FACTS,
     Given,
     OfDatabase,
     OfMeasurement,
@@ -40,6 +37,9 @@ from tsaudit.model.query_parameters import (
     OfTarget,
     OfTimeExtents,
 )
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import AuditResult, Verdict
+from tsaudit.model.profile import Profile
 
 ABOUT = OfMeasurements(database="d", measurements=["t"], start=NOW, end=NOW)
 WINDOW: Final = {"start": NOW, "end": NOW, "time": "at", "time_kind": "text"}

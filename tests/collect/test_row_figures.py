@@ -13,9 +13,17 @@ from hypothesis import strategies as st
 from tests.builders import a_source
 from tests.examples import examples
 from tsaudit.analysis.codes import RowGroups
-from tsaudit.collect.column_figures import filled_in, is_float, numbers_by, packed_widths
 from tsaudit.collect.draft import ReadColumn
-from tsaudit.collect.row_figures import busiest, idle_hours, series_of_rows, turnover
+from tsaudit.collect.row_figures import (
+    busiest,
+    filled_in,
+    idle_hours,
+    is_float,
+    numbers_by,
+    packed_widths,
+    series_of_rows,
+    turnover,
+)
 from tsaudit.model.profile import SAMPLE_SIZE, TEXT_KEPT, Field, NumbersBy
 
 SOURCE = a_source()

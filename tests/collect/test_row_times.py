@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 from tests.builders import a_source
-from tsaudit.collect.column_figures import same_tag
 from tsaudit.collect.draft import ReadColumn
-from tsaudit.collect.row_figures import repeats, reports, rise_per_day, stopped_totals, time_lag, turnover
+from tsaudit.collect.row_figures import repeats, reports, rise_per_day, same_tag, stopped_totals, time_lag, turnover
 from tsaudit.model.profile import StoppedTotals, TimeLag
 
 START = datetime(2026, 3, 1, tzinfo=UTC)

@@ -24,9 +24,8 @@ from tsaudit.collect.draft import Draft, ReadRows, epoch_us
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.engines.influx.measuring import InfluxMeasuring, _joined
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Count, How, Reason, TableStatus, Window
-from tsaudit.model.query_parameters import Given
 
 BERLIN = timezone(timedelta(hours=2))
 ZONES = st.sampled_from([None, UTC, BERLIN, timezone(timedelta(hours=-5, minutes=-30))])

@@ -10,9 +10,8 @@ import pyarrow as pa
 
 from tsaudit.collect import plausibility
 from tsaudit.engines.connection import Connection, FactError, Rows, RowsOfSeveral
-from tsaudit.model.facts import FACTS, STRUCTURE, Scope
+from tsaudit.model.facts import FACTS, STRUCTURE, Given, OfMeasurement, Scope
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given, OfMeasurement
 
 Damage = Callable[[str, pa.RecordBatch], pa.RecordBatch]
 """(fact, batch) to what arrives; the same batch if there is nothing to damage in it. May raise FactError."""

@@ -22,11 +22,10 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import ConnectorError, Rows
 from tsaudit.engines.opening import open_connection
 from tsaudit.evaluation import evaluate
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.finding import AuditResult, Verdict
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.model.profile import Profile
-from tsaudit.model.query_parameters import Given
 
 Path = tuple[str | int, ...]
 _ABSURD: Final[dict[str, Any]] = {

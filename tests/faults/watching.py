@@ -15,7 +15,7 @@ from typing import Any, Final
 from tests.faults.damage import KINDS, Damaged
 from tsaudit.engines import opening as connectors
 from tsaudit.engines.connection import Connection, Rows
-from tsaudit.model.query_parameters import Given
+from tsaudit.model.facts import Given
 
 
 def _delete(file: Path, _: Path) -> None:

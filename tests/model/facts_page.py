@@ -6,13 +6,12 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import get_type_hints
 
-from tsaudit.model.facts import Fact
-from tsaudit.model.query_parameters import Given, names_of
+from tsaudit.model.facts import Fact, Given, names_of
 
 _TYPES = (
     ("collections.abc.", ""),
     ("typing.", ""),
-    ("tsaudit.model.query_parameters.", ""),
+    ("tsaudit.model.facts.", ""),
     ("datetime.datetime", "datetime"),
 )
 

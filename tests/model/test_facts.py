@@ -9,8 +9,7 @@ import pytest
 
 from tests.model.facts_page import markdown
 from tests.query_parameters import filled
-from tsaudit.model.facts import FACTS, Scope
-from tsaudit.model.query_parameters import names_of
+from tsaudit.model.facts import FACTS, Scope, names_of
 
 PAGE = Path(__file__).parents[2] / "docs" / "facts.md"
 

@@ -11,7 +11,7 @@ from typing import Final
 
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.model.query_parameters import OfMeasurement
+from tsaudit.model.facts import OfMeasurement
 
 SERIES_PER_STATEMENT: Final = 1000
 """Listing this many series takes InfluxDB about as long as the overhead of one more statement."""

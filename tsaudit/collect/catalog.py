@@ -22,7 +22,7 @@ from tsaudit.collect.measuring import Audited, Measuring, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.facts import FACTS, offered
+from tsaudit.model.facts import FACTS, OfDatabase, OfMeasurement, OfMeasurements, OfTarget, offered
 from tsaudit.model.profile import (
     FOREVER,
     Count,
@@ -44,7 +44,6 @@ from tsaudit.model.profile import (
     UnusedSetting,
     utc_now,
 )
-from tsaudit.model.query_parameters import OfDatabase, OfMeasurement, OfMeasurements, OfTarget
 from tsaudit.text import many, nearest, number
 
 if TYPE_CHECKING:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
+from tsaudit.model.facts import Given, OfMeasurements
 from tsaudit.model.profile import (
     DEFAULT_PARTITION,
     FOREVER,
@@ -30,7 +31,6 @@ from tsaudit.model.profile import (
     StoredRows,
     TableStatus,
 )
-from tsaudit.model.query_parameters import Given, OfMeasurements
 
 Row = dict[str, Any]
 

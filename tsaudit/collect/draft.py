@@ -22,8 +22,8 @@ from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.values.label_sets import FORM_SHARE, OPENING
 from tsaudit.engines.quoting import Label
+from tsaudit.model.facts import TablePart
 from tsaudit.model.profile import Count, Field, Gap, Measurement, Role, Tag, Window
-from tsaudit.model.query_parameters import TablePart
 from tsaudit.text import many
 
 

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from tsaudit.analysis.columns.columns import Column
-from tsaudit.collect import partial_reads
 from tsaudit.collect.catalog_facts import STORAGE_FACTS, Row, describe_storage, each_of, rows_about
 from tsaudit.collect.draft import ColumnStatistics, Draft
 from tsaudit.collect.earlier_days import Comparison
@@ -223,13 +222,15 @@ class Measuring:
         rows = rows_about(runner, "column_statistics", database, [d.name for d in drafts if d.name in big])
         known: dict[str, dict[str, ColumnStatistics]] = {}
         with runner.understanding("column_statistics", database):
-            known = partial_reads.by_measurement(rows or ())
+            from tsaudit.collect.reading import by_measurement
+
+            known = by_measurement(rows or ())
         return [replace(d, statistics=known.get(d.name, {})) if d.name in big else d for d in drafts]
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         """The steps for each measurement, in order."""
         # Not above: a database without tables does not need them.
-        from tsaudit.collect.outside_window import find_misdated, look_outside_window
+        from tsaudit.collect.reading import find_misdated, look_outside_window
         from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
         from tsaudit.collect.rows import (
             count_nulls,

@@ -16,8 +16,9 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.columns.columns import TimeKind
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.model.facts import FACTS, Fact
-from tsaudit.model.query_parameters import (
+from tsaudit.model.facts import (
+    FACTS,
+    Fact,
     Given,
     OfMeasurement,
     OfMeasurements,

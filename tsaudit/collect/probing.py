@@ -14,18 +14,16 @@ import pyarrow as pa
 from tsaudit.collect import catalog
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import contained, measuring_of
-from tsaudit.collect.partial_reads import measure_extent
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows, sampled
+from tsaudit.collect.reading import measure_extent, sampled
+from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows
 from tsaudit.collect.rows import count_nulls, describe_fields
 from tsaudit.collect.series import list_tag_sets
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.facts import FACTS, Scope
-from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Measurement, Profile, Reason, Window, utc_now
-from tsaudit.model.query_parameters import (
+from tsaudit.model.facts import (
+    FACTS,
     Given,
     OfBuckets,
     OfDocuments,
@@ -33,7 +31,10 @@ from tsaudit.model.query_parameters import (
     OfNullCounts,
     OfRowCount,
     OfSeriesListing,
+    Scope,
 )
+from tsaudit.model.figures import Subject
+from tsaudit.model.profile import Measurement, Profile, Reason, Window, utc_now
 from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:

@@ -23,9 +23,8 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.queries import query_name
 from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
-from tsaudit.model.facts import FACTS, Scope
+from tsaudit.model.facts import FACTS, Given, OfMeasurement, OfTarget, Scope
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
-from tsaudit.model.query_parameters import Given, OfMeasurement, OfTarget
 from tsaudit.net import addresses, watchdog
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, within
 from tsaudit.text import size

@@ -20,38 +20,35 @@ from tsaudit.analysis.columns.name_words import is_load_stamp
 from tsaudit.analysis.columns.roles import is_text, may_be_long, names_id
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
-from tsaudit.collect import partial_reads
+from tsaudit.collect import reading
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
-from tsaudit.collect.column_figures import (
-    document_parts,
-    equal_columns,
-    filled_in,
-    may_repeat_further,
-    packed_widths,
-    repeated_columns,
-    row_bytes,
-    row_patterns,
-    width_of,
-)
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows, content_of
-from tsaudit.collect.partial_reads import shorter
 from tsaudit.collect.query_runner import Answered, QueryRunner
-from tsaudit.collect.roles import EARLIEST, newest_of, read_extents, sampled, times_of
+from tsaudit.collect.reading import EARLIEST, newest_of, sampled, shorter, times_of
+from tsaudit.collect.roles import read_extents
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,
     begins,
     busiest,
     copies,
+    document_parts,
     ended,
+    equal_columns,
     field_end,
+    filled_in,
     idle_hours,
     likely_drops,
+    may_repeat_further,
+    packed_widths,
     point_sample,
+    repeated_columns,
     repeats,
     reports,
     rhythms,
     rise_per_day,
+    row_bytes,
+    row_patterns,
     rows_apart,
     series_of_rows,
     split_name,
@@ -59,8 +56,10 @@ from tsaudit.collect.row_figures import (
     tag_changes,
     time_lag,
     turnover,
+    width_of,
 )
 from tsaudit.collect.series import interval, scope
+from tsaudit.model.facts import OfNullCounts, OfRowCount, OfRowSample
 from tsaudit.model.profile import (
     MOST_COMPARED_FIELDS,
     Busiest,
@@ -85,7 +84,6 @@ from tsaudit.model.profile import (
     Turnover,
     Window,
 )
-from tsaudit.model.query_parameters import OfNullCounts, OfRowCount, OfRowSample
 from tsaudit.text import instant, many, span, values_of
 
 _NEVER: Final = 2**63 - 1
@@ -208,18 +206,16 @@ def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
 def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
     scan = draft.partial_scan
     assert scan is not None
-    rows, last = partial_reads.rows_by_planner(runner, draft), draft.measurement.last_time
+    rows, last = reading.rows_by_planner(runner, draft), draft.measurement.last_time
     if draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name).values).as_py()
         last = instant_of(newest, draft.time.kind)
-    ratios = {field.key: partial_reads.null_ratio(runner, draft, field.key) for field in draft.fields}
+    ratios = {field.key: reading.null_ratio(runner, draft, field.key) for field in draft.fields}
     unknown = [key for key, ratio in ratios.items() if ratio is None]
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = (
-            f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {partial_reads.too_many(runner, scan.rows_all)}"
-        )
+        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {reading.too_many(runner, scan.rows_all)}"
         runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
@@ -229,7 +225,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
         if (scan := draft.partial_scan) and "row_sample" in draft.measurement.statements:
-            too_many = partial_reads.too_many(runner, scan.rows_all)
+            too_many = reading.too_many(runner, scan.rows_all)
             detail = f"no row within the window was among those read; {too_many}"
             runner.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
         return draft

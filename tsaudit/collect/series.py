@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
-from tsaudit.collect import partial_reads
+from tsaudit.collect import reading
 from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.draft import Draft, content_of
-from tsaudit.collect.partial_reads import shorter
 from tsaudit.collect.query_runner import Answered, QueryRunner, TooMuchError
+from tsaudit.collect.reading import shorter
+from tsaudit.model.facts import OfSeriesListing
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
-from tsaudit.model.query_parameters import OfSeriesListing
 from tsaudit.text import many, span
 
 SERIES_KEPT: Final = 64
@@ -47,7 +47,7 @@ def list_tag_sets(
     if not draft.tags:
         # Without tags, all rows are from one source: there is nothing to list.
         return _with_series(draft, Count(0 if draft.is_empty else 1, runner.source(fact, scope="has no tags")), ())
-    if draft.is_too_big and not also and (bound := partial_reads.series_bound(runner, draft)):
+    if draft.is_too_big and not also and (bound := reading.series_bound(runner, draft)):
         return _with_series(draft, bound, tuple(_by_statistics(runner, draft, tag) for tag in draft.tags))
     tried: list[_Listing] = []
 
@@ -220,7 +220,7 @@ def listing_of(runner: QueryRunner, draft: Draft) -> OfSeriesListing:
 
 def _rows_listed(runner: QueryRunner) -> int:
     """The number of rows to read of a table too big to read."""
-    return min(partial_reads.LISTED_ROWS, runner.target.budget.max_scan_rows)
+    return min(reading.LISTED_ROWS, runner.target.budget.max_scan_rows)
 
 
 def _source(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing]) -> Source:
@@ -231,7 +231,7 @@ def _source(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing]
         read = scan.words(answer.given.partial_scan.rows if answer.given.partial_scan else _rows_listed(runner))
         words = f"{AT_LEAST}; according to {read} {interval(runner, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
-        detail = f"only {read} were listed; {partial_reads.too_many(runner, scan.rows_all)}"
+        detail = f"only {read} were listed; {reading.too_many(runner, scan.rows_all)}"
         runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
     elif answer.failed:
         part = f"rows from {span(answer.given.start, answer.given.end)}"
@@ -279,10 +279,8 @@ def _without_tags_of_other_policies(draft: Draft, counter: TagSetCounter) -> Dra
 
 def _by_statistics(runner: QueryRunner, draft: Draft, tag: Tag) -> Tag:
     read = set() if draft.sample is None else set(draft.read(Role.TAG, tag.key).texts.to_pylist())
-    values = sorted(read.union(partial_reads.common_values(draft, tag.key)))
-    return replace(
-        tag, values=partial_reads.distinct_values(runner, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE])
-    )
+    values = sorted(read.union(reading.common_values(draft, tag.key)))
+    return replace(tag, values=reading.distinct_values(runner, draft, tag.key), sample=tuple(values[:SAMPLE_SIZE]))
 
 
 def scope(runner: QueryRunner, draft: Draft, fact: str) -> str:

@@ -13,13 +13,13 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from tsaudit.model.query_parameters import OfMeasurement
+    from tsaudit.model.facts import OfMeasurement
 
 
 @dataclass(frozen=True, slots=True)

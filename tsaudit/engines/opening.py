@@ -14,8 +14,7 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, Connection, ConnectorError, FactError
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.facts import FACTS
-from tsaudit.model.query_parameters import OfTarget, names_of
+from tsaudit.model.facts import FACTS, OfTarget, names_of
 from tsaudit.net import addresses
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, within
 from tsaudit.text import nearest

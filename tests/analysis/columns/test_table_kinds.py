@@ -17,7 +17,7 @@ from tests.engines.sql.kinds.making import Schema, text
 from tests.servers import Postgresql
 from tsaudit.analysis.columns.columns import Column
 from tsaudit.analysis.columns.table_kinds import KindEvidence, Seen, decide, ids_of_rows, never_source
-from tsaudit.collect.table_kinds import NOT_CLASSIFIED
+from tsaudit.collect.roles import NOT_CLASSIFIED
 from tsaudit.config.settings import Columns, Target
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Outcome

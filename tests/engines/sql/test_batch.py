@@ -22,7 +22,7 @@ from tsaudit.config.settings import Budget, Target
 from tsaudit.engines.connection import RowsOfSeveral
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import batching
-from tsaudit.model.query_parameters import OfNullCounts
+from tsaudit.model.facts import OfNullCounts
 
 Made = Callable[..., Target]
 _NINE = "generate_series(1, 9) AS i"

@@ -23,8 +23,8 @@ from tests.rules.cases import Case, dataset, run_rule, table
 from tests.servers import Postgresql
 from tsaudit.analysis.rows.column_groups import repeated_together
 from tsaudit.analysis.significance import ENOUGH
-from tsaudit.collect.column_figures import repeated_columns
 from tsaudit.collect.draft import ReadColumn
+from tsaudit.collect.row_figures import repeated_columns
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.evaluation import evaluate

@@ -14,8 +14,8 @@ from tests.databases import Row, Table, times
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tests.rules.storage.test_unused_or_redundant_index import an_index
 from tests.servers import Postgresql
-from tsaudit.collect.column_figures import also_in
 from tsaudit.collect.draft import ReadColumn
+from tsaudit.collect.row_figures import also_in
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType

@@ -19,9 +19,8 @@ from tsaudit.engines.greptimedb import catalog, wire
 from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, CreateTable, Row, Table
 from tsaudit.engines.greptimedb.tables import METRIC_OF_ROW
 from tsaudit.engines.sql import batching
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given, OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given, OfMeasurement
 
 _GRANT: Final = "a read-only user is enough, see sql/greptimedb/grants.md"
 

@@ -16,8 +16,8 @@ from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.series import SERIES_KEPT
+from tsaudit.model.facts import OfRowCount
 from tsaudit.model.profile import AT_LEAST, Count, How
-from tsaudit.model.query_parameters import OfRowCount
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:

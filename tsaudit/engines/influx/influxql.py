@@ -14,8 +14,8 @@ import urllib3
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.http_responses import json_object, lines
 from tsaudit.engines.influx.series_keys import by_measurement, parse, read_listing
+from tsaudit.model.facts import OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import OfMeasurement
 from tsaudit.net import http
 
 CHUNK_ROWS: Final = 10_000

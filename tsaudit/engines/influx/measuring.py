@@ -14,14 +14,13 @@ from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.catalog_facts import rows_of
 from tsaudit.collect.draft import Draft, ReadRows, as_text
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
-from tsaudit.collect.outside_window import EARLY, is_early, with_misdated
-from tsaudit.collect.partial_reads import fewer, shorter
 from tsaudit.collect.query_runner import QueryRunner, keeping
-from tsaudit.collect.roles import EARLIEST, LATEST, sampled
+from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, sampled, shorter, with_misdated
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.all_rows import scaled_error
 from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, slice_of
+from tsaudit.model.facts import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.profile import (
     AT_LEAST,
     POLICY_SEPARATOR,
@@ -38,7 +37,6 @@ from tsaudit.model.profile import (
     how_summed,
     utc_now,
 )
-from tsaudit.model.query_parameters import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 

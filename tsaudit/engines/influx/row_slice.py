@@ -19,8 +19,8 @@ from tsaudit.collect.measuring import RowSlice
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, turnover
 from tsaudit.engines.influx.all_rows import with_all_rows
+from tsaudit.model.facts import OfRowSlice
 from tsaudit.model.profile import Contribution, How, Role, Source, Tag, TagSets, Window
-from tsaudit.model.query_parameters import OfRowSlice
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:

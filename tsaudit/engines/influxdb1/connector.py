@@ -38,8 +38,8 @@ from tsaudit.engines.influxdb1.answers import (
     status_rows,
 )
 from tsaudit.engines.quoting import Language
+from tsaudit.model.facts import Given, OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool
 

@@ -30,8 +30,8 @@ from tsaudit.engines.influxdb2.client import (
     read_gauges,
     shown,
 )
+from tsaudit.model.facts import Given, OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given, OfMeasurement
 
 _ENGINE: Final = "influxdb2"
 _PAGE: Final = 100

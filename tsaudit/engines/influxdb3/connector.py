@@ -14,9 +14,8 @@ import pyarrow as pa
 from tsaudit.engines import http_responses, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, FileLimit, Rows
 from tsaudit.engines.influxdb3 import client as client3
-from tsaudit.model.facts import FACTS
+from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given
 
 _ENGINE: Final = "influxdb3"
 _CATALOG: Final = "_internal"

@@ -22,8 +22,7 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
 from tsaudit.engines.mongodb.commands import ENGINE, Client, Query, Row, Server, in_short
 from tsaudit.engines.mongodb.documents import as_text, batch
-from tsaudit.model.facts import FACTS
-from tsaudit.model.query_parameters import Given
+from tsaudit.model.facts import FACTS, Given
 from tsaudit.net.port_probe import what_listens
 from tsaudit.text import many, number
 

@@ -16,14 +16,15 @@ from tsaudit.analysis.collection_families import spread
 from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
 from tsaudit.analysis.columns.name_words import OTHER, words_of
 from tsaudit.analysis.columns.time_columns import Extent, time_column
-from tsaudit.collect.column_figures import some_texts
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
-from tsaudit.collect.partial_reads import fewer
 from tsaudit.collect.query_runner import QueryRunner, keeping
+from tsaudit.collect.reading import fewer
+from tsaudit.collect.row_figures import some_texts
 from tsaudit.engines.mongodb.collections import is_series
 from tsaudit.engines.mongodb.connector import LARGEST_SHARE
 from tsaudit.engines.mongodb.documents import DatedArray, growth, time_form
+from tsaudit.model.facts import OfBuckets, OfDocuments, OfMeasurement
 from tsaudit.model.profile import (
     MAX_PATTERNS,
     Buckets,
@@ -43,7 +44,6 @@ from tsaudit.model.profile import (
     ValuesOfType,
     Window,
 )
-from tsaudit.model.query_parameters import OfBuckets, OfDocuments, OfMeasurement
 from tsaudit.text import many, size
 
 if TYPE_CHECKING:

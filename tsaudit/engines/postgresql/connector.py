@@ -27,9 +27,8 @@ from sqlalchemy.exc import ArgumentError, DBAPIError
 from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.sql import batching
-from tsaudit.model.facts import FACTS, Scope
+from tsaudit.model.facts import FACTS, Given, OfMeasurement, Scope
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given, OfMeasurement
 from tsaudit.net import postgresql as wire
 from tsaudit.net.addresses import IN_CLEAR, sql_url
 from tsaudit.net.port_probe import what_listens

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from tsaudit.engines.connection import RowsOfSeveral
-from tsaudit.model.query_parameters import OfMeasurement, OfRowSample, OfSeriesListing
+from tsaudit.model.facts import OfMeasurement, OfRowSample, OfSeriesListing
 
 PLACE: Final = "place_of_statement"
 """A column name that no table should have, because not every engine can return two columns with the same name."""

@@ -16,8 +16,8 @@ from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows
 from tsaudit.engines.timestream.client import Account, Client
 from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given
 
 _ENGINE: Final = "timestream"
 _QUERY: Final = "timestream-query"

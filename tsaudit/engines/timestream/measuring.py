@@ -9,13 +9,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect.catalog_facts import each_of
-from tsaudit.collect.column_figures import some_values
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.roles import read_sample, roles_without_rows
+from tsaudit.collect.reading import read_sample
+from tsaudit.collect.roles import roles_without_rows
+from tsaudit.collect.row_figures import some_values
 from tsaudit.collect.rows import describe_fields, patterns_and_rhythms, sample_source, series_of_read
 from tsaudit.collect.series import scope
+from tsaudit.model.facts import OfMeasurement
 from tsaudit.model.profile import (
     MAX_MEASURE_NAMES,
     Count,
@@ -30,7 +32,6 @@ from tsaudit.model.profile import (
     TableKind,
     Tag,
 )
-from tsaudit.model.query_parameters import OfMeasurement
 from tsaudit.text import many
 
 if TYPE_CHECKING:

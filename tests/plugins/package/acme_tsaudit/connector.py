@@ -11,8 +11,8 @@ import pyarrow as pa
 
 from tsaudit.engines import queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
+from tsaudit.model.facts import Given
 from tsaudit.model.profile import Reason
-from tsaudit.model.query_parameters import Given
 from tsaudit.net.watchdog import OutOfTimeError, bounded
 
 

@@ -13,15 +13,15 @@ from tests.collecting import Writer, collected, collected_with, writer_to
 from tests.databases import Dataset, Row, Table, times, write
 from tests.engines.traits import KEEP_DOCUMENTS, SPEAK_INFLUXQL
 from tests.servers import Influxd, Postgresql
-from tsaudit.collect.partial_reads import fewer, fewer_and_shorter, shorter
+from tsaudit.collect.reading import fewer, fewer_and_shorter, shorter
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
+from tsaudit.model.facts import OfDocuments, OfRowSample, OfSeriesListing, TablePart
 from tsaudit.model.finding import Outcome
 from tsaudit.model.profile import How, Measurement, Profile, Reason
-from tsaudit.model.query_parameters import OfDocuments, OfRowSample, OfSeriesListing, TablePart
 
 ABOUT: Mapping[str, Any] = {
     "database": "db",
