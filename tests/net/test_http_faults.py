@@ -15,7 +15,7 @@ from urllib3.exceptions import HTTPError
 
 from tests.hostile import FAULTS, hostile
 from tests.memory import watched
-from tsaudit.engines import http_responses
+from tsaudit.engines import http_client
 from tsaudit.engines.connection import Rows
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool
@@ -95,7 +95,7 @@ def _asked(fault: str, *, greeting: bool) -> str:
 
 
 def _read(response: urllib3.BaseHTTPResponse) -> str:
-    for _ in http_responses.lines(response, Rows(), http_responses.MOST_BYTES):
+    for _ in http_client.lines(response, Rows(), http_client.MOST_BYTES):
         pass
     return ""
 

@@ -431,7 +431,7 @@ def test_server_takes_no_policy_beside_the_statement(server: Server, monkeypatch
         return true(self, statement, timeout_s, rows)
 
     monkeypatch.setattr(Client, "series", ignoring)
-    monkeypatch.setattr(Client, "_ping", lambda _: "1.5.4")
+    monkeypatch.setattr(Client, "_version", lambda *_: "1.5.4")
     before = collected(target)
     assert before.measurements == now.measurements
     assert any(statement.endswith('FROM "raw"./.*/') for statement in asked)

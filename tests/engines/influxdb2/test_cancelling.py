@@ -18,8 +18,8 @@ from tests.engines.influxdb2.conversations import REAL
 from tests.query_parameters import filled
 from tests.serving import Handler, serving
 from tsaudit.config.settings import Target
-from tsaudit.engines.connection import FactError, FactQuery, Rows
-from tsaudit.engines.influxdb2.client import Address, Client
+from tsaudit.engines.connection import Access, FactError, FactQuery, Rows
+from tsaudit.engines.influxdb2.client import Client
 from tsaudit.engines.opening import open_connection
 from tsaudit.model.profile import Reason
 
@@ -128,7 +128,7 @@ def test_server_stops_when_the_time_is_up() -> None:
     token = os.environ["TSAUDIT_INFLUXDB2_TOKEN"]
     headers = {"Authorization": f"Token {token}"}
     org = urllib3.request("GET", f"{REAL}/api/v2/orgs", headers=headers).json()["orgs"][0]["id"]
-    client = Client(Address(REAL, token, "", 10))
+    client = Client(Access(REAL, password=token))
     rows = Rows("", iter(()))
     rows.statements = 0
     failures: list[FactError] = []

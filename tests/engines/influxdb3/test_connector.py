@@ -501,10 +501,9 @@ def test_cloud_is_not_asked_for_files(product: str) -> None:
         ("cloud2.influxdata.com.example", "Enterprise", "Enterprise"),
     ],
 )
-def test_product_by_the_name_of_its_host(monkeypatch: pytest.MonkeyPatch, host: str, build: str, edition: str) -> None:
-    answer = urllib3.HTTPResponse(io.BytesIO(), status=204, headers={"X-Influxdb-Build": build} if build else {})
-    monkeypatch.setattr(client.BoundedPool, "request", lambda *_, **__: answer)
-    assert client.server_version(f"https://{host}", host, "token", 5) == edition
+def test_product_by_the_name_of_its_host(host: str, build: str, edition: str) -> None:
+    greeting = urllib3.HTTPResponse(io.BytesIO(), status=204, headers={"X-Influxdb-Build": build} if build else {})
+    assert client.server_version(f"https://{host}", "token", greeting) == edition
 
 
 @pytest.mark.parametrize(("rows", "columns", "messages"), [(0, 3, 1), (8_192, 3, 1), (8_192, 500, 16)])

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tsaudit.engines import http_responses, queries
+from tsaudit.engines import http_client, queries
 from tsaudit.engines.connection import Access, FactError, FileLimit, Rows, RowsOfSeveral
 from tsaudit.engines.greptimedb import catalog, wire
 from tsaudit.engines.greptimedb.catalog import LEGACY_FORMAT, CreateTable, Row, Table
@@ -242,13 +242,13 @@ def server_status(asked: CatalogQueries, timeout_s: float) -> Iterator[pa.Record
     down = asked.once(statement("server_status")) if "region_peers" in _views(asked) else []
     known = {table.id: (database, name) for database, own in asked.tables.items() for name, table in own.items()}
     found = [(row["region_id"] & _NUMBER, known.get(row["region_id"] >> 32, ("", "a table"))) for row in down]
-    yield http_responses.status_batch(
+    yield http_client.status_batch(
         ("failure", f"region {number} of {table}", database, 1.0) for number, (database, table) in found
     )
     if asked.known.metrics_url:
         with suppress(FactError):
-            page = http_responses.read_page(asked.known.metrics_url, {}, min(timeout_s, _METRICS_S))
-            yield http_responses.status_batch(http_responses.counted_metrics(page, _COUNTERS))
+            page = http_client.read_page(asked.known.metrics_url, {}, min(timeout_s, _METRICS_S))
+            yield http_client.status_batch(http_client.counted_metrics(page, _COUNTERS))
 
 
 _METRICS_S: Final = 5.0

@@ -12,7 +12,7 @@ import pyarrow as pa
 import urllib3
 
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSeveral
-from tsaudit.engines.http_responses import json_object, lines
+from tsaudit.engines.http_client import json_object, lines
 from tsaudit.engines.influx.series_keys import by_measurement, parse, read_listing
 from tsaudit.model.facts import OfMeasurement
 from tsaudit.model.profile import Reason

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tsaudit.engines.http_responses import StatusRow
+from tsaudit.engines.http_client import StatusRow
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Series
 from tsaudit.engines.influxdb1 import policies as retention

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
-from urllib.parse import unquote, urlencode, urlsplit
+from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 import urllib3
-from urllib3.exceptions import HTTPError
 
-from tsaudit.engines import http_responses, queries
+from tsaudit.engines import http_client, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
+from tsaudit.engines.http_client import HttpClient
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Reader, Series
 from tsaudit.engines.influxdb1 import policies as retention
@@ -40,41 +40,28 @@ from tsaudit.engines.influxdb1.answers import (
 from tsaudit.engines.quoting import Language
 from tsaudit.model.facts import Given, OfMeasurement
 from tsaudit.model.profile import Reason
-from tsaudit.net import http
-from tsaudit.net.http import BoundedPool
 
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
 
 
-class Client:
-    """A pool of one HTTP connection, used by one thread. Raises ConnectorError if the server is not InfluxDB 1.x."""
+class Client(HttpClient):
+    """A client of one server. Raises ConnectorError if it is not InfluxDB 1.x."""
 
     def __init__(self, access: Access) -> None:
         """`access`: with a URL that contains no login."""
         self.access = access
-        self._headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        if access.username is not None:
-            self._headers |= urllib3.make_headers(basic_auth=f"{access.username}:{access.password or ''}")
-        self._pool = BoundedPool()
-        try:
-            self.version = self._ping()
-        except BaseException:
-            self.close()
-            raise
+        login = None if access.username is None else f"{access.username}:{access.password or ''}"
+        super().__init__(access.url, urllib3.make_headers(basic_auth=login), access.connect_timeout_s)
+        self.version = self.greet(self._version)
 
-    def close(self) -> None:
-        """Close the connection; the server aborts its current statement."""
-        self._pool.clear()
-
-    def abort(self) -> None:
-        """Shut the connection down, from any thread; the server aborts the statement."""
-        self._pool.abort()
+    def _version(self, greeting: urllib3.BaseHTTPResponse) -> str:
+        return influxql.server_version(self.url, greeting, "the user name or the password", 1)
 
     def whole(
         self, statement: str, timeout_s: float, rows: Rows, policy: str = "", database: str = ""
     ) -> Iterator[Series]:
         """The series of a response that is kept in memory, so that its size is limited. See `series`."""
-        return self.series(statement, timeout_s, rows, http_responses.MOST_BYTES, policy, database)
+        return self.series(statement, timeout_s, rows, http_client.MOST_BYTES, policy, database)
 
     def series(
         self,
@@ -91,44 +78,16 @@ class Client:
         `most`: maximum size in bytes; None for a response that is used as it arrives. `policy`: the retention policy
         for statements that name none; empty for the default one. `database`: the same for the database; empty for none.
         """
-        response = None
-        try:
-            with http_responses.translated(self._pool, timeout_s):
-                named = {"rp": policy, "db": database}
-                form = {"q": statement} | {name: value for name, value in named.items() if value}
-                response = self._post(form, timeout_s)
-                if response.status != 200:
-                    raise influxql.refused(response, _GRANT)
-                yield from influxql.read_series(response, rows, _GRANT, most)
-        finally:
-            if response is not None:
-                # A connection with unread data is not reused: closing it makes the server stop.
-                response.close()
-
-    def page(self, path: str, timeout_s: float) -> list[bytes]:
-        """The lines of a page of the server. Raises FactError."""
-        return http_responses.read_page(f"{self.access.url}{path}", self._headers, timeout_s)
-
-    def _ping(self) -> str:
-        try:
-            with self._pool.until(self.access.connect_timeout_s):
-                timeout, headers = self.access.connect_timeout_s, self._headers
-                response = self._pool.request("GET", f"{self.access.url}/ping", headers=headers, timeout=timeout)
-        except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{self.access.url} does not respond: {http.cause_of(error)}") from error
-        return influxql.server_version(self.access.url, response, "the user name or the password", 1)
-
-    def _post(self, form: Mapping[str, str], timeout_s: float) -> urllib3.BaseHTTPResponse:
-        # The socket's own timeout must come after that of the pool.
-        timeout = urllib3.Timeout(connect=min(self.access.connect_timeout_s, timeout_s), read=timeout_s + 1)
-        return self._pool.request(
-            "POST",
-            f"{self.access.url}/query",
-            body=urlencode({**form, **influxql.PARAMETERS}),
-            headers=self._headers,
-            timeout=timeout,
-            preload_content=False,
-        )
+        named = {name: value for name, value in (("rp", policy), ("db", database)) if value}
+        form = {"q": statement, **named, **influxql.PARAMETERS}
+        # A connection with unread data is not reused: closing it makes the server stop.
+        with (
+            self.translated(timeout_s),
+            closing(self.send("POST", "/query", timeout_s, fields=form, encode_multipart=False)) as response,
+        ):
+            if response.status != 200:
+                raise influxql.refused(response, _GRANT)
+            yield from influxql.read_series(response, rows, _GRANT, most)
 
 
 _ENGINE: Final = "influxdb1"
@@ -238,7 +197,7 @@ class InfluxConnection:
 
     def _read(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The response to the fact's own statement."""
-        most = None if ask.fact in _STREAMED else http_responses.MOST_BYTES
+        most = None if ask.fact in _STREAMED else http_client.MOST_BYTES
         return _READERS[ask.fact](self._client.series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
 
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
@@ -387,14 +346,14 @@ class InfluxConnection:
         settings = {name for kind, name, _, _ in found if kind == "setting"}
         if settings and INDEX_IN_MEMORY not in settings:
             found.extend(index_row(self._heap_profile(ask)))
-        yield http_responses.status_batch(found)
+        yield http_client.status_batch(found)
 
     def _heap_profile(self, ask: _Ask) -> list[bytes]:
         """The lines of the server's heap profile; none if they cannot be read."""
         request = json.loads(queries.render_file(_ENGINE, "_heap_profile.json"))
         ask.rows.statements += 1
         try:
-            return self._client.page(request["path"], ask.left_s)
+            return http_client.read_page(f"{self._client.url}{request['path']}", self._client.headers, ask.left_s)
         except FactError:
             return []
 

@@ -1,7 +1,4 @@
-"""InfluxDB 2.x over HTTP: REST, Flux, and InfluxQL, sent through influxdb-client.
-
-The client's own parsing of responses is not used: it prints, treats '' as null, and gives up after 10 s. Of its four
-families of exceptions, ApiException and urllib3's can still occur; `translated` handles both.
+"""InfluxDB 2.x over HTTP: REST, Flux, and InfluxQL.
 
 Buckets, too: their IDs, their names in InfluxQL, and the metrics that the server has of them. One lookup serves all
 connections to a server.
@@ -11,26 +8,23 @@ from __future__ import annotations
 
 import csv
 import json
+import math
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Any, Final
 from urllib.parse import urlencode
 
 import urllib3
-from influxdb_client.client.influxdb_client import InfluxDBClient
-from influxdb_client.rest import ApiException
-from urllib3.exceptions import HTTPError
 
-from tsaudit.engines import http_responses, queries
-from tsaudit.engines.connection import ConnectorError, FactError, FactQuery
-from tsaudit.engines.http_responses import metric_samples
+from tsaudit.engines import http_client, queries
+from tsaudit.engines.connection import Access, FactError, FactQuery
+from tsaudit.engines.http_client import HttpClient, metric_samples
 from tsaudit.engines.influx import influxql
 from tsaudit.model.profile import Reason
-from tsaudit.net import http
-from tsaudit.net.http import BoundedPool, TooBigAnswerError, whole
+from tsaudit.net.http import TooBigAnswerError, whole
 
 DIALECT: Final = {"annotations": ["datatype"], "header": True, "delimiter": ","}
 """Request parameters that give the response the format read here."""
@@ -74,43 +68,32 @@ _GRANT: Final = "grant the token read on the bucket, see sql/influxdb2/grants.md
 _REST_BYTES: Final = 8 << 20
 """Maximum size in bytes of a page of 100 buckets, or of the schema of one bucket."""
 _BUSY: Final = frozenset({429, 503})
+_CLOUD: Final = "Cloud"
 
 
-@dataclass(frozen=True, slots=True)
-class Address:
-    """The address of a server, and the login."""
+class StatusError(FactError):
+    """The server responded with an HTTP status other than success."""
 
-    url: str
-    token: str = field(repr=False)
-    org: str
-    """Name of the organization; empty for all organizations whose buckets the token may read."""
-    connect_timeout_s: float
+    def __init__(self, status: int, reason: Reason, detail: str) -> None:
+        super().__init__(reason, detail)
+        self.status = status
 
 
-class Client:
-    """A pool of HTTP connections, used by one thread. Errors are raised unchanged, except inside `translated`."""
+class Client(HttpClient):
+    """A client of one server. Raises ConnectorError if it is not InfluxDB 2.x. Only inside `translated`, all errors are
+    of tsaudit's own kinds.
+    """
 
-    def __init__(self, address: Address) -> None:
-        self._address = address
-        self._client: Any = InfluxDBClient(address.url, address.token, org=address.org)
-        # The client's own pool would follow redirects, and read the bodies of errors completely.
-        self._pool = BoundedPool()
-        transport: Any = self._client.api_client.rest_client
-        transport.pool_manager = self._pool
-        try:
-            self.version, self.is_cloud = self._ping()
-        except BaseException:
-            self.close()
-            raise
+    def __init__(self, access: Access) -> None:
+        """`access`: with the token as `password`, and a URL without login and query."""
+        headers = {"Authorization": f"Token {access.password}"}
+        super().__init__(access.url, headers, access.connect_timeout_s)
+        self.version = self.greet(self._version)
+        """The server's version; that of InfluxDB Cloud is `_CLOUD`."""
 
-    def close(self) -> None:
-        """Close the connections; the server aborts their current statements."""
-        self._client.close()
-        self._pool.clear()
-
-    def abort(self) -> None:
-        """Shut the connections down, from any thread."""
-        self._pool.abort()
+    @property
+    def is_cloud(self) -> bool:
+        return self.version == _CLOUD
 
     def rest(self, request: Mapping[str, Any], ask: FactQuery) -> dict[str, Any]:
         """The decoded response to a request of the REST API, which consists of `method`, `path`, and `query`. It must
@@ -119,131 +102,91 @@ class Client:
         with closing(self._asked(request, ask)) as response:
             body = whole(response, _REST_BYTES)
         ask.rows.bytes = (ask.rows.bytes or 0) + len(body)
-        if ask.rows.bytes > http_responses.MOST_BYTES:
-            raise TooBigAnswerError(f"the pages of the response have more than {http_responses.MOST_BYTES >> 20} MiB")
-        return http_responses.json_object(body)
+        if ask.rows.bytes > http_client.MOST_BYTES:
+            raise TooBigAnswerError(f"the pages of the response have more than {http_client.MOST_BYTES >> 20} MiB")
+        return http_client.json_object(body)
 
     def lines(self, request: Mapping[str, Any], ask: FactQuery) -> Iterator[bytes]:
         """The raw response to a request of the REST API."""
         with closing(self._asked(request, ask)) as response:
-            yield from http_responses.lines(response, ask.rows, http_responses.MOST_BYTES)
+            yield from http_client.lines(response, ask.rows, http_client.MOST_BYTES)
 
     def _asked(self, request: Mapping[str, Any], ask: FactQuery) -> urllib3.BaseHTTPResponse:
-        query = [(key, str(value)) for key, value in request["query"].items()]
-        return self._send(request["path"], ask, method=request["method"], query_params=query)
+        return self._send(request["method"], request["path"], ask, fields=request["query"])
 
     def records(self, statement: str, org_id: str, ask: FactQuery, most: int | None = None) -> Iterator[Record]:
         """The rows that a Flux statement returns. `most`: maximum size in bytes; None if they are used as
         they arrive.
         """
-        body = {"query": statement, "type": "flux", "dialect": DIALECT}
-        with closing(self._send("/api/v2/query", ask, query_params=[("orgID", org_id)], body=body)) as response:
-            yield from read_records(http_responses.lines(response, ask.rows, most))
+        path = f"/api/v2/query?{urlencode({'orgID': org_id})}"
+        body = json.dumps({"query": statement, "type": "flux", "dialect": DIALECT})
+        headers = {**self.headers, "Content-Type": "application/json"}
+        with closing(self._send("POST", path, ask, body=body, headers=headers)) as response:
+            yield from read_records(http_client.lines(response, ask.rows, most))
 
     def series(self, statement: str, ask: FactQuery, policy: str = "") -> Iterator[influxql.Series]:
         """The series that an InfluxQL statement returns. `policy`: the retention policy for statements that
         name none.
         """
         form = {"q": statement} | ({"rp": policy} if policy else {}) | influxql.PARAMETERS
-        headers = {"Content-Type": "application/x-www-form-urlencoded"}
-        with closing(self._send("/query", ask, post_params=form, header_params=headers)) as response:
+        with closing(self._send("POST", "/query", ask, fields=form, encode_multipart=False)) as response:
             yield from influxql.read_series(response, ask.rows, _GRANT)
 
-    def _send(self, path: str, ask: FactQuery, *, method: str = "POST", **content: Any) -> urllib3.BaseHTTPResponse:
+    def _send(self, method: str, path: str, ask: FactQuery, **content: Any) -> urllib3.BaseHTTPResponse:
         """The response, whose body has not been read yet. Retries if the server asks to wait and there is enough time.
 
-        Raises ApiException for any status other than success.
+        Raises StatusError for any status other than success.
         """
         while True:
             left = ask.deadline - time.monotonic()
             if left <= 0:
                 raise TimeoutError
             ask.rows.statements += 1
-            # The socket's own timeout must come after that of the pool.
-            timeout_ms = (1000 * min(self._address.connect_timeout_s, left), 1000 * (left + 1))
-            try:
-                response: urllib3.BaseHTTPResponse = self._client.api_client.call_api(
-                    path,
-                    method,
-                    **content,
-                    _preload_content=False,
-                    _return_http_data_only=True,
-                    _request_timeout=timeout_ms,
-                )
+            response = self.send(method, path, left, **content)
+            if 200 <= response.status < 300:
                 return response
-            except ApiException as error:
-                if error.status not in _BUSY:
-                    raise
-                self._wait(error, ask.deadline)
+            if response.status not in _BUSY:
+                raise _refused(response)
+            _wait(response, ask.deadline)
 
-    def _wait(self, error: ApiException, deadline: float) -> None:
-        headers: Mapping[str, str] = error.headers or {}
-        asked = headers.get("Retry-After", "")
-        said = f"the server is busy or its quota is used up (HTTP {error.status})"
-        if not asked.isdecimal():
-            raise FactError(Reason.OVER_BUDGET, said, cheaper_helps=False)
-        if int(asked) >= deadline - time.monotonic():
-            too_long = f"{said}; it asks to wait {asked} s, longer than the audit may wait"
-            raise FactError(Reason.OVER_BUDGET, too_long, cheaper_helps=False)
-        time.sleep(int(asked))
-
-    def _ping(self) -> tuple[str, bool]:
-        """The server's version, and whether it is InfluxDB Cloud. Raises ConnectorError."""
-        url, limit = self._address.url, self._address.connect_timeout_s
-        try:
-            with self._pool.until(limit):
-                response = self._pool.beginning(
-                    self._client.api_client.call_api(
-                        "/ping",
-                        "GET",
-                        _preload_content=False,
-                        _return_http_data_only=True,
-                        _request_timeout=round(1000 * limit),
-                    )
-                )
-        except ApiException as error:
-            if error.response is None:
-                raise ConnectorError(f"{url} does not respond: {http.cause_of(error)}") from error
-            response = error.response
-        except (HTTPError, OSError) as error:
-            raise ConnectorError(f"{url} does not respond: {http.cause_of(error)}") from error
-        if response.status < 300 and response.headers.get("X-Influxdb-Build", "").lower().startswith("cloud"):
-            return "Cloud", True
-        return influxql.server_version(url, response, "the token", 2), False
-
-    @contextmanager
-    def translated(self, timeout_s: float) -> Iterator[None]:
-        """Converts errors inside the `with` block to FactError, and aborts the work when the time is up."""
-        try:
-            with http_responses.translated(self._pool, timeout_s):
-                yield
-        except ApiException as error:
-            raise _refused(error) from error
+    def _version(self, greeting: urllib3.BaseHTTPResponse) -> str:
+        if greeting.status < 300 and greeting.headers.get("X-Influxdb-Build", "").lower().startswith("cloud"):
+            return _CLOUD
+        return influxql.server_version(self.url, greeting, "the token", 2)
 
 
-def _refused(error: ApiException) -> FactError:
-    """The error for an HTTP status other than success."""
-    text = _line(error)
-    if error.status in (401, 403):
+def _wait(response: urllib3.BaseHTTPResponse, deadline: float) -> None:
+    """Wait as long as the server asks for. Raises FactError if it does not say, or if that is too long."""
+    asked = response.headers.get("Retry-After", "")
+    said = f"the server is busy or its quota is used up (HTTP {response.status})"
+    if not asked.isdecimal():
+        raise FactError(Reason.OVER_BUDGET, said, cheaper_helps=False)
+    if int(asked) >= deadline - time.monotonic():
+        too_long = f"{said}; it asks to wait {asked} s, longer than the audit may wait"
+        raise FactError(Reason.OVER_BUDGET, too_long, cheaper_helps=False)
+    time.sleep(int(asked))
+
+
+def _refused(response: urllib3.BaseHTTPResponse) -> StatusError:
+    text, status = _line(response), response.status
+    if status in (401, 403):
         # An unknown token gets the same status as one without the right, and other words.
         is_unknown = text == "unauthorized access"
         what_to_do = "the token is wrong, or was revoked" if is_unknown else _GRANT
-        return FactError(Reason.DENIED, f"{text} (HTTP {error.status}); {what_to_do}")
-    if error.status in (408, 504):
-        return FactError(Reason.TIMED_OUT, f"the server gave up: {text}")
-    if not error.status:
-        return FactError(Reason.UNREACHABLE, text)
+        return StatusError(status, Reason.DENIED, f"{text} (HTTP {status}); {what_to_do}")
+    if status in (408, 504):
+        return StatusError(status, Reason.TIMED_OUT, f"the server gave up: {text}")
     if "could not find bucket" in text:
         text = f"{text}: it does not exist, or the token has no permission to read it"
-    return FactError(Reason.FAILED, f"{text} (HTTP {error.status})")
+    return StatusError(status, Reason.FAILED, f"{text} (HTTP {status})")
 
 
-def _line(error: ApiException) -> str:
+def _line(response: urllib3.BaseHTTPResponse) -> str:
     """The server's message, in one line."""
     try:
-        text = str(json.loads(error.body)["message"])
+        text = str(json.loads(response.data)["message"])
     except (ValueError, KeyError, TypeError, RecursionError):
-        text = str(error.reason or "no reason given")
+        text = str(response.reason or "no reason given")
     return " ".join(text.split())[:300]
 
 
@@ -268,30 +211,21 @@ class Dbrp:
     """Whether the bucket is used if a statement names only the database."""
 
 
-@dataclass(slots=True)
-class KnownBuckets:
-    """What is known about the server's buckets so far; shared by all connections to it."""
-
-    by_name: dict[str, Bucket] = field(default_factory=dict)
-    mappings: dict[str, Dbrp | None] = field(default_factory=dict)
-    """Name of the bucket to its names in InfluxQL; None if InfluxQL cannot access it."""
-
-
 class BucketList:
     """Looks up buckets by name, each only once. Methods raise FactError, and the errors of `Client`."""
 
-    def __init__(self, client: Client, known: KnownBuckets) -> None:
+    def __init__(self, client: Client, known: Known) -> None:
         self._client = client
         self._known = known
 
     def remember(self, buckets: Sequence[Mapping[str, Any]]) -> None:
         """Store the buckets that the server lists. Raises FactError if two buckets share a name."""
         for bucket in buckets:
-            known = self._known.by_name.get(bucket["name"])
+            known = self._known.buckets.get(bucket["name"])
             if known and known.org_id != bucket["orgID"]:
                 detail = f"two organizations have a bucket {bucket['name']}; name one in the URL: ?org=NAME"
                 raise FactError(Reason.FAILED, detail)
-            self._known.by_name[bucket["name"]] = Bucket(bucket["id"], bucket["orgID"])
+            self._known.buckets[bucket["name"]] = Bucket(bucket["id"], bucket["orgID"])
 
     def look_up(self, ask: FactQuery) -> dict[str, Any]:
         """The bucket as described by the server. Raises FactError if there is none with this name."""
@@ -309,9 +243,9 @@ class BucketList:
     def of(self, ask: FactQuery) -> Bucket:
         """The bucket that the query is about."""
         name = ask.about["database"]
-        if name not in self._known.by_name:
+        if name not in self._known.buckets:
             self.look_up(ask)
-        return self._known.by_name[name]
+        return self._known.buckets[name]
 
     def dbrp(self, ask: FactQuery) -> Dbrp | None:
         """The names of the bucket in InfluxQL: the default mapping of its own database, otherwise a user-defined
@@ -324,7 +258,7 @@ class BucketList:
             request = json.loads(text)
             try:
                 listed = self._client.rest(request, ask).get("content") or []
-            except ApiException:
+            except StatusError:
                 listed = []
             listed.sort(key=lambda m: (not m["default"], bool(m.get("virtual"))))
             mappings = (Dbrp(m["database"], m["retention_policy"], m["default"]) for m in listed)
@@ -379,6 +313,23 @@ class Gauges:
     """
     uptime_s: float | None = None
     """Seconds since the server started; None if the server does not report it."""
+
+
+@dataclass(slots=True)
+class Known:
+    """What is known about the server; shared by all connections to it."""
+
+    access: Access
+    org: str
+    """Name of the organization; empty for all organizations whose buckets the token may read."""
+    buckets: dict[str, Bucket] = field(default_factory=dict)
+    """The buckets by name."""
+    mappings: dict[str, Dbrp | None] = field(default_factory=dict)
+    """Name of the bucket to its names in InfluxQL; None if InfluxQL cannot access it."""
+    has_influxql: bool = True
+    """Whether the server supports InfluxQL; True until proven otherwise."""
+    metrics: tuple[float, Gauges | StatusError] = (-math.inf, Gauges({}, {}))
+    """The time when /metrics was read, with its contents, or with the error that prevented reading them."""
 
 
 def read_gauges(lines: Iterable[bytes]) -> Gauges:

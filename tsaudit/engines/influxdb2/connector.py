@@ -8,25 +8,24 @@ import re
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import replace
 from typing import Any, Final
 from urllib.parse import parse_qs, unquote, urlsplit
 
 import pyarrow as pa
-from influxdb_client.rest import ApiException
 
-from tsaudit.engines import http_responses, queries
+from tsaudit.engines import http_client, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
-from tsaudit.engines.http_responses import MOST_BYTES
+from tsaudit.engines.http_client import MOST_BYTES
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb2.client import (
-    Address,
     BucketList,
     Client,
     Dbrp,
     Gauges,
-    KnownBuckets,
+    Known,
     Record,
+    StatusError,
     read_gauges,
     shown,
 )
@@ -53,33 +52,21 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
     if access.username or not re.fullmatch(r"[!-~]+", token):
         raise ConnectorError("InfluxDB 2 requires an API token: set it as `password`, without `username`")
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
-    org, timeout_s = settings.get("org", [""])[0], access.connect_timeout_s
-    connection = InfluxConnection(_Known(Address(server, token, org, timeout_s)))
+    org = settings.get("org", [""])[0]
+    connection = InfluxConnection(Known(replace(access, url=server, password=token), org))
     try:
         yield connection
     finally:
         connection.close()
 
 
-@dataclass(slots=True)
-class _Known:
-    """What is known about the server; shared by all connections to it."""
-
-    address: Address
-    buckets: KnownBuckets = field(default_factory=KnownBuckets)
-    has_influxql: bool = True
-    """Whether the server supports InfluxQL; True until proven otherwise."""
-    metrics: tuple[float, Gauges | ApiException] = (-_GAUGES_S, Gauges({}, {}))
-    """The time when /metrics was read, with its contents, or with the error that prevented reading them."""
-
-
 class InfluxConnection:
     """A pool of HTTP connections, used by one thread."""
 
-    def __init__(self, known: _Known) -> None:
+    def __init__(self, known: Known) -> None:
         self._known = known
-        self._client = Client(known.address)
-        self._buckets = BucketList(self._client, known.buckets)
+        self._client = Client(known.access)
+        self._buckets = BucketList(self._client, known)
         self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
@@ -110,7 +97,7 @@ class InfluxConnection:
 
     def _ask(self, fact: str, timeout_s: float, rows: Rows, parameters: Mapping[str, Any]) -> FactQuery:
         rows.statements = 0
-        about = {"several": [], **parameters, "org": self._known.address.org}
+        about = {"several": [], **parameters, "org": self._known.org}
         return FactQuery(fact, about, rows, timeout_s)
 
     # --- How each fact is measured -------------------------------------------------------------------------------
@@ -180,19 +167,19 @@ class InfluxConnection:
         bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
         found = self._read_gauges(request, ask)
-        count = None if isinstance(found, ApiException) else found.series.get(bucket.id)
+        count = None if isinstance(found, StatusError) else found.series.get(bucket.id)
         if count is not None:
             ask.rows.statement = shown(request)
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "json")
             ask.rows.scope = "tag sets of all time, from /metrics"
         return count
 
-    def _read_gauges(self, request: Mapping[str, Any], ask: FactQuery) -> Gauges | ApiException:
+    def _read_gauges(self, request: Mapping[str, Any], ask: FactQuery) -> Gauges | StatusError:
         """The contents of /metrics, at most 10 s old, or the server's error."""
         if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
             try:
-                found: Gauges | ApiException = read_gauges(self._client.lines(request, ask))
-            except ApiException as error:
+                found: Gauges | StatusError = read_gauges(self._client.lines(request, ask))
+            except StatusError as error:
                 found = error
             self._known.metrics = (time.monotonic(), found)
         return self._known.metrics[1]
@@ -202,7 +189,7 @@ class InfluxConnection:
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
         ask.rows.statement = shown(request)
         found = self._read_gauges(request, ask)
-        if isinstance(found, ApiException):
+        if isinstance(found, StatusError):
             detail = f"only /metrics reports {what}, and it cannot be read (HTTP {found.status})"
             raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
         return found
@@ -212,8 +199,8 @@ class InfluxConnection:
         if self._client.is_cloud:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
         found = self._needed_gauges(ask, "dropped points")
-        names = {"": ""} | {bucket.id: name for name, bucket in self._known.buckets.by_name.items()}
-        rows: list[http_responses.StatusRow] = []
+        names = {"": ""} | {bucket.id: name for name, bucket in self._known.buckets.items()}
+        rows: list[http_client.StatusRow] = []
         if found.uptime_s is not None:
             up_s = found.uptime_s + time.monotonic() - self._known.metrics[0]
             rows.append(("started", "", "", (time.time() - up_s) // 60 * 60))
@@ -221,7 +208,7 @@ class InfluxConnection:
         if ("points_failed", "") in found.counters:
             dropped = sum(value for _, name, _, value in rows if name == "points_dropped")
             rows.append(("counter", "points_dropped", "", dropped))
-        yield http_responses.status_batch(rows)
+        yield http_client.status_batch(rows)
 
     def _database_bytes(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         if self._client.is_cloud:
@@ -254,7 +241,7 @@ class InfluxConnection:
                 yield from influxql.READERS[ask.fact](self._client.series(ask.rows.statement, ask), ask.about)
                 ask.rows.path = (dbrp.database, dbrp.policy)
                 return
-            except ApiException as error:
+            except StatusError as error:
                 if error.status not in (404, 405):
                     raise
                 self._known.has_influxql = False

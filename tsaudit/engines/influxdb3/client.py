@@ -14,20 +14,22 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 import pyarrow as pa
 import urllib3
 from urllib3.exceptions import HTTPError, NewConnectionError
 
-from tsaudit.engines import http_responses
+from tsaudit.engines import http_client
 from tsaudit.engines.connection import ConnectorError, FactError, Rows, TooManyFilesError
+from tsaudit.engines.http_client import HttpClient
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb3 import flight_process
 from tsaudit.engines.influxdb3.flight_process import DONE, HEADER
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
-from tsaudit.net.http import BoundedPool, UnfitAnswerError
+from tsaudit.net.http import UnfitAnswerError
 
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
@@ -147,30 +149,24 @@ class ListedColumns:
     as_text: bool = False
 
 
-def server_version(address: str, host: str, token: str, timeout_s: float) -> str:
-    """The product and its version, as far as the server reports them, such as `Core 3.4.1`."""
-    headers = {"Authorization": f"Bearer {token}"} if token else {}
-    pool = BoundedPool()
-    try:
-        with pool.until(timeout_s):
-            answer = pool.request("GET", f"{address}/ping", headers=headers, timeout=timeout_s)
-    except (HTTPError, OSError) as error:
-        raise ConnectorError(f"{address} does not respond: {http.cause_of(error)}") from error
-    finally:
-        pool.clear()
-    if answer.status in (401, 403):
-        raise ConnectorError(f"{address} rejects the token" if token else f"{address} requires a token as `password`")
-    if what := http.what_it_is(answer, "the token"):
-        raise ConnectorError(f"{address} {what}")
-    version = answer.headers.get("X-Influxdb-Version", "").removeprefix("v")[:40]
+def server_version(url: str, token: str, greeting: urllib3.BaseHTTPResponse) -> str:
+    """The product and its version, as far as the server reports them, such as `Core 3.4.1`, from its response to
+    `/ping`. Raises ConnectorError if it is not InfluxDB 3.
+    """
+    if greeting.status in (401, 403):
+        raise ConnectorError(f"{url} rejects the token" if token else f"{url} requires a token as `password`")
+    if what := http.what_it_is(greeting, "the token"):
+        raise ConnectorError(f"{url} {what}")
+    version = greeting.headers.get("X-Influxdb-Version", "").removeprefix("v")[:40]
     if re.match(r"[12]\.", version):
-        raise influxql.of_another_version(address, version, 3)
-    product = answer.headers.get("X-Influxdb-Build", "").strip()[:40]
+        raise influxql.of_another_version(url, version, 3)
+    product = greeting.headers.get("X-Influxdb-Build", "").strip()[:40]
     # A service may report only "Cloud", but its products have different limits.
+    host = urlsplit(url).hostname or ""
     hosted = next((name for end, name in _HOSTED.items() if host.endswith(end)), "")
     product = product if product.startswith(hosted) else hosted
     if not product and not version:
-        raise ConnectorError(f"{address} responds, but not like InfluxDB 3 (HTTP {answer.status})")
+        raise ConnectorError(f"{url} responds, but not like InfluxDB 3 (HTTP {greeting.status})")
     return f"{product} {version}".strip()
 
 
@@ -222,7 +218,7 @@ class Flight:
             if error is not None:
                 raise error
         except TimeoutError as late:
-            raise http_responses.timed_out(left) from late
+            raise http_client.timed_out(left) from late
         except EndedError as ended:
             raise self._ended(ended) from ended
         finally:
@@ -266,7 +262,7 @@ class Flight:
 def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:
     text = _words(words)
     if kind == flight_process.TIMED_OUT:
-        return http_responses.timed_out(timeout_s)
+        return http_client.timed_out(timeout_s)
     if kind == flight_process.DENIED:
         return FactError(Reason.DENIED, text)
     if kind == flight_process.CANCELLED:
@@ -277,55 +273,45 @@ def _flight_error(kind: str, words: str, timeout_s: float) -> FactError:
     return _refused(text)
 
 
-class Http:
+class Http(HttpClient):
     """One JSON object per line, for networks that do not support HTTP/2."""
 
-    def __init__(self, address: str, token: str, connect_timeout_s: float) -> None:
-        self._address, self._token, self._connect_timeout_s = address, token, connect_timeout_s
-        self._pool = BoundedPool()
+    def __init__(self, url: str, token: str, connect_timeout_s: float) -> None:
+        headers = {"Authorization": f"Bearer {token}"} if token else {}
+        super().__init__(url, headers, connect_timeout_s)
+        self._token = token
+
+    def version(self) -> str:
+        """See `server_version`."""
+        return self.greet(lambda greeting: server_version(self.url, self._token, greeting))
 
     def run(
         self, database: str, statement: str, deadline: float, rows: Rows, columns: ListedColumns
     ) -> Iterator[pa.RecordBatch]:
         """The response as it arrives, with the named columns. Raises FactError unless it is complete."""
         left = max(deadline - time.monotonic(), 0.001)
-        response = None
+        query = {"db": database, "q": statement, "format": "jsonl"}
         try:
-            with self._pool.until(left):
-                response = self._pool.request(
-                    "POST",
-                    f"{self._address}/api/v3/query_sql",
-                    json={"db": database, "q": statement, "format": "jsonl"},
-                    headers={"Authorization": f"Bearer {self._token}"} if self._token else {},
-                    # The socket's own timeout must come after that of the pool.
-                    timeout=urllib3.Timeout(connect=min(self._connect_timeout_s, left), read=left + 1),
-                    preload_content=False,
-                )
+            # A connection with unread data is not reused: closing it makes the server stop.
+            with (
+                self._pool.until(left),
+                contextlib.closing(self.send("POST", "/api/v3/query_sql", left, json=query)) as response,
+            ):
                 if response.status != 200:
                     raise _http_error(response)
-                lines = http_responses.lines(response, rows, None if columns.as_text else http_responses.MOST_BYTES)
+                lines = http_client.lines(response, rows, None if columns.as_text else http_client.MOST_BYTES)
                 yield from batches(lines, columns.names, as_text=columns.as_text)
         except TimeoutError as error:
-            raise http_responses.timed_out(left) from error
+            raise http_client.timed_out(left) from error
         except UnfitAnswerError as error:
-            raise http_responses.unfit(error) from error
+            raise http_client.unfit(error) from error
         except NewConnectionError as error:
             raise FactError(Reason.UNREACHABLE, http.cause_of(error)) from error
         except (HTTPError, OSError, ValueError, RecursionError) as error:
             raise FactError(Reason.FAILED, f"the response broke off ({http.cause_of(error)})") from error
-        finally:
-            if response is not None:
-                # A connection with unread data is not reused: closing it makes the server stop.
-                response.close()
 
     def again(self) -> Http:
-        return Http(self._address, self._token, self._connect_timeout_s)
-
-    def abort(self) -> None:
-        self._pool.abort()
-
-    def close(self) -> None:
-        self._pool.clear()
+        return Http(self.url, self._token, self._connect_timeout_s)
 
 
 Transport = Flight | Http

@@ -11,7 +11,7 @@ from urllib.parse import unquote, urlsplit
 
 import pyarrow as pa
 
-from tsaudit.engines import http_responses, queries
+from tsaudit.engines import http_client, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, FileLimit, Rows
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS, Given
@@ -40,13 +40,13 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
         raise ConnectorError("the URL is not of the form https://host:8181")
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     token = access.password or (unquote(parts.password) if parts.password else "")
-    databases, timeout_s = access.databases, access.connect_timeout_s
-    version = client3.server_version(address, parts.hostname, token, timeout_s)
-    connection = InfluxConnection(client3.Flight(address, token), databases, version, address, token)
-    if not connection.answers(timeout_s):
+    http = client3.Http(address, token, access.connect_timeout_s)
+    version = http.version()
+    http.close()  # it is only needed again if Flight does not work
+    connection = InfluxConnection(client3.Flight(address, token), access.databases, version, address, token)
+    if not connection.answers(access.connect_timeout_s):
         connection.close()
-        http = client3.Http(address, token, timeout_s)
-        connection = InfluxConnection(http, databases, f"{version}, over HTTP", address, token)
+        connection = InfluxConnection(http, access.databases, f"{version}, over HTTP", address, token)
     try:
         yield connection
     finally:
@@ -117,9 +117,9 @@ class InfluxConnection:
         request = json.loads(queries.render(_ENGINE, "server_counters"))
         ask.rows.statement = f"{request['method']} {request['path']}"
         headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        page = http_responses.read_page(f"{self._address}{request['path']}", headers, ask.timeout_s)
+        page = http_client.read_page(f"{self._address}{request['path']}", headers, ask.timeout_s)
         ask.rows.bytes = sum(map(len, page))
-        yield http_responses.status_batch(http_responses.counted_metrics(page, _COUNTERS, "db"))
+        yield http_client.status_batch(http_client.counted_metrics(page, _COUNTERS, "db"))
 
     def _listed(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """All databases; if the token may not list them, those that the target names."""

@@ -1,5 +1,5 @@
-"""Responses of servers over HTTP: the body line by line as it arrives, what is wrong with one that cannot be used, and
-the counters on a metrics page, in the text format of Prometheus.
+"""Requests to servers over HTTP, and their responses: the body line by line as it arrives, what is wrong with one that
+cannot be used, and the counters on a metrics page, in the text format of Prometheus.
 """
 
 from __future__ import annotations
@@ -7,20 +7,22 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import pyarrow as pa
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from tsaudit.engines.connection import FactError, Rows
+from tsaudit.engines.connection import ConnectorError, FactError, Rows
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
+
+T = TypeVar("T")
 
 MOST_BYTES: Final = 20 << 20
 """Maximum size in bytes of a response that is collected before it is used: lists of names, not of series. In memory,
@@ -73,18 +75,58 @@ def json_object(body: bytes) -> dict[str, Any]:
     return found
 
 
-@contextmanager
-def translated(pool: BoundedPool, timeout_s: float) -> Iterator[None]:
-    """Converts errors inside the `with` block to FactError, and aborts the work when the time is up."""
-    try:
-        with pool.until(timeout_s):
-            yield
-    except TimeoutError as error:
-        raise timed_out(timeout_s) from error
-    except UnfitAnswerError as error:
-        raise unfit(error) from error
-    except (HTTPError, OSError) as error:
-        raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
+class HttpClient:
+    """A pool of connections to one server, used by one thread at a time, except for `abort`."""
+
+    def __init__(self, url: str, headers: Mapping[str, str], connect_timeout_s: float) -> None:
+        """`headers`: sent with all requests. Nothing is sent yet."""
+        self.url, self.headers = url, headers
+        self._connect_timeout_s = connect_timeout_s
+        self._pool = BoundedPool(headers=headers)
+
+    def close(self) -> None:
+        """Close the connections; the server aborts their current statements."""
+        self._pool.clear()
+
+    def abort(self) -> None:
+        """Shut the connections down, from any thread; the server aborts the statement."""
+        self._pool.abort()
+
+    def greet(self, read: Callable[[urllib3.BaseHTTPResponse], T]) -> T:
+        """What `read` makes of the response to `/ping`. Raises ConnectorError if there is none. On any error, the
+        connections are closed.
+        """
+        limit = self._connect_timeout_s
+        try:
+            with self._pool.until(limit):
+                response = self._pool.request("GET", f"{self.url}/ping", timeout=limit)
+            return read(response)
+        except BaseException as error:
+            self.close()
+            if isinstance(error, HTTPError | OSError):
+                raise ConnectorError(f"{self.url} does not respond: {http.cause_of(error)}") from error
+            raise
+
+    def send(self, method: str, path: str, timeout_s: float, **content: Any) -> urllib3.BaseHTTPResponse:
+        """The response with any status; unless it is an error, its body has not been read yet. Raises the errors that
+        `translated` converts. `content`: as for `urllib3.PoolManager.request`.
+        """
+        # The socket's own timeout must come after that of the pool.
+        timeout = urllib3.Timeout(connect=min(self._connect_timeout_s, timeout_s), read=timeout_s + 1)
+        return self._pool.request(method, f"{self.url}{path}", timeout=timeout, preload_content=False, **content)
+
+    @contextmanager
+    def translated(self, timeout_s: float) -> Iterator[None]:
+        """Converts errors inside the `with` block to FactError, and aborts the work when the time is up."""
+        try:
+            with self._pool.until(timeout_s):
+                yield
+        except TimeoutError as error:
+            raise timed_out(timeout_s) from error
+        except UnfitAnswerError as error:
+            raise unfit(error) from error
+        except (HTTPError, OSError) as error:
+            raise FactError(Reason.UNREACHABLE, f"the connection broke ({http.cause_of(error)})") from error
 
 
 def timed_out(timeout_s: float) -> FactError:

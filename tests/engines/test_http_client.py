@@ -14,7 +14,7 @@ from tests.builders import DAY, NOW, a_measurement, a_profile
 from tests.engines.influxdb3.double import metrics
 from tests.rules.cases import run_rule
 from tests.serving import Handler, serving_http
-from tsaudit.engines import http_responses
+from tsaudit.engines import http_client
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.greptimedb import connector, wire
 from tsaudit.engines.influxdb2.client import read_gauges
@@ -55,15 +55,15 @@ influxdb_uptime_seconds{id="0c3dd7cf13b15000"} 93.5
 
 
 def test_counters_are_summed_by_database() -> None:
-    rows = http_responses.counted_metrics(PAGE.splitlines(), {"writes": "points_written"}, "db")
+    rows = http_client.counted_metrics(PAGE.splitlines(), {"writes": "points_written"}, "db")
     assert sorted(rows) == [
         ("counter", "points_written", "", 7.0),
         ("counter", "points_written", "a", 2001.0),
         ("counter", "points_written", "b", 5.0),
         ("started", "", "", 1.7e9),
     ]
-    assert ("counter", "n", "", 2013.0) in list(http_responses.counted_metrics(PAGE.splitlines(), {"writes": "n"}))
-    assert list(http_responses.counted_metrics([], {"writes": "n"})) == []
+    assert ("counter", "n", "", 2013.0) in list(http_client.counted_metrics(PAGE.splitlines(), {"writes": "n"}))
+    assert list(http_client.counted_metrics([], {"writes": "n"})) == []
 
 
 def test_counters_of_influxdb_2() -> None:
@@ -130,25 +130,25 @@ def test_page_that_is_refused_or_absent(status: int, reason: Reason) -> None:
         _serving(status, b"no") as url,
         pytest.raises(FactError, match=rf"HTTP {status}") as found,
     ):
-        http_responses.read_page(url, {}, 5)
+        http_client.read_page(url, {}, 5)
     assert found.value.reason is reason
     with _serving(200, PAGE) as url:
-        assert http_responses.read_page(url, {}, 5) == PAGE.splitlines()
+        assert http_client.read_page(url, {}, 5) == PAGE.splitlines()
     with pytest.raises(FactError, match="cannot be read"):
-        http_responses.read_page(url, {}, 5)
+        http_client.read_page(url, {}, 5)
 
 
 @pytest.mark.parametrize("body", [b"", b"null", b"12", b"[]", b"[" * 200_000, b'{"a":' * 100_000, b"<html>"])
 def test_body_that_is_no_object(body: bytes) -> None:
     with pytest.raises(FactError, match=r"is not JSON|is a web page|is not an object"):
-        http_responses.json_object(body)
+        http_client.json_object(body)
 
 
 def test_page_of_greptimedb_is_known_by_its_usual_ports() -> None:
     assert wire.metrics_url(wire.address("mysql+pymysql://db.example", None, "p")) == "http://db.example:4000/metrics"
     assert wire.metrics_url(sa.make_url("mysql+pymysql://db.example:3306/public")) == ""
     lines = [b"greptime_mito_write_reject_total 4", b'greptime_mito_write_stalling_count{worker="0"} 1']
-    rows = list(http_responses.counted_metrics(lines, connector._COUNTERS))
+    rows = list(http_client.counted_metrics(lines, connector._COUNTERS))
     assert rows == [("counter", "writes_rejected", "", 4.0)]
 
 
@@ -180,7 +180,7 @@ def test_rejected_lines_of_influxdb_3_with_and_without_a_database() -> None:
         assert finding is not None
         assert (finding.severity, finding.subject, finding.observed) == (Severity.WARNING, Subject(database), 4)
         assert _since(dropped_points, today, today) is None
-    rows = http_responses.counted_metrics(
+    rows = http_client.counted_metrics(
         metrics(lines=9, rejected=1, ooms=2).splitlines(),
         {"influxdb3_write_lines_rejected_total": "points_dropped"},
         "db",
