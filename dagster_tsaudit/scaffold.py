@@ -12,40 +12,15 @@ from dagster.components.component_scaffolding import scaffold_component
 from pydantic import BaseModel, Field, field_validator
 
 from dagster_tsaudit.plan import KEY_PREFIX, encode
-from tsaudit.cli.init import proposed_limits
+from tsaudit.cli.discovery import FoundTarget, variable_of
+from tsaudit.cli.init import document
 from tsaudit.engines.registry import ENGINES
 from tsaudit.text import listed
 
-_CONFIG: Final = """\
-# What tsaudit audits; the command line reads the same file: tsaudit --help.
-# Secrets are written ${{NAME}} and read from the environment when an audit runs; add their names below `requirements`,
-# `env` in defs.yaml, too.
-# Paths are relative to this file.
-#
-# The history and the reports have to outlive the machine. In a container, use PostgreSQL and an object store:
-# history: ${{TSAUDIT_HISTORY}}  # postgresql://user:password@host/tsaudit
-# report:
-#   folder: s3://bucket/tsaudit
-#   base_url: https://reports.example.com/tsaudit
-history: sqlite:///.tsaudit/history.db
-report:
-  folder: .tsaudit/reports
-
-owners:
-  default:
-    # channel: "#data-platform"
-    # email: data-platform@example.com
-  # <team>: ...
-
-# slack:
-#   token: ${{SLACK_TOKEN}}
-
-targets:
-  - name: {name}
-    engine: {engine}
-    url: {url}
-{password}    schedule: "0 6 * * *"  # daily at 06:00 UTC
-{limits}"""
+_NOTE: Final = """\
+# Add the names of those variables below `requirements`, `env` in defs.yaml, too. The command line reads the same file:
+# `tsaudit --help`.
+"""
 
 _IGNORED: Final = "# History and reports of a local tsaudit\n.tsaudit/\n"
 
@@ -116,15 +91,14 @@ def variables(config: str) -> list[str]:
 
 
 def _text(name: str, params: AuditScaffoldParams) -> str:
+    """The same file as `tsaudit init` writes, with a note for Dagster."""
     engine = ENGINES[params.engine]
     url = params.url or engine.example_url.format(name=name)
     login = urlsplit(url)
     names_user = bool(login.username) and login.password is None and engine.reads_password_apart
-    secret = "TOKEN" if engine.signs_in_by_token else "PASSWORD" if params.url and names_user else ""
-    variable = f"TSAUDIT_{re.sub('[^A-Z0-9]', '_', name.upper())}_{secret}"
-    password = f"    password: ${{{variable}}}\n" if secret else ""
-    limits = proposed_limits(engine)
-    return _CONFIG.format(name=name, engine=params.engine, url=url, password=password, limits=limits)
+    secret = "TOKEN" if engine.signs_in_by_token else "PASSWORD" if names_user else ""
+    variable = variable_of(name, secret) if secret else ""
+    return document([FoundTarget(name, params.engine, url, variable)], _NOTE)
 
 
 def _write(file: Path, text: str) -> None:

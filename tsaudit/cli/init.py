@@ -86,7 +86,7 @@ def init(
     logins = [named.setdefault((one.engine, urlsplit(one.url).netloc), one.name) for one in found]
     found = [_tried(one, file.parent, variable_of(login, "PASSWORD")) for one, login in zip(found, logins, strict=True)]
     if found:
-        _write(file, before.with_entries(list(map(_target, found))) if before else _text(found))
+        _write(file, before.with_entries(list(map(_target, found))) if before else document(found))
     _say(file, found, config=config, added=add)
 
 
@@ -253,7 +253,7 @@ def _given(engine: str | None, url: str, name: str | None, folder: Path) -> Foun
 _TEMPLATE: Final = """\
 # What tsaudit audits, and whom it notifies. All keys: docs/configuration.md
 # Secrets are written ${NAME} and read from the environment. Paths are relative to this file.
-
+%(note)s
 targets:
 %(targets)s
     # databases: [metrics]          # %(databases)s; default: all that are not the engine's own
@@ -272,24 +272,25 @@ owners:
 # slack:
 #   token: ${SLACK_TOKEN}
 
+# Both have to outlive the machine. Where its files do not, use an object store and PostgreSQL.
 # report:
 #   folder: .tsaudit/reports        # or s3://bucket/tsaudit
 #   base_url: https://reports.example.com
-
-# history: sqlite:///.tsaudit/history.db
+# history: sqlite:///.tsaudit/history.db    # or postgresql://user:${NAME}@host/tsaudit
 """
 
 
-def _text(found: list[FoundTarget]) -> str:
+def document(found: Sequence[FoundTarget], note: str = "") -> str:
+    """The text of a tsaudit.yaml with these targets. `note`: lines for its head, each a comment with its line break."""
     from tsaudit.engines.registry import ENGINES
 
     nouns = listed(list(dict.fromkeys(f"{ENGINES[one.engine].words.database}s" for one in found)))
-    return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns}
+    return _TEMPLATE % {"targets": "\n".join(map(_target, found)), "databases": nouns, "note": note}
 
 
 def proposed_limits(engine: Engine) -> str:
     """The lines of a target, as comments, from which its growth becomes a warning: the plan of a product, the series,
-    and the space there is. Also for `dg scaffold defs`.
+    and the space there is.
     """
     plan = next((limit.plan for limit in engine.limits if limit.plan), "")
     lines = f"    # plan: {plan:<24}# limits of a product; `tsaudit rules --plans` lists them\n" if plan else ""
