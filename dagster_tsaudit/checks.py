@@ -84,9 +84,7 @@ def check_results(key: dg.AssetKey, found: AuditedTarget, prefix: str = "") -> I
     run, unmuted = found.run, found.run.unmuted
     for family in families():
         if run.result is None or unmuted is None or run.profile is None:
-            why = _why_not(run)
-            reason = {"reason": text(f"not audited: {why}")}
-            yield result(key, prefix + family, run.day, Verdict.UNKNOWN, reason, escape(f"Not audited: {why}"))
+            yield result(key, prefix + family, run.day, Verdict.UNKNOWN, {}, _not_audited(run))
             continue
         rules = [r for r in run.result.results if r.family == family]
         verdict = unmuted.verdict_of(family)
@@ -272,8 +270,7 @@ def _figures(
 
 def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResult:
     if run.result is None or run.profile is None:
-        why = _why_not(run)
-        return result(key, name, run.day, Verdict.UNKNOWN, {"reason": text(why)}, escape(f"Not audited: {why}"))
+        return result(key, name, run.day, Verdict.UNKNOWN, {}, _not_audited(run))
     gaps = run.profile.gaps
     # The run's error already says what could not be audited.
     broken = [r for r in run.result.results if r.outcome == Outcome.ERROR and r is not run.result.not_audited]
@@ -281,8 +278,6 @@ def _coverage(key: dg.AssetKey, name: str, run: "AuditRun") -> dg.AssetCheckResu
     metadata["value_of"] = text("things not measured")
     degraded = [f"{r.code}: {f.message}" for r in run.result.results if r.code == DEGRADED_CODE for f in r.findings]
     reasons = [*([run.error] if run.error else []), *(f"{r.code}: {r.reason}" for r in broken), *degraded]
-    if reasons:
-        metadata["reason"] = text("\n".join(reasons))
     rows = [("/".join(filter(None, (g.database, g.measurement))), g.fact, g.reason, g.detail) for g in gaps]
     if rows:
         metadata["not_measured"] = dg.MetadataValue.md(table(("where", "fact", "reason", "detail"), rows))
@@ -305,15 +300,13 @@ def _describe_coverage(run: "AuditRun", reasons: Sequence[str], missing: Sequenc
     return "\n\n".join(said) or "Not every rule had all the figures it needs; see the other checks."
 
 
-def _why_not(run: "AuditRun") -> str:
-    """Why a target was not audited, in one line, and until when that is muted."""
+def _not_audited(run: "AuditRun") -> str:
+    """Why a target was not audited, in one line of Markdown, and until when that is muted."""
     missed = run.result.not_audited if run.result else None
     why = run.error or (missed.reason if missed else "") or "nothing could be measured"
-    if missed is None:
-        return why
-    known = (fingerprint(run.target, missed.code, finding.subject) for finding in missed.findings)
+    known = [fingerprint(run.target, missed.code, finding.subject) for finding in missed.findings] if missed else []
     until = next((run.muted[one] for one in known if one in run.muted), None)
-    return f"{why}. Muted until {until}: that does not fail the run" if until else why
+    return prose(f"Not audited: {why}{f'. Muted until {until}: that does not fail the run' if until else ''}")
 
 
 @functools.cache
