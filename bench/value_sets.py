@@ -22,7 +22,7 @@ import numpy as np
 from sqlalchemy import text
 
 from tsaudit.analysis.values import stored_value_sets as stored
-from tsaudit.analysis.values.value_hashes import HASH_BITS, hash_values
+from tsaudit.analysis.values.hashes import HASH_BITS, hash_values
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.removal import compact, is_due
 from tsaudit.history.store import Store

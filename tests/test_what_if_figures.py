@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from tests.builders import a_source
 from tests.examples import examples
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.analysis.values.hash_samples import bucketed
+from tsaudit.analysis.values.hashes import bucketed
 from tsaudit.what_if import Collisions, Left, LeftCounter, TagReduction, collisions, from_tag_sets
 
 TAGS = ("host", "region", "user")

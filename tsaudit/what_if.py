@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.codes import combined
-from tsaudit.analysis.values.hash_samples import Counted, bucketed
+from tsaudit.analysis.values.hashes import Counted, bucketed
 from tsaudit.collect import catalog
 from tsaudit.collect.draft import as_text
 from tsaudit.collect.measuring import Measuring, measuring_of

@@ -15,7 +15,7 @@ from sqlalchemy import func, select, update
 from tests.builders import a_profile, a_result
 from tests.history.conftest import EXAMPLES
 from tsaudit.analysis.values import stored_value_sets, value_sets
-from tsaudit.analysis.values.value_hashes import hash_values
+from tsaudit.analysis.values.hashes import hash_values
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.history.removal import DAILY, WEEKLY, compact
 from tsaudit.history.schema import value_set

@@ -222,7 +222,7 @@ class Comparison:
         sets that include the day.
         """
         from tsaudit.analysis.cardinality import arrivals
-        from tsaudit.analysis.values.value_hashes import series_digests, truncated
+        from tsaudit.analysis.values.hashes import series_digests, truncated
 
         tags, before = counter.hashed(), of(0)
         digests = series_digests(tags, counter.series.value)

@@ -20,8 +20,7 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.columns import columns as column_types
 from tsaudit.analysis.columns import roles
-from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind, native
-from tsaudit.analysis.columns.name_words import HINT, words_of
+from tsaudit.analysis.columns.columns import HINT, Column, TimeColumn, TimeKind, native, words_of
 from tsaudit.analysis.columns.roles import are_quantities
 from tsaudit.analysis.columns.table_kinds import (
     Decided,

@@ -18,9 +18,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import Codes, RowGroups, changes, combined, count_distinct, order_by
-from tsaudit.analysis.columns.columns import is_text
-from tsaudit.analysis.columns.name_words import words_of
-from tsaudit.analysis.rows import coincidence, column_groups, rhythm
+from tsaudit.analysis.columns.columns import is_text, words_of
+from tsaudit.analysis.rows import column_groups, duplicates, over_time
 from tsaudit.analysis.rows.column_groups import repeated_together, split_by
 from tsaudit.analysis.rows.duplicates import (
     begins_late,
@@ -31,13 +30,12 @@ from tsaudit.analysis.rows.duplicates import (
     overwritten,
     place_of,
 )
-from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared, turnover_of
+from tsaudit.analysis.rows.over_time import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS, WORTH_MOVING
 from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
-from tsaudit.analysis.values.hash_samples import sample
+from tsaudit.analysis.values.hashes import mixed, sample
 from tsaudit.analysis.values.label_sets import FORM_SHARE
-from tsaudit.analysis.values.value_hashes import mixed
 from tsaudit.collect.draft import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -120,7 +118,7 @@ def rhythms(
     numbers.
     """
     filled = {key: column.known[times.known] for key, column in fields.items()}
-    found = rhythm.rhythms(series[times.known], _numbers_of(times), filled)
+    found = over_time.rhythms(series[times.known], _numbers_of(times), filled)
     return Rhythms(
         fields=tuple(
             FieldRhythm(key, len(one.regular), len(one.irregular), one.interval and one.interval / _US_PER_SECOND)
@@ -131,7 +129,7 @@ def rhythms(
     )
 
 
-def _parted(tags: Mapping[str, ReadColumn], series: Codes, found: Mapping[str, rhythm.Rhythm]) -> PartingTag | None:
+def _parted(tags: Mapping[str, ReadColumn], series: Codes, found: Mapping[str, over_time.Rhythm]) -> PartingTag | None:
     regular = {number for one in found.values() for number in one.regular.tolist()}
     irregular = {number for one in found.values() for number in one.irregular.tolist()}
     if not regular - irregular or not irregular - regular:
@@ -139,7 +137,7 @@ def _parted(tags: Mapping[str, ReadColumn], series: Codes, found: Mapping[str, r
     numbers, first = np.unique(series, return_index=True)
     codes = {key: tag.codes[first] for key, tag in tags.items()}
     even, uneven = (np.isin(numbers, list(side)) for side in (regular - irregular, irregular - regular))
-    parted = rhythm.separating_tag(codes, even, uneven)
+    parted = over_time.separating_tag(codes, even, uneven)
     if parted is None:
         return None
     values = _texts_of(tags[parted], first)
@@ -170,7 +168,7 @@ def point_sample(
     values = {key: (tag.texts.to_pylist(), tag.codes_of_words[first].tolist()) for key, tag in tags.items()}
     # At the oldest instant, some rows may not have been read.
     start = int(window.start.timestamp()) if all_rows else int(at.min(initial=0)) // _US_PER_SECOND + 1
-    own = coincidence.signature(
+    own = duplicates.signature(
         values,
         len(numbers),
         np.searchsorted(numbers, series)[times.known],

@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
-from tsaudit.analysis.columns.columns import Column, is_integer, is_number, is_single
-from tsaudit.analysis.columns.name_words import is_load_stamp
+from tsaudit.analysis.columns.columns import Column, is_integer, is_load_stamp, is_number, is_single
 from tsaudit.analysis.columns.roles import is_text, may_be_long, names_id
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tsaudit.analysis.columns.name_words import HINT, words_of
+from tsaudit.analysis.columns.columns import HINT, words_of
 from tsaudit.analysis.columns.roles import names_code, names_numbered, names_source
 from tsaudit.engines.engine import Engine
 

@@ -25,7 +25,7 @@ from tsaudit.history.schema import value_set
 from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, month_of, stored_subject
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.values.value_hashes import Hashes
+    from tsaudit.analysis.values.hashes import Hashes
     from tsaudit.analysis.values.value_sets import ValueSet
     from tsaudit.model.figures import Subject
 

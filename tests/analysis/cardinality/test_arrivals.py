@@ -19,7 +19,7 @@ from tsaudit.analysis.cardinality import arrivals
 from tsaudit.analysis.cardinality.attribution import Attribution, attribute, looks
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
 from tsaudit.analysis.values import value_sets
-from tsaudit.analysis.values.value_hashes import series_digests, truncated
+from tsaudit.analysis.values.hashes import series_digests, truncated
 from tsaudit.analysis.values.value_sets import ValueSet
 from tsaudit.collect import earlier_days
 from tsaudit.collect.draft import Draft

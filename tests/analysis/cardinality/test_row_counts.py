@@ -10,20 +10,20 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.cardinality import row_counts
-from tsaudit.analysis.cardinality.row_counts import RowCounter
+from tsaudit.analysis.cardinality import series_table
+from tsaudit.analysis.cardinality.series_table import RowCounter
 
 
 @pytest.fixture(params=["marked", "summed", "sampled", "colliding"])
 def _way(request, monkeypatch):
     """Each way of counting, whatever the size of the table would have led to."""
-    monkeypatch.setattr(row_counts, "_CHUNK", 8)
+    monkeypatch.setattr(series_table, "_CHUNK", 8)
     if request.param == "marked":
-        monkeypatch.setattr(row_counts, "_ROOM", 1 << 14)
+        monkeypatch.setattr(series_table, "_ROOM", 1 << 14)
         return
-    monkeypatch.setattr(row_counts, "_ROOM", 0)
+    monkeypatch.setattr(series_table, "_ROOM", 0)
     if request.param == "sampled":
-        monkeypatch.setattr(row_counts, "_TRY_ON", 4)
+        monkeypatch.setattr(series_table, "_TRY_ON", 4)
     if request.param == "colliding":
         # The higher bits, by which rows are sorted, are the same for all of them.
         monkeypatch.setattr(RowCounter, "_draw_words", _draw_exact_words)

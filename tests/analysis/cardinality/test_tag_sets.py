@@ -16,7 +16,7 @@ from tests.examples import examples
 from tsaudit.analysis.cardinality import series_table, tag_sets
 from tsaudit.analysis.cardinality import tag_sets as cardinality
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
-from tsaudit.analysis.values.hash_samples import Counted
+from tsaudit.analysis.values.hashes import Counted
 from tsaudit.model.profile import Contribution, Dependency, How, Source, TagSets
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.EXACT, datetime(2026, 11, 21, tzinfo=UTC))

@@ -11,7 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.coincidence import SIZE, ColumnGroup, Overlap, Signature, groups, overlap, signature
+from tsaudit.analysis.rows.duplicates import (
+    POINTS_KEPT,
+    ColumnGroup,
+    Overlap,
+    Signature,
+    overlap,
+    same_points,
+    signature,
+)
 
 HOUR = 3_600
 Integers = npt.NDArray[np.int64]
@@ -92,17 +100,17 @@ def test_the_estimate_is_that_of_all_points(share: float) -> None:
         both = grid(50, 40, since=trial * 7 * HOUR)
         keep = np.random.default_rng(trial).random(len(both)) < share
         estimates.append(overlap(of(both), of(list(itertools.compress(both, keep)))).share)
-    assert np.mean(estimates) == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / SIZE / 200) + 1e-12)
+    assert np.mean(estimates) == pytest.approx(share, abs=4 * np.sqrt(share * (1 - share) / POINTS_KEPT / 200) + 1e-12)
 
 
 def test_what_is_kept_is_bounded() -> None:
     found = of(grid(100, 100))
-    assert (len(found.points), found.complete) == (SIZE, False)
+    assert (len(found.points), found.complete) == (POINTS_KEPT, False)
     assert of(grid(8, 8)).complete
 
 
 def _group(**signatures: Signature) -> tuple[ColumnGroup, ...]:
-    return groups(signatures, min_share=0.9, min_instants=5)
+    return same_points(signatures, min_share=0.9, min_instants=5)
 
 
 def test_groups_of_many_measurements() -> None:
@@ -116,7 +124,7 @@ def test_groups_of_many_measurements() -> None:
         lone=of(grid(3, 90, 7)),
     )
     assert [group.members for group in found] == [("cpu", "load"), ("heart_rate", "oxygen", "temperature")]
-    assert found[0] == ColumnGroup(("cpu", "load"), 1.0, SIZE, found[0].instants)
+    assert found[0] == ColumnGroup(("cpu", "load"), 1.0, POINTS_KEPT, found[0].instants)
     assert 0.9 < found[1].share < 1.0
 
 
@@ -133,7 +141,7 @@ def test_few_instants_are_no_group() -> None:
 
 def test_a_thousand_measurements_of_one_group() -> None:
     one = of(grid(40, 60))
-    (found,) = groups({f"m{i}": one for i in range(1000)}, min_share=0.9, min_instants=5)
+    (found,) = same_points({f"m{i}": one for i in range(1000)}, min_share=0.9, min_instants=5)
     assert len(found.members) == 1000
 
 

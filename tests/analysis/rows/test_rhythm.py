@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.rhythm import MIN_INTERVALS, chance_of, rhythms, separating_tag, spacing
+from tsaudit.analysis.rows.over_time import MIN_INTERVALS, chance_of, rhythms, separating_tag, spacing
 
 Times = npt.NDArray[np.int64]
 SECOND = 1_000_000

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.builders import a_source
 from tsaudit.analysis.codes import Codes
-from tsaudit.analysis.rows.tag_changes import Numbers, changes_of, other_sources, shared
+from tsaudit.analysis.rows.over_time import Numbers, changes_of, other_sources, shared
 from tsaudit.model.profile import TagChanges
 
 SOURCES, ROWS = 20, 200

@@ -9,7 +9,7 @@ import pytest
 
 from tests.builders import a_source, a_tag
 from tsaudit.analysis.cardinality.fleets import is_churn, is_fleet, keeps_coming, ongoing, recurs
-from tsaudit.analysis.rows.tag_changes import turnover_of
+from tsaudit.analysis.rows.over_time import turnover_of
 from tsaudit.model.profile import Turnover
 
 MEASURED = a_source()

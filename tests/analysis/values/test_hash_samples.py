@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from tests.examples import examples
 from tsaudit.analysis.cardinality import tag_sets as cardinality
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.analysis.values.hash_samples import Counted, Distinct, HashThreshold
+from tsaudit.analysis.values.hashes import Counted, Distinct, HashThreshold
 from tsaudit.model.profile import Dependency, How, Source, TagSets
 
 SOURCE = Source("influxdb1/series_listing.influxql", How.ESTIMATE, datetime(2026, 11, 21, tzinfo=UTC))

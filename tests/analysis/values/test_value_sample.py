@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.values.hash_samples import hashes
+from tsaudit.analysis.values.hashes import hashes
 
 WORD = 2**64
 MULTIPLIER = 0x9E3779B97F4A7C15

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.analysis.values.observations import FIRST, HISTORIES, SLOW, counted, dated, day, observed
 from tsaudit.analysis.values import value_sets
-from tsaudit.analysis.values.value_hashes import HASH_VERSION, hash_values
+from tsaudit.analysis.values.hashes import HASH_VERSION, hash_values
 from tsaudit.analysis.values.value_sets import SKETCH_SIZE, ValueSet
 
 

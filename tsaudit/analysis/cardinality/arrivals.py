@@ -20,8 +20,7 @@ import pyarrow as pa
 
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shape_rules import UNKNOWN
-from tsaudit.analysis.values.hash_samples import sample
-from tsaudit.analysis.values.value_hashes import HashedTag
+from tsaudit.analysis.values.hashes import HashedTag, sample
 from tsaudit.analysis.values.value_sets import Days, ValueSet
 from tsaudit.model.profile import SAMPLE_SIZE, Arrivals, SeriesSince, ValuesKind, ValuesOverTime
 

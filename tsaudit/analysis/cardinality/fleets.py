@@ -7,7 +7,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tsaudit.analysis.columns.name_words import snake_case
+from tsaudit.analysis.columns.columns import snake_case
 from tsaudit.analysis.shapes import shapes
 from tsaudit.model.profile import Arrivals, How, Measurement, Tag, TagChanges
 

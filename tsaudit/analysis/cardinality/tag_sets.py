@@ -2,8 +2,8 @@
 saves.
 
 Up to a ceiling, everything is exact and takes linear time in the number of series. Above it, a sample of whole series
-is kept, selected by hash, and memory stays constant; see `hash_samples` for the errors. An absent tag counts as a value
-of its own. Tag sets are stored as narrow numbers, one code per value.
+is kept, selected by hash, and memory stays constant; see `values.hashes` for the errors. An absent tag counts as a
+value of its own. Tag sets are stored as narrow numbers, one code per value.
 
 Strings are looked up in a dictionary. If most of them are new, their hashes are sorted instead, which takes an eighth
 of the time, and each string is compared with the value it seems to be. Two values never share a number: if their hashes
@@ -21,10 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tsaudit.analysis.cardinality.row_counts import alike, in_threads
-from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable
-from tsaudit.analysis.values.hash_samples import Counted, Thinning, hashes, sample, series_hashes
-from tsaudit.analysis.values.value_hashes import HashedTag
+from tsaudit.analysis.cardinality.series_table import Drop, SeriesTable, alike, in_threads
+from tsaudit.analysis.values.hashes import Counted, HashedTag, Thinning, hashes, sample, series_hashes
 from tsaudit.model.profile import SAMPLE_SIZE, Contribution, Dependency, Source, TagSets
 
 ABSENT: Final = 0

@@ -14,8 +14,16 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.fleets import names_device
 from tsaudit.analysis.columns import columns as column_types
-from tsaudit.analysis.columns.columns import Column, TimeColumn, is_integer, is_list, is_made
-from tsaudit.analysis.columns.name_words import QUANTITY, snake_case, words_of
+from tsaudit.analysis.columns.columns import (
+    QUANTITY,
+    Column,
+    TimeColumn,
+    is_integer,
+    is_list,
+    is_made,
+    snake_case,
+    words_of,
+)
 from tsaudit.model.profile import Measurement, Role, TableKind
 from tsaudit.text import number, percent
 from tsaudit.text.table_roles import CONFIGURED, DECLARED, IN_KEY, KEY_ALONE, NOT_EVALUATED, OUTSIDE_KEY

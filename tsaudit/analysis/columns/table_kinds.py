@@ -16,8 +16,7 @@ import numpy.typing as npt
 
 from tsaudit.analysis.codes import combined, count_distinct
 from tsaudit.analysis.columns import columns as column_types
-from tsaudit.analysis.columns.columns import Column
-from tsaudit.analysis.columns.name_words import (
+from tsaudit.analysis.columns.columns import (
     ATTEMPTS,
     ATTRIBUTE,
     BEGINS,
@@ -33,9 +32,10 @@ from tsaudit.analysis.columns.name_words import (
     VALID,
     VALUE,
     WRITTEN,
+    Column,
     words_of,
 )
-from tsaudit.analysis.rows.rhythm import spacing
+from tsaudit.analysis.rows.over_time import spacing
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.profile import CLASSIFIED, SERIES_KINDS, TableKind
 from tsaudit.text import percent

@@ -18,8 +18,22 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.columns import columns as column_types
-from tsaudit.analysis.columns.columns import UNITS, Column, TimeColumn, TimeKind, is_integer, is_list, native
-from tsaudit.analysis.columns.name_words import CHANGED, EVENT, HINT, OTHER, WRITTEN, is_load_stamp, words_of
+from tsaudit.analysis.columns.columns import (
+    CHANGED,
+    EVENT,
+    HINT,
+    OTHER,
+    UNITS,
+    WRITTEN,
+    Column,
+    TimeColumn,
+    TimeKind,
+    is_integer,
+    is_list,
+    is_load_stamp,
+    native,
+    words_of,
+)
 from tsaudit.model.profile import Role, Window
 from tsaudit.text import instant as instant_description
 from tsaudit.text import percent

@@ -22,7 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsaudit.analysis.values import value_sets
-from tsaudit.analysis.values.value_hashes import HASH_BITS, HASH_VERSION
+from tsaudit.analysis.values.hashes import HASH_BITS, HASH_VERSION
 from tsaudit.analysis.values.value_sets import ValueSet, members
 
 _FORMAT_VERSION: Final = 1

@@ -1,6 +1,6 @@
 """The values of one tag over time: which are new, which are gone, and on which days each was seen.
 
-A value is stored as a hash (`value_hashes`) with the first and the last day it was seen, never as text. A set that
+A value is stored as a hash (`values.hashes`) with the first and the last day it was seen, never as text. A set that
 would contain more than `MAX_EXACT` values makes room by removing values that are gone: it drops the oldest ones, which
 no figure needs (`REACH_DAYS`), and keeps only a sample of those unseen for a week. The values in use, and the number of
 new values, stay exact, except that a value that returns after it was dropped counts as new again. If that is not
@@ -21,7 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tsaudit.analysis import codes
-from tsaudit.analysis.values.value_hashes import HASH_BITS, Hashes, hash_values
+from tsaudit.analysis.values.hashes import HASH_BITS, Hashes, hash_values
 
 MAX_EXACT: Final = 1_000_000
 SKETCH_SIZE: Final = 4096

@@ -18,7 +18,7 @@ from bson.codec_options import CodecOptions, DatetimeConversion
 from bson.datetime_ms import DatetimeMS
 from bson.dbref import DBRef
 
-from tsaudit.analysis.columns.name_words import HINT, words_of
+from tsaudit.analysis.columns.columns import HINT, words_of
 from tsaudit.analysis.columns.time_columns import time_names
 from tsaudit.model.profile import ItemGrowth
 

@@ -13,8 +13,7 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
 from tsaudit.analysis.collection_families import spread
-from tsaudit.analysis.columns.columns import Column, TimeColumn, TimeKind
-from tsaudit.analysis.columns.name_words import OTHER, words_of
+from tsaudit.analysis.columns.columns import OTHER, Column, TimeColumn, TimeKind, words_of
 from tsaudit.analysis.columns.time_columns import Extent, time_column
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import Measuring, MeasuringContext, MeasuringStep

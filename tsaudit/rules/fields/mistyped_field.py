@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import is_single, is_text
-from tsaudit.analysis.columns.name_words import MONEY, words_of
+from tsaudit.analysis.columns.columns import MONEY, is_single, is_text, words_of
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL, REPEATS

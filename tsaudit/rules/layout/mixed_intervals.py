@@ -82,7 +82,7 @@ def _evaluated(case: Case, measurement: Measurement, found: Rhythms) -> Finding 
 
 def _is_shown(case: Case, measurement: Measurement, field: FieldRhythm, series: int) -> bool:
     """Whether this number of series is more than the few that may be irregular, or regular, by chance."""
-    from tsaudit.analysis.rows.rhythm import chance_of
+    from tsaudit.analysis.rows.over_time import chance_of
 
     share = case.limit("min_share", measurement).value
     return chance_of(series, field.regular + field.irregular, share) < CHANCE

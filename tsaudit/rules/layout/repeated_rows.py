@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tsaudit.analysis.columns.name_words import is_load_stamp
+from tsaudit.analysis.columns.columns import is_load_stamp
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.change import DropRepeats
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact

@@ -15,7 +15,7 @@ from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.rows.coincidence import ColumnGroup, Signature
+    from tsaudit.analysis.rows.duplicates import ColumnGroup, Signature
 
 _SHARED: Final = 0.9
 """Minimum share of common points: it allows for sources that lack some of the quantities, or fail occasionally."""
@@ -85,9 +85,9 @@ def separated_fields(case: Case) -> Iterator[Finding]:
 
 
 def _groups(few: Mapping[str, Measurement]) -> Sequence[ColumnGroup]:
-    from tsaudit.analysis.rows import coincidence
+    from tsaudit.analysis.rows import duplicates
 
-    return coincidence.groups(
+    return duplicates.same_points(
         {name: _signature(m.point_sample) for name, m in few.items() if m.point_sample is not None},
         min_share=_SHARED,
         min_instants=A_LIST,
@@ -113,7 +113,7 @@ def _of_few_fields(case: Case, database: str, summaries: Set[tuple[str, str]]) -
 
 
 def _signature(sample: PointSample) -> Signature:
-    from tsaudit.analysis.rows.coincidence import Signature
+    from tsaudit.analysis.rows.duplicates import Signature
 
     points = {point.hash: point.time_s for point in sample.points}
     return Signature(points, sample.complete, int(sample.start.timestamp()), int(sample.end.timestamp()))

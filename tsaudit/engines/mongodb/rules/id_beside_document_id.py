@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.collection_families import CollectionFamily, families_by_member
-from tsaudit.analysis.columns.name_words import words_of
+from tsaudit.analysis.columns.columns import words_of
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import UseAsId, is_more_than_room
 from tsaudit.model.figures import Subject

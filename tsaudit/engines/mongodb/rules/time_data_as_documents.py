@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import distinct_types
-from tsaudit.analysis.columns.name_words import CHANGED, STATE, words_of
+from tsaudit.analysis.columns.columns import CHANGED, STATE, distinct_types, words_of
 from tsaudit.analysis.columns.roles import names_numbered
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID

@@ -1,18 +1,30 @@
-"""Counts and samples data by hashes: a few of many strings, and what does not fit into memory.
+"""Hashes of values and of series: what the history stores of them, and what counts and samples them in memory.
 
-A sample is independent of the order of the strings, and mostly stable when some are added.
+The hash of a value, version 1: the first 5 bytes of the 64-byte BLAKE2b of the value's UTF-8, read as a big-endian
+number. `printf %s eu-1 | b2sum | cut -c1-10` prints it in hexadecimal. Hashes of different versions never mix. The
+probability that a new value is mistaken for a known one is the number of values divided by 2^40: one in a million for a
+set of a million values, so the count of such a set is one too low in about every second case.
 
-Of what does not fit into memory, a hash is kept if it is below a bound, and the bound is halved whenever too many are
-kept (adaptive sampling: Wegman, analyzed by Flajolet, "On adaptive sampling", Computing 43, 1990). The sample therefore
-depends on the data but not on its order, repetitions change nothing, and memory is limited. If a share p of all hashes
-lies below the bound, k kept hashes represent k / p, with a standard error of sqrt(k (1 - p)) / p: at most 1.5 divided
-by the square root of the limit.
+The hash of a series, version 1: for each tag of the series, the first 8 bytes of BLAKE2b of the tag's key, as a
+big-endian number, go through the finalizer of SplitMix64; the same bytes of the value are added, and the sum goes
+through the finalizer again. All of these are added (modulo 2^64), and the first 40 bits are the hash. A tag that a
+series lacks adds nothing, so a tag that nobody has written yet changes no series, and the order of tags does not
+matter.
+
+Other hashes, which are faster and never stored, count and sample: a few of many strings, and what does not fit into
+memory. A sample is independent of the order of the strings, and mostly stable when some are added. Of what does not fit
+into memory, a hash is kept if it is below a bound, and the bound is halved whenever too many are kept (adaptive
+sampling: Wegman, analyzed by Flajolet, "On adaptive sampling", Computing 43, 1990). The sample therefore depends on the
+data but not on its order, repetitions change nothing, and memory is limited. If a share p of all hashes lies below the
+bound, k kept hashes represent k / p, with a standard error of sqrt(k (1 - p)) / p: at most 1.5 divided by the square
+root of the limit.
 
 Tags that are reduced to a few buckets use another hash, CRC-32 of the UTF-8 bytes, which any writer can compute, too.
 """
 
 from __future__ import annotations
 
+import hashlib
 import math
 import zlib
 from collections.abc import Mapping, Sequence
@@ -23,8 +35,11 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from tsaudit.analysis.values.value_hashes import mixed
+Hashes = npt.NDArray[np.uint64]
+Codes = npt.NDArray[Any]
 
+_AT_ONCE: Final = 1 << 16
+"""Number of values hashed, or series summed, in one batch: Python strings take many times the memory of Arrow's."""
 _IN_CACHE: Final = 1 << 15
 """Strings hashed in one batch: few enough to fit in the CPU cache."""
 _MULTIPLIER: Final = np.uint64(0x9E3779B97F4A7C15)
@@ -49,13 +64,13 @@ def sample(values: pa.StringArray, size: int, without: Sequence[str] = ()) -> tu
     return tuple(sorted([value for value in taken if value not in without][:size]))
 
 
-def hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
+def hashes(values: pa.StringArray) -> Hashes:
     """A 64-bit hash of each string, none null; the same in every run. Do not store it: it may change with a version."""
     parts = (values.slice(at, _IN_CACHE) for at in range(0, len(values), _IN_CACHE))
     return np.concatenate([np.zeros(0, np.uint64), *map(_hashes, parts)])
 
 
-def _hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
+def _hashes(values: pa.StringArray) -> Hashes:
     """Adds and multiplies eight bytes of each string at a time; the last ones are padded with zeros."""
     _, offsets, data = values.buffers()
     bounds = np.frombuffer(offsets, np.int32)[values.offset : values.offset + len(values) + 1].astype(np.int64)
@@ -79,7 +94,7 @@ def _hashes(values: pa.StringArray) -> npt.NDArray[np.uint64]:
     return mixed(found)
 
 
-def _joined(hashes: npt.NDArray[np.uint64], words: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
+def _joined(hashes: Hashes, words: Hashes) -> Hashes:
     hashes = (hashes ^ words) * _MULTIPLIER
     return hashes ^ (hashes >> np.uint64(32))
 
@@ -88,9 +103,6 @@ MOST_VALUES: Final = 1 << 16
 """Most distinct values of a tag that are counted exactly while the series are sampled; above that, the error is at most
 0.6%.
 """
-
-Hashes = npt.NDArray[np.uint64]
-Codes = npt.NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,10 +224,6 @@ class Thinning:
         return batch.filter(pa.array(self.threshold.below(series_hashes(columns, batch.num_rows))))
 
 
-_AT_ONCE: Final = 1 << 16
-"""Number of values hashed in one batch: Python bytes take many times the memory of Arrow's."""
-
-
 def bucketed(column: pa.Array, count: int) -> pa.Array:
     """The bucket of each value, as text; null values stay null."""
     encoded = column.cast(pa.string()).dictionary_encode()
@@ -225,3 +233,76 @@ def bucketed(column: pa.Array, count: int) -> pa.Array:
         part = values.slice(at, _AT_ONCE).cast(pa.binary()).to_numpy(zero_copy_only=False)
         checksums[at : at + _AT_ONCE] = np.fromiter(map(zlib.crc32, part), np.uint32, len(part))
     return pa.array(checksums % np.uint32(count)).cast(pa.string()).take(encoded.indices)
+
+
+HASH_VERSION: Final = 1
+HASH_BITS: Final = 40
+
+_DIGEST_BYTES: Final = 8
+
+
+def digests(values: Sequence[str]) -> Hashes:
+    """The first 8 bytes of each value's BLAKE2b, as a big-endian number, in the order of the values."""
+    blake2b = hashlib.blake2b
+    heads = b"".join([blake2b(value.encode("utf-8", "surrogatepass")).digest()[:_DIGEST_BYTES] for value in values])
+    return np.frombuffer(heads, ">u8").astype(np.uint64)
+
+
+def truncated(numbers: Hashes) -> Hashes:
+    """The hashes for these digests: their leading bits."""
+    return numbers >> np.uint64(8 * _DIGEST_BYTES - HASH_BITS)
+
+
+def hash_values(values: Sequence[str]) -> Hashes:
+    """The hash of each value, in the order of the values; see the top of this module."""
+    return truncated(digests(values))
+
+
+def mixed(hashes: Hashes) -> Hashes:
+    """The finalizer of SplitMix64: every input bit flips half of the output bits."""
+    hashes = (hashes ^ (hashes >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    hashes = (hashes ^ (hashes >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return hashes ^ (hashes >> np.uint64(31))
+
+
+@dataclass(frozen=True, slots=True)
+class HashedTag:
+    """One tag of a listing."""
+
+    values: pa.StringArray
+    """The distinct values."""
+    digests: Hashes
+    """One 64-bit hash per value."""
+    codes: Codes
+    """Per series: 0 if it lacks the tag, else 1 + the position of its value."""
+
+    @classmethod
+    def of(cls, values: pa.StringArray, codes: Codes) -> HashedTag:
+        """A tag with these values, which are hashed in batches."""
+        found = np.empty(len(values), np.uint64)
+        for at in range(0, len(values), _AT_ONCE):
+            found[at : at + _AT_ONCE] = digests(values.slice(at, _AT_ONCE).to_pylist())
+        return cls(values, found, codes)
+
+    @property
+    def hashes(self) -> Hashes:
+        """One hash per value, in the form that value sets store."""
+        return truncated(self.digests)
+
+    def series_per_value(self) -> npt.NDArray[np.int64]:
+        """Number of series per value."""
+        return np.bincount(self.codes, minlength=len(self.values) + 1)[1:]
+
+    def add_to(self, total: Hashes, key: str) -> None:
+        """Add what the tag contributes to the hash of each series."""
+        words = np.concatenate((np.zeros(1, np.uint64), mixed(mixed(digests([key])) + self.digests)))
+        for at in range(0, len(total), _AT_ONCE):
+            total[at : at + _AT_ONCE] += words.take(self.codes[at : at + _AT_ONCE])
+
+
+def series_digests(tags: Mapping[str, HashedTag], series: int) -> Hashes:
+    """One 64-bit hash per series."""
+    total = np.zeros(series, np.uint64)
+    for key, tag in tags.items():
+        tag.add_to(total, key)
+    return total
