@@ -57,13 +57,9 @@ class CollectionFamily:
         return documents_of(self.members)
 
     @property
-    def data_bytes(self) -> float | None:
-        """Total size of the data; None if no member has a known size; `index_bytes` likewise."""
-        return total(member.data_bytes for member in self.members)
-
-    @property
-    def index_bytes(self) -> float | None:
-        return total(member.index_bytes for member in self.members)
+    def bytes(self) -> float | None:
+        """Total size of data and indexes; None if no member has a known size."""
+        return total(member.bytes for member in self.members)
 
     @property
     def measured(self) -> tuple[Measurement, ...]:

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -88,39 +87,32 @@ def next_ranges(
         if before is None or _MONTH[0] <= end - first <= _MONTH[1]:
             return []
         count = 0
-    period = _Period(months, end - first)
-    made, begin, ahead = list[Partition](), end, 0
+    length, made, begin, ahead = end - first, list[Partition](), end, 0
     while not made or ahead < count or (until is not None and begin <= until):
         ahead += until is None or begin > until
-        to = period.after(begin)
+        to = _later(begin, months) if months else begin + length
         bounds = f"FOR VALUES FROM ({_like(last.bounds, begin)}) TO ({_like(last.bounds, to)})"
-        made.append(Partition(period.name(table, last.name, first, begin), bounds, None, None, last.schema))
+        name = _name(table, last.name, first, begin, length, months)
+        made.append(Partition(name, bounds, None, None, last.schema))
         begin = to
     return made
 
 
-@dataclass(frozen=True, slots=True)
-class _Period:
-    months: int
-    """Length in months; 0 if it is not a whole number of months."""
-    length: timedelta
+def _later(begin: datetime, months: int) -> datetime:
+    month = begin.month - 1 + months
+    return begin.replace(year=begin.year + month // 12, month=month % 12 + 1)
 
-    def after(self, begin: datetime) -> datetime:
-        if not self.months:
-            return begin + self.length
-        month = begin.month - 1 + self.months
-        return begin.replace(year=begin.year + month // 12, month=month % 12 + 1)
 
-    def name(self, table: str, last: str, first: datetime, begin: datetime) -> str:
-        """A name like that of the last partition, which begins at `first`; if that contains no date, the table's name
-        with a date.
-        """
-        is_days = not self.length % _DAY
-        for form, months in (*_NAMED, *_NAMED_BY_MONTH) if is_days else ():
-            is_known = not months or (self.months and not self.months % months)
-            if is_known and last.count(f"{first:{form}}") == 1:
-                return last.replace(f"{first:{form}}", f"{begin:{form}}")
-        return f"{table}_{begin:{'%Y%m%d' if is_days else '%Y%m%d_%H%M'}}"
+def _name(table: str, last: str, first: datetime, begin: datetime, length: timedelta, months: int) -> str:
+    """A name like that of the last partition, which begins at `first`; if that contains no date, the table's name with
+    a date. `months`: the length in months; 0 if it is not a whole number of months.
+    """
+    is_days = not length % _DAY
+    for form, least in (*_NAMED, *_NAMED_BY_MONTH) if is_days else ():
+        is_known = not least or (months and not months % least)
+        if is_known and last.count(f"{first:{form}}") == 1:
+            return last.replace(f"{first:{form}}", f"{begin:{form}}")
+    return f"{table}_{begin:{'%Y%m%d' if is_days else '%Y%m%d_%H%M'}}"
 
 
 def _months(first: datetime, end: datetime) -> int:

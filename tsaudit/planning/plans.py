@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from tsaudit import plugins
+from tsaudit.analysis.cardinality.contributions import series_left
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.engines.advice import Place
 from tsaudit.engines.registry import ENGINES
@@ -426,15 +427,8 @@ def _series_left(tag_sets: TagSets | None, gone: Collection[str]) -> tuple[int |
     is_whole = _is_whole(tag_sets)
     if is_whole and tag_sets.minimal_key and not set(tag_sets.minimal_key) & set(gone):
         return tag_sets.series, True
-    known = {frozenset((one.tag, *one.together_with)): one.series_left for one in tag_sets.contributions}
-    so_far: frozenset[str] = frozenset()
-    for one in tag_sets.drop_curve:
-        so_far |= {one.tag, *one.together_with}
-        known[so_far] = one.series_left
-    fitting = {tags: left for tags, left in known.items() if tags <= set(gone)}
-    # Dropping further tags can only reduce the number.
-    left = min(fitting.values(), default=tag_sets.series)
-    return left, frozenset(gone) in fitting and is_whole
+    left, is_counted = series_left(tag_sets, frozenset(gone))
+    return left, is_counted and is_whole
 
 
 def _is_whole(tag_sets: TagSets) -> bool:

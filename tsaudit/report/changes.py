@@ -11,15 +11,17 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
-from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences, shows
 from tsaudit.history.lifecycle import is_good
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict, fingerprint
 from tsaudit.model.profile import How, Measurement, Profile, Retention
 from tsaudit.model.timeline import Figure, figures_of_its_day
 from tsaudit.text import many, number, retention
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.schema_diff import Difference, LiveColumn
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +125,8 @@ def schema_changes(before: Profile, now: Profile) -> Iterator[SchemaChange]:
     """Differences between two snapshots. Whatever one of them could not read, or skipped, is reported as neither new
     nor gone.
     """
+    from tsaudit.analysis.schema_diff import differences
+
     yield from map(_schema_change, differences(before, now))
     yield from _retention(before, now)
 
@@ -139,6 +143,8 @@ def describe(found: Sequence[SchemaChange], measurement: str) -> str:
 
 
 def _schema_change(difference: Difference) -> SchemaChange:
+    from tsaudit.analysis.schema_diff import DifferenceKind, LiveColumn
+
     subject, was, is_now = difference.subject, difference.before, difference.after
     if isinstance(was, LiveColumn) and isinstance(is_now, LiveColumn):
         what = str(difference.kind)
@@ -339,6 +345,8 @@ class _Side:
 
     def lacks(self, subject: Subject) -> bool:
         """Whether the measurement or tag did not exist: the snapshot would otherwise contain it."""
+        from tsaudit.analysis.schema_diff import shows
+
         if not subject.measurement or not shows(self._profile, subject.database, subject.measurement):
             return False
         found = self._measurements.get((subject.database, subject.measurement))

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from heapq import nsmallest
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality.contributions import determined_tags
-from tsaudit.analysis.collection_families import families_by_member
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity, Verdict
@@ -28,6 +27,9 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.report.findings import Item
 from tsaudit.text import NOT_KNOWN, listed, number, retention, size
 from tsaudit.text.table_roles import TableRoles, override, table_roles
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.collection_families import CollectionFamily
 
 MOST_ROWS: Final = 500
 MOST_DETAILS: Final = 20
@@ -228,7 +230,11 @@ def _verdicts(profile: Profile, items: Sequence[Item]) -> dict[tuple[str, str], 
     for finding in (i.finding for i in items if not i.muted and i.finding.severity is not Severity.NOTE):
         said[finding.subject.database, finding.subject.measurement].append(Verdict(finding.severity))
     keeps_documents = ENGINES[profile.engine].keeps_documents
-    families = families_by_member(profile) if keeps_documents else {}
+    families: dict[tuple[str, str], CollectionFamily] = {}
+    if keeps_documents:
+        from tsaudit.analysis.collection_families import families_by_member
+
+        families = families_by_member(profile)
     found: dict[tuple[str, str], Verdict] = {}
     for m in profile.measurements:
         blind = not gaps.isdisjoint({(None, None), (m.database, None), (m.database, m.name), (None, m.name)})

@@ -10,7 +10,6 @@ from functools import partial
 from typing import Final
 
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.cardinality.attribution import single_source
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.model.change import Change, Diagnose, MakeField, StopSource
@@ -46,7 +45,7 @@ def share_of_tags(tags: Sequence[str], sets: TagSets | None) -> float | None:
     if sets is None or not sets.series:
         return None
     own = (one.series_left for one in sets.contributions if one.tag == tags[0])
-    return 1 - min((_series_left(sets, frozenset(tags)), *own)) / sets.series or None
+    return 1 - min((series_left(sets, frozenset(tags))[0], *own)) / sets.series or None
 
 
 _NEARLY_ALL: Final = 0.9
@@ -100,6 +99,8 @@ def remedies(measurement: Measurement, *tags: str, to: str = "", keeps_rows: boo
     """What ends the growth of the first tag: if one source among others causes it, that source changes; otherwise the
     tags become fields, see `made_fields`; if they have to stay, only the search for what writes new values is left.
     """
+    from tsaudit.analysis.cardinality.attribution import single_source
+
     tag, at = tags[0], Subject(measurement.database, measurement.name)
     if (source := single_source(measurement, tag)) is None:
         made = made_fields(measurement, *tags, to=to, keeps_rows=keeps_rows)
@@ -189,19 +190,19 @@ def avoidable_series(measurement: Measurement, tags: Iterable[str]) -> int:
     names = tuple(tags)
     if measurement.tag_sets is not None:
         gone = frozenset(_that_go(measurement, names, partial(rows_kept_apart, measurement)))
-        return max(measurement.tag_sets.series - _series_left(measurement.tag_sets, gone), 0)
+        return max(measurement.tag_sets.series - series_left(measurement.tag_sets, gone)[0], 0)
     values = max((tag.values.value for tag in measurement.tags if tag.key in names and tag.values), default=0)
     return max(values - 1, 0)
 
 
-def _series_left(sets: TagSets, gone: frozenset[str]) -> int:
-    alone = [one.series_left for one in sets.contributions if gone.issuperset(one.tags)]
-    left = [sets.series, *alone]
-    dropped: set[str] = set()
+def series_left(sets: TagSets, gone: frozenset[str]) -> tuple[int, bool]:
+    """The number of series left without the tags, at most; and whether it was counted for exactly these tags."""
+    known = {frozenset(one.tags): one.series_left for one in sets.contributions}
+    dropped: frozenset[str] = frozenset()
     # Each step of the curve is without the tags of the steps before it.
     for step in sets.drop_curve:
-        dropped.update(step.tags)
-        if not dropped <= gone:
-            break
-        left.append(step.series_left)
-    return min(left)
+        dropped |= {*step.tags}
+        known[dropped] = step.series_left
+    # Dropping further tags can only reduce the number.
+    left = min((left for tags, left in known.items() if tags <= gone), default=sets.series)
+    return min(left, sets.series), gone in known

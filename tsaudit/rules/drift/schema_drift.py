@@ -5,16 +5,19 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.schema_diff import Difference, DifferenceKind, LiveColumn, differences
 from tsaudit.model.change import Change, Diagnose, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, Profile, Role
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.schema_diff import Difference
 
 
 @rule(
@@ -62,6 +65,8 @@ def schema_drift(case: Case) -> Iterator[Finding]:
     previous = case.timeline.previous
     if previous is None:
         return
+    from tsaudit.analysis.schema_diff import differences
+
     asked, now = _asked(case), {subject_of(measurement): measurement for measurement in case.measurements}
     for difference in differences(previous, case.profile):
         place = Subject(difference.subject.database, difference.subject.measurement)
@@ -85,46 +90,36 @@ class _Words:
 
 
 def _words(difference: Difference) -> _Words:
-    was, now = difference.before, difference.after
-    if not difference.subject.measurement:
-        return _of_database(difference.subject.database, difference.kind)
+    from tsaudit.analysis.schema_diff import DifferenceKind
+
+    was, now, subject = difference.before, difference.after, difference.subject
+    if not subject.measurement:
+        if difference.kind is DifferenceKind.NEW:
+            return _Words(f"Database {subject.database} is new.", "it", "made it", after="new")
+        # Where a list does not show whether a database was dropped or a right was lost, there is a gap and no
+        # difference.
+        return _Words(f"Database {subject.database} was dropped.", "its end", "dropped it", "there", "gone", _FIND_OUT)
     if isinstance(was, Measurement):
         return _Words(f"{was.name} was removed.", "its end", "no longer writes it", "there", "gone")
     if isinstance(now, Measurement):
         return _Words(f"{now.name} is new.", "it", "writes it", after="new")
-    return _of_column(difference.subject.column, difference.kind, was, now)
-
-
-def _of_database(name: str, kind: DifferenceKind) -> _Words:
-    if kind is DifferenceKind.NEW:
-        return _Words(f"Database {name} is new.", "it", "made it", after="new")
-    # Where a list does not show whether a database was dropped or a right was lost, there is a gap and no difference.
-    return _Words(f"Database {name} was dropped.", "its end", "dropped it", "there", "gone", _FIND_OUT)
-
-
-def _of_column(name: str, kind: DifferenceKind, was: LiveColumn | None, now: LiveColumn | None) -> _Words:
+    name = subject.column
     if was is not None and now is not None:
-        if kind is DifferenceKind.ROLE:
+        if difference.kind is DifferenceKind.ROLE:
             message = f"{name} was a {was.role} and is now a {now.role}."
             return _Words(message, "the change", "made it", str(was.role), str(now.role))
         before, after = " and ".join(was.types), " and ".join(now.types)
         message = f"{now.role.capitalize()} {name} was {before} and is now {after}."
         return _Words(message, "the new type", "writes it", before, after)
     if was is not None:
-        return _Words(
-            f"{was.role.capitalize()} {name} was removed.",
-            "its end",
-            "wrote it",
-            str(was.role),
-            "gone",
-        )
+        return _Words(f"{was.role.capitalize()} {name} was removed.", "its end", "wrote it", str(was.role), "gone")
     assert now is not None
     if now.role is Role.TAG and now.role_known:
         message = f"Tag {name} is new; every new value of it can create new series."
-        return _Words(message, "the new tag", "adds it", "-", "tag")
+        return _Words(message, "the new tag", "adds it", after="tag")
     types = f" ({' and '.join(now.types)})" if now.types else ""
     message = f"{now.role.capitalize()} {name} is new{types}."
-    return _Words(message, "the new field", "adds it", "-", str(now.role))
+    return _Words(message, "the new field", "adds it", after=str(now.role))
 
 
 def _finding(

@@ -6,10 +6,9 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from tsaudit import costs
-from tsaudit.analysis.collection_families import CollectionFamily, collection_families, total
 from tsaudit.analysis.shapes.name_families import NameFamily, is_place_name
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.significance import A_LIST
@@ -20,6 +19,9 @@ from tsaudit.model.profile import Measurement
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.rules.merged_families import families_of_one_schema, grids_of, merged, merged_grid, unmerged, with_quantity
 from tsaudit.text import day, listed, many, number, percent, size
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.collection_families import CollectionFamily
 
 _FEWEST = 3
 """Fewest measure names that count as differing only in data: two may be two separate things."""
@@ -114,6 +116,8 @@ def data_in_measurement_name(case: Case) -> Iterator[Finding]:
         if largest and len(largest.members) >= _FEWEST:
             yield _of_measure_names(measurement, largest)
     if case.engine.keeps_documents:
+        from tsaudit.analysis.collection_families import collection_families
+
         families = collection_families(case.profile)
         yield from (_of_periods(case, family, families) for family in families)
         yield from _databases(case)
@@ -300,7 +304,7 @@ def _of_periods(case: Case, family: CollectionFamily, families: Sequence[Collect
     count, first, last = len(family.members), family.members[0], family.members[-1]
     periods = tuple(Merged(one.name, (("period", f"{one.start:%Y-%m-%d}"),)) for one in family.members)
     impact = costs.of_family(case, family.database, [one.name for one in family.members])
-    taken = total(one.bytes for one in family.members)
+    taken = family.bytes
     others = [f"{f.template} ({number(len(f.members))})" for f in beside]
     documents = "" if family.documents is None else f" contain {many(family.documents, 'document')} and"
     return Finding(

@@ -14,7 +14,6 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Database, KeptPoints, Measurement, ServerStatus
 from tsaudit.rule import Case, rule, subject_of
-from tsaudit.rules.counter_period import counter_period
 from tsaudit.rules.series_estimate import main_tags, series_limit, stopgap, values_limit
 from tsaudit.text import day as written
 from tsaudit.text import instant, listed, many, number, percent
@@ -197,6 +196,8 @@ def _lost(case: Case, status: ServerStatus, database: str) -> _Lost | None:
 
     `database`: empty for points that the server only counts as a whole, not for a database.
     """
+    from tsaudit.rules.counter_period import counter_period
+
     if status.counted(_DROPPED, database) is None:
         return None
     past = case.timeline.of(_DROPPED, Subject(database))

@@ -10,7 +10,6 @@ from math import inf
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.partition_ranges import added_a_day
 from tsaudit.analysis.shapes.name_families import NameFamily
 from tsaudit.engines.quoting import Qualified
 from tsaudit.harm import severity_of
@@ -377,6 +376,8 @@ def _partitions_a_day(case: Case, measurement: Measurement, cut: Partitioning) -
     By a week of history; before, by the length of their ranges, or how many more there are than at the previous audit.
     Nobody knows then whether old ones will be dropped, so it is not looked further ahead than back.
     """
+    from tsaudit.analysis.partition_ranges import added_a_day
+
     known = costs.rate(case, "partitions", subject_of(measurement), cut.count)
     if known is not None:
         return known, inf

@@ -12,7 +12,6 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import ServerCounter, ServerStatus
 from tsaudit.rule import Case, rule
 from tsaudit.rules import downsampling
-from tsaudit.rules.counter_period import counter_period
 from tsaudit.text import day as written
 from tsaudit.text import duration, instant, listed, many, number, size
 from tsaudit.text.impacts import hours_or_days
@@ -168,6 +167,8 @@ def _risen(case: Case, status: ServerStatus) -> Iterator[Finding]:
     has failed since the server started: it is not known when, unless that was within the last day. Nothing is reported
     if another server of a group answered, whose counters are others.
     """
+    from tsaudit.rules.counter_period import counter_period
+
     period, previous = counter_period(case, status), case.timeline.previous
     is_restarted = bool(previous and previous.server and status.is_restarted(previous.server, previous.collected_at))
     if not period.is_recent and not period.is_first:
