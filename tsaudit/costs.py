@@ -14,10 +14,8 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import avoidable_series
-from tsaudit.analysis.collection_families import CollectionFamily, total
 from tsaudit.analysis.columns.roles import are_quantities
-from tsaudit.analysis.growth.thresholds import FILLING_DAYS, FLAT_DAYS
-from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
+from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.guidelines import matters
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import SERVER, Currency, Impact
@@ -25,6 +23,8 @@ from tsaudit.model.profile import FOREVER, Index, Measurement, Tag, Window
 from tsaudit.text import day as written
 
 if TYPE_CHECKING:
+    from tsaudit.analysis.collection_families import CollectionFamily
+    from tsaudit.analysis.shapes.periods import PeriodFamily
     from tsaudit.model.finding import Limit
     from tsaudit.rule import Case
 
@@ -229,6 +229,8 @@ def filling_days(case: Case, measurements: Iterable[Measurement]) -> float:
     """For how many days after the first audit data of these measurements may be filling up to its retention, until it
     is known to have stopped: at most a month, and 0 without retention.
     """
+    from tsaudit.analysis.growth.thresholds import FILLING_DAYS, FLAT_DAYS
+
     kept = [_retention_days(case, measurement) for measurement in measurements]
     if not kept or None in kept:
         return FILLING_DAYS
@@ -422,31 +424,6 @@ def why_free(case: Case) -> str:
     return f"{case.profile.engine} keeps no index of series{setting if matters('A1', case.profile.engine) else ''}"
 
 
-def toward_limit(
-    used: float,
-    limit: float,
-    unit: str,
-    *,
-    per_day: float | None = 0.0,
-    days_left: float | None = None,
-    is_enforced: bool | None = True,
-    is_owners: bool = False,
-    how: str = "",
-) -> Impact:
-    """How near a limit is. `is_enforced`: None if it is not proven that this server rejects what goes beyond."""
-    return Impact(
-        Currency.LIMIT,
-        now=used,
-        whole=limit,
-        per_day=per_day,
-        days_left=days_left,
-        is_enforced=is_enforced,
-        is_owners=is_owners,
-        unit=unit,
-        how=how,
-    )
-
-
 _SET_BY_OWNER: Final = ("target", "all targets", "measurement ")
 
 
@@ -521,14 +498,15 @@ def of_limit(
 ) -> Impact:
     """How near a limit is, at the present rate; None for one that is not known. `levels_at`: where growth ends."""
     days_left = max(limit.value - used, 0) / per_day if per_day and levels_at >= limit.value else None
-    return toward_limit(
-        used,
-        limit.value,
-        limit.unit,
+    return Impact(
+        Currency.LIMIT,
+        now=used,
+        whole=limit.value,
         per_day=per_day,
         days_left=days_left if days_left is None or days_left <= _IN_SIGHT_DAYS else None,
         is_enforced=is_enforced(case, limit, used),
         is_owners=is_owners(limit),
+        unit=limit.unit,
         how=how or limit.source,
     )
 
@@ -609,7 +587,7 @@ def added_a_day(case: Case, measurement: Measurement) -> float | None:
 
 def of_periods(case: Case, family: CollectionFamily, avoidable: float, *, how: str) -> Impact:
     """What could be saved of the bytes of all collections of a family. It grows as long as periods are added."""
-    held = total(member.bytes for member in family.members)
+    held = family.bytes
     avoidable = at_most(avoidable, held)
     return Impact(
         Currency.BYTES,

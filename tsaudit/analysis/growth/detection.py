@@ -28,6 +28,7 @@ from tsaudit.analysis.growth import thresholds as limits
 from tsaudit.analysis.growth.evidence import GrowthEvidence
 from tsaudit.analysis.growth.history import Array, Daily, Flags, newest_step, prepared, without_steps
 from tsaudit.model.finding import INTERVAL_DAYS, Forecast, Jump
+from tsaudit.model.timeline import Point
 
 _LONGEST_INTERVAL: Final = float(np.log(INTERVAL_DAYS))
 
@@ -259,6 +260,11 @@ class Growth:
         Growth that does not compound doubles the count when it has added as much as there is now.
         """
         return None if self.growth_per_day <= 0 else self.days_until(math.log(2))
+
+    def points_before(self, points: Sequence[Point]) -> Sequence[Point]:
+        """Those of the points, oldest first, that are before the onset; the oldest one if there is none."""
+        earlier = [point for point in points if self.onset is not None and point.day < self.onset]
+        return earlier or points[:1]
 
     def days_until(self, distance: float) -> float:
         """Days, at the rate of the last day, until the log of the count is larger by `distance`; infinite if there is

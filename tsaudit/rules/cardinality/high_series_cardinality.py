@@ -215,8 +215,15 @@ def _impact(case: Case, scope: _Scope, series: int, limit: Limit) -> Impact | No
     enforced = costs.is_enforced(case, limit, series - scope.margin)
     # An estimate that may be near the limit was not shown to be far from it.
     used = series if series >= case.harm.limit_warning * limit.value else series + scope.margin
-    own = costs.is_owners(limit)
-    return costs.toward_limit(used, limit.value, limit.unit, is_enforced=enforced, is_owners=own)
+    return Impact(
+        Currency.LIMIT,
+        now=used,
+        whole=limit.value,
+        per_day=0.0,
+        is_enforced=enforced,
+        is_owners=costs.is_owners(limit),
+        unit=limit.unit,
+    )
 
 
 def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:

@@ -234,12 +234,12 @@ def _before(points: Sequence[Point], evaluated: Growth) -> Point:
     """The newest point before the onset, on the same weekday if there is weekly seasonality; the oldest point if there
     is no onset.
     """
-    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
+    earlier = evaluated.points_before(points)
     if evaluated.has_season:
         # A Sunday is compared with a Sunday.
         alike = [p for p in earlier[-_WEEK:] if p.day.weekday() == points[-1].day.weekday()]
         earlier = alike or earlier
-    return earlier[-1] if earlier else points[0]
+    return earlier[-1]
 
 
 _WEEK = 7
@@ -273,19 +273,18 @@ def _impact(
     if course.growth.may_fill or course.growth.flat_days > _STEP_DAYS:
         return None
     enforced = limit is not None and costs.is_enforced(case, limit, course.now.value)
-    if limit is not None and enforced is not False:
-        forecast = course.forecast
-        toward = costs.toward_limit(
-            course.now.value,
-            forecast.limit if forecast else limit.value,
-            limit.unit,
+    forecast = course.forecast if enforced is not False else None
+    if limit and forecast and forecast.days is not None and forecast.days <= case.harm.warning_days:
+        return Impact(
+            Currency.LIMIT,
+            now=course.now.value,
+            whole=forecast.limit,
             per_day=course.added,
-            days_left=forecast.days if forecast else None,
+            days_left=forecast.days,
             is_enforced=enforced,
             is_owners=costs.is_owners(limit),
+            unit=limit.unit,
         )
-        if forecast is not None and forecast.days is not None and forecast.days <= case.harm.warning_days:
-            return toward
     if not case.engine.has_costly_series or not inside:
         return None
     is_step = course.growth.kind == "step"

@@ -123,8 +123,7 @@ def _evaluated(case: Case, space: _Space) -> Iterator[Finding]:
     added = (per_day or 0.0) * case.harm.horizon.days
     if impact is None if limit else evaluated.kind != "growth" or added < case.harm.min_bytes:
         return
-    earlier = [p for p in points if evaluated.onset is not None and p.day < evaluated.onset]
-    before = earlier[-1] if earlier else points[0]
+    before = evaluated.points_before(points)[-1]
     doubling = evaluated.doubling_days if not limit else None
     yield replace(
         _finding(case, space, forecast, before, doubling), impact=impact, per_day=per_day or None, jump=evaluated.jump
@@ -146,9 +145,15 @@ def _impact(case: Case, space: _Space, limit: Limit, forecast: Forecast | None, 
         left = max(limit.value - held, 0.0) / per_day
     bytes_read = "what is used of the disk" if space.on_disk else "bytes of data and indexes"
     how = f"{bytes_read}, as the server reports them, and {'its size' if space.on_disk else 'the declared space'}"
-    left = 0.0 if held >= limit.value else left
-    impact = costs.toward_limit(
-        held, limit.value, "bytes", per_day=per_day, days_left=left, is_owners=not space.on_disk, how=how
+    impact = Impact(
+        Currency.LIMIT,
+        now=held,
+        whole=limit.value,
+        per_day=per_day,
+        days_left=0.0 if held >= limit.value else left,
+        is_owners=not space.on_disk,
+        unit="bytes",
+        how=how,
     )
     return impact if costs.is_near(case, impact, costs.NOTED) else None
 

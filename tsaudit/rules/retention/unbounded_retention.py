@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from datetime import timedelta
+from typing import TYPE_CHECKING
 
 from tsaudit.model.change import SetRetention
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Evidence, Finding, Jump
+from tsaudit.model.finding import Evidence, Finding
 from tsaudit.model.profile import FOREVER, READ_BY_TIME, Database, Measurement, Retention
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, size
+
+if TYPE_CHECKING:
+    from tsaudit.analysis.growth.detection import Growth
 
 _A_YEAR = 365
 
@@ -84,7 +88,8 @@ def _evaluated(database: Database, inside: Sequence[Measurement]) -> list[Retent
 
 def _finding(case: Case, database: Database, forever: Sequence[Retention], inside: Sequence[Measurement]) -> Finding:
     subject, series = Subject(database.name), database.own_series or database.series
-    growth = _growth(case, database)
+    figure = "own_series" if database.own_series else "series"
+    grown = _grown(case, figure, subject, series.value) if series else None
     policy, names = forever[0], listed([one.policy for one in forever], 5)
     of_database = policy.default or bool(database.policy_of)
     if of_database:
@@ -93,10 +98,9 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         message = (
             f"{'Tables' if len(forever) > 1 else 'Table'} {names} ha{'ve' if len(forever) > 1 else 's'} no retention"
         )
-    if growth:
-        message += (
-            f", while series grew from {number(growth.before.value)} on {growth.before.day} to {number(growth.now)}"
-        )
+    if grown and series:
+        before, _ = grown
+        message += f", while series grew from {number(before.value)} on {before.day} to {number(series.value)}"
     first = _before(case, database, inside)
     kept = [m for m in inside if m.name in {one.policy for one in forever}] if not of_database else []
     rows = sum(m.rows.value for m in kept if m.rows)
@@ -104,7 +108,7 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         message += (
             f", and {many(rows, 'row')} were written to {'it' if len(forever) == 1 else 'them'} within the window"
         )
-    return Finding(
+    found = Finding(
         subject=subject,
         message=f"{message}.",
         fix=first or "What has to live longer goes to a place of its own.",
@@ -115,14 +119,11 @@ def _finding(case: Case, database: Database, forever: Sequence[Retention], insid
         else tuple(SetRetention(subject_of(m), timedelta(days=_A_YEAR)) for m in kept),
         observed=series.value if series else None,
         unit="series" if series else "",
-        baseline=growth.before.value if growth else None,
         evidence=(Evidence("measurements", number(len(inside))),),
-        since=growth.before.day if growth else None,
-        per_day=growth.per_day if growth else None,
-        jump=growth.jump if growth else None,
         facts=("retention", "database_series", "row_count"),
         source=series.source if series else None,
     )
+    return _with_growth(found, grown)
 
 
 def _before(case: Case, database: Database, inside: Sequence[Measurement]) -> str:
@@ -143,60 +144,43 @@ def _before(case: Case, database: Database, inside: Sequence[Measurement]) -> st
 
 def _of_table(case: Case, measurement: Measurement, kept: Retention) -> Iterator[Finding]:
     held = measurement.storage.data_bytes if measurement.storage else None
-    growth = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None else None
-    if growth is None and not kept.policy:
+    grown = _grown(case, "data_bytes", subject_of(measurement), float(held)) if held is not None else None
+    if grown is None and not kept.policy:
         return
     message = "Rows are never deleted"
-    if growth:
-        message += f", while data grew from {size(growth.before.value)} on {growth.before.day} to {size(growth.now)}"
-    yield Finding(
+    if grown and held is not None:
+        before, _ = grown
+        message += f", while data grew from {size(before.value)} on {before.day} to {size(held)}"
+    found = Finding(
         subject=subject_of(measurement),
         message=f"{message}.",
         changes=(SetRetention(subject_of(measurement), timedelta(days=_A_YEAR), kept.policy),),
         observed=held,
         unit="bytes" if held is not None else "",
-        baseline=growth.before.value if growth else None,
         evidence=(
             Evidence("lifetime", f"{kept.policy} is not set" if kept.policy else "none can be set"),
             *([Evidence("data", size(held))] if held is not None else []),
         ),
-        since=growth.before.day if growth else None,
-        per_day=growth.per_day if growth else None,
-        jump=growth.jump if growth else None,
         facts=("table_retention", "storage"),
     )
+    yield _with_growth(found, grown)
 
 
-@dataclass(frozen=True, slots=True)
-class _Grown:
-    """A figure that grows."""
-
-    before: Point
-    """The last point before the growth began, or the first point known."""
-    now: float
-    per_day: float
-    jump: Jump | None
+def _with_growth(finding: Finding, grown: tuple[Point, Growth] | None) -> Finding:
+    if grown is None:
+        return finding
+    before, growth = grown
+    return replace(finding, baseline=before.value, since=before.day, per_day=growth.added_per_day, jump=growth.jump)
 
 
-def _growth(case: Case, database: Database) -> _Grown | None:
-    series = database.own_series or database.series
-    if series is None:
-        return None
-    figure = "own_series" if database.own_series else "series"
-    return _grown(case, figure, Subject(database.name), series.value)
-
-
-def _grown(case: Case, figure: str, subject: Subject, value: float) -> _Grown | None:
-    """The figure's growth; None if it does not grow."""
-    now = Point(case.profile.day, value)
-    points = (*case.usual(figure, subject), now)
+def _grown(case: Case, figure: str, subject: Subject, value: float) -> tuple[Point, Growth] | None:
+    """The growth of a figure, after its last point before that began, or after the first point known; None if it does
+    not grow.
+    """
+    points = (*case.usual(figure, subject), Point(case.profile.day, value))
     if len(points) < 2:
         return None
-    from tsaudit.analysis.growth import detection as growth
+    from tsaudit.analysis.growth import detection
 
-    evaluated = growth.detect([p.day for p in points], [p.value for p in points])
-    if evaluated.doubling_days is None:
-        return None
-    earlier = [p for p in points if evaluated.onset is None or p.day < evaluated.onset]
-    before, per_day = earlier[-1] if evaluated.onset and earlier else points[0], evaluated.added_per_day
-    return _Grown(before, now.value, per_day, evaluated.jump)
+    growth = detection.detect([p.day for p in points], [p.value for p in points])
+    return None if growth.doubling_days is None else (growth.points_before(points)[-1], growth)
