@@ -20,7 +20,7 @@ from tsaudit.collect import catalog
 from tsaudit.collect.draft import as_text
 from tsaudit.collect.measuring import Measuring, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.roles import assign_roles, find_time
+from tsaudit.collect.roles import ROLE_ROWS, assign_roles, find_time
 from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series import list_tag_sets, scope
 from tsaudit.engines.connection import Connection, ConnectorError
@@ -175,7 +175,9 @@ def _live(measuring: Measuring, name: str, change: TagReduction, database: str |
     runner = measuring.runner
     files = frozenset(query_files(runner.target.engine))
     draft, database_series = _draft(measuring, name, database, files)
-    draft = assign_roles(runner, find_time(runner, draft), sample_wanted=with_collisions)
+    draft = assign_roles(
+        runner, find_time(runner, draft), runner.rows_each if with_collisions else min(runner.rows_each, ROLE_ROWS)
+    )
     _check_tags(change, draft.finished())
     counter = LeftCounter([t.key for t in draft.tags], change, runner.target.budget.max_series)
     draft = list_tag_sets(runner, draft, also=counter.add)

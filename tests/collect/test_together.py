@@ -15,7 +15,7 @@ from tests.builders import a_count, a_measurement
 from tests.collecting import Writer, apart, collected, figures, statements, writer_to
 from tests.databases import Dataset, Row, Table, times
 from tsaudit.analysis.columns.columns import Column
-from tsaudit.collect import roles, rows, series
+from tsaudit.collect import batch
 from tsaudit.collect.batch import _alike, _small
 from tsaudit.collect.draft import Draft
 from tsaudit.engines.influx import measuring as influx
@@ -153,7 +153,7 @@ def test_what_fails_before_the_steps_is_left_to_them(together: Writer, monkeypat
     def fails(*_: object) -> None:
         raise ValueError("an estimate is no number")
 
-    for module in (roles, series, rows, influx):
+    for module in (batch, influx):
         for name in ("prefetch_tables", "prefetch_database_listing", "prefetch_rows"):
             monkeypatch.setattr(module, name, fails, raising=False)
     broken = collected(target)

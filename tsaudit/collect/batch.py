@@ -11,7 +11,7 @@ from typing import Final
 
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.model.facts import OfMeasurement
+from tsaudit.model.facts import OfMeasurement, OfNullCounts, OfRowSample, OfTimeExtents
 
 SERIES_PER_STATEMENT: Final = 1000
 """Listing this many series takes InfluxDB about as long as the overhead of one more statement."""
@@ -77,27 +77,35 @@ def prefetch_rows(
 
 
 def prefetch_tables(
-    runner: QueryRunner,
-    fact: str,
-    drafts: Sequence[Draft],
-    given: Callable[[Draft], OfMeasurement],
-    shape: Callable[[Draft], Hashable],
+    runner: QueryRunner, fact: str, given: Callable[[Draft], OfMeasurement | None], drafts: Sequence[Draft]
 ) -> None:
-    """Query a fact about the rows of several small tables at once.
-
-    `shape`: equal for tables whose responses have the same number of columns, of the same types.
+    """Query a fact about the rows of several small tables at once. `given`: the parameters of the query about one; None
+    if it needs none.
     """
-    if fact not in runner.engine.batched_facts:
-        return
+    queries: dict[int, OfMeasurement] = {}
     alike: dict[Hashable, list[Draft]] = defaultdict(list)
     for draft in drafts:
         # If the table has statistics, it may be too big to read, whatever its estimate says.
         is_small = draft.columns and draft.roles_known and draft.statistics is None
-        if is_small and not draft.unreadable and not _has_failed(runner, draft):
-            alike[draft.database, shape(draft)].append(draft)
+        if is_small and not draft.unreadable and not _has_failed(runner, draft) and (query := given(draft)):
+            queries[id(draft)] = query
+            alike[draft.database, _shape(draft, query)].append(draft)
 
     most = runner.engine.measurements_per_statement.get(fact, _MOST_TABLES)
-    _prefetch(runner, fact, (group for same in alike.values() for group in _small(same, most)), given)
+    groups = (group for same in alike.values() for group in _small(same, most))
+    _prefetch(runner, fact, groups, lambda draft: queries[id(draft)])
+
+
+def _shape(draft: Draft, query: OfMeasurement) -> Hashable:
+    """Equal for tables whose responses to the query have the same number of columns, of the same types."""
+    match query:
+        case OfRowSample() | OfTimeExtents():
+            types = {column.name: column.data_type for column in draft.columns}
+            return tuple(types[name] for name in query.columns)
+        case OfNullCounts():
+            return draft.measurement.time_type, len(query.fields), query.later
+        case _:
+            return len(query.tags)
 
 
 def _prefetch(

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
-from typing import Final, TypedDict
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -77,11 +77,6 @@ class ReadColumn:
             return np.ones(len(self.values), np.bool_)
         found: Mask = self.values.is_valid().to_numpy()
         return found
-
-    @property
-    def filled_rows(self) -> bytes:
-        """Which rows have a value, as bytes to compare; empty for all of them."""
-        return self.known.tobytes() if self.values.null_count else b""
 
     @cached_property
     def filled(self) -> int:
@@ -332,20 +327,6 @@ class ColumnStatistics:
     """Rows written since then, as a share of all rows (0-1); None if not counted."""
 
 
-class About(TypedDict):
-    """The fields of `facts.given.OfMeasurement`."""
-
-    database: str
-    measurement: str
-    tags: list[str]
-    fields: list[str]
-    time: str | None
-    time_kind: str | None
-    policies: list[str]
-    start: datetime
-    end: datetime
-
-
 @dataclass(frozen=True, slots=True)
 class Draft:
     """One measurement as far as it is known. Steps take one and return one with more information."""
@@ -446,8 +427,10 @@ class Draft:
         """The number of all rows, whatever their time, according to the engine; None if unknown."""
         return self.measurement.rows_total.value if self.measurement.rows_total else None
 
-    def about(self, window: Window) -> About:
-        """The parameters that all queries about it have. `window`: the period, unless the measurement has its own."""
+    def about(self, window: Window) -> dict[str, Any]:
+        """The fields of `OfMeasurement`, which all queries about it have. `window`: the period, unless the measurement
+        has its own.
+        """
         window = self.measurement.own_window or window
         return {
             "database": self.database,

@@ -26,6 +26,8 @@ from tsaudit.text import printable
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from tsaudit.model.facts import OfMeasurement
+
 
 @dataclass(frozen=True, slots=True)
 class MeasuringStep:
@@ -230,40 +232,37 @@ class Measuring:
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         """The steps for each measurement, in order."""
         # Not above: a database without tables does not need them.
-        from tsaudit.collect.reading import find_misdated, look_outside_window
-        from tsaudit.collect.roles import assign_roles, find_time, note_unopened_labels, prefetch_roles, prefetch_time
-        from tsaudit.collect.rows import (
-            count_nulls,
-            describe_fields,
-            find_repeated,
-            prefetch_nulls,
-            prefetch_repeated,
-        )
-        from tsaudit.collect.series import prefetch_listings
+        from tsaudit.collect.batch import prefetch_tables
+        from tsaudit.collect.reading import find_misdated, look_outside_window, sample_of
+        from tsaudit.collect.roles import ROLE_ROWS, assign_roles, extents_needed, find_time, note_unopened_labels
+        from tsaudit.collect.rows import count_nulls, counts_of, describe_fields, find_repeated, spread_needed
+        from tsaudit.collect.series import listing_of
 
         runner, queried = self.runner, context.queried
 
-        def several(prefetch: Callable[..., None], **wanted: bool) -> Callable[[Sequence[Draft]], None] | None:
-            return functools.partial(prefetch, runner, **wanted) if runner.engine.batched_facts else None
+        def several(
+            fact: str, given: Callable[[Draft], OfMeasurement | None]
+        ) -> Callable[[Sequence[Draft]], None] | None:
+            is_batched = fact in runner.engine.batched_facts
+            return functools.partial(prefetch_tables, runner, fact, given) if is_batched else None
 
-        yield MeasuringStep("columns", functools.partial(find_time, runner), several(prefetch_time))
-        wanted = "row_sample" in queried
-        yield MeasuringStep(
-            "columns",
-            lambda draft: assign_roles(runner, draft, sample_wanted=wanted),
-            several(prefetch_roles, sample_wanted=wanted),
-            keeps_rows=True,
-        )
+        extents = several("time_extents", functools.partial(extents_needed, runner))
+        yield MeasuringStep("columns", functools.partial(find_time, runner), extents)
+        most = runner.rows_each if "row_sample" in queried else min(runner.rows_each, ROLE_ROWS)
+        sample = several("row_sample", functools.partial(sample_of, runner, limit=most))
+        yield MeasuringStep("columns", functools.partial(assign_roles, runner, most=most), sample, keeps_rows=True)
         if "series_listing" in queried:
-            yield MeasuringStep("series_listing", self.listing(context), several(prefetch_listings), keeps_rows=True)
+            listings = several("series_listing", lambda draft: listing_of(runner, draft) if draft.tags else None)
+            yield MeasuringStep("series_listing", self.listing(context), listings, keeps_rows=True)
         if "null_counts" in queried:
-            count = functools.partial(count_nulls, runner)
-            yield MeasuringStep("null_counts", count, several(prefetch_nulls), keeps_rows=True)
+            counts = several("null_counts", functools.partial(counts_of, runner))
+            yield MeasuringStep("null_counts", functools.partial(count_nulls, runner), counts, keeps_rows=True)
         if "row_sample" in queried:
             yield MeasuringStep("row_sample", functools.partial(describe_fields, runner), keeps_rows=True)
             if runner.engine.repeats_texts:
+                spread = several("row_sample", functools.partial(spread_needed, runner))
                 repeated = functools.partial(find_repeated, runner)
-                yield MeasuringStep("row_sample", repeated, several(prefetch_repeated), keeps_rows=True)
+                yield MeasuringStep("row_sample", repeated, spread, keeps_rows=True)
             yield MeasuringStep("series_listing", functools.partial(note_unopened_labels, runner), keeps_rows=True)
             outside = functools.partial(look_outside_window, runner, queried=queried)
             yield MeasuringStep("row_sample", outside, keeps_rows=True)

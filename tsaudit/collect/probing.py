@@ -116,7 +116,7 @@ def probe(
 
 def _as_audited(runner: QueryRunner, draft: Draft) -> Draft:
     """The draft with the column roles of an audit and, for a table too big to read, with the gaps of one."""
-    draft = assign_roles(runner, find_time(runner, draft), sample_wanted=True)
+    draft = assign_roles(runner, find_time(runner, draft), runner.rows_each)
     return describe_fields(runner, count_nulls(runner, list_tag_sets(runner, draft))) if draft.is_too_big else draft
 
 

@@ -38,7 +38,6 @@ from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, t
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
-from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
@@ -48,7 +47,6 @@ from tsaudit.collect.reading import (
     measure_extent,
     newest_of,
     read_sample,
-    sample_of,
     sampled,
     times_of,
 )
@@ -86,7 +84,7 @@ _MARGIN: Final = timedelta(seconds=1)
 """
 _NEARLY_WHOLE: Final = 0.9
 """Of fewer rows than this share of the estimate, only some pages were read."""
-_ROLE_ROWS: Final = 1000
+ROLE_ROWS: Final = 1000
 """Enough rows to distinguish names from prose and numbers."""
 
 
@@ -135,23 +133,18 @@ def _other_times(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -
     return OtherTimes(name, extent.values, usual, extent.others, str(extent.other)[:TEXT_KEPT], source)
 
 
-def prefetch_time(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
-    """Query the extents that `find_time` needs, of several tables at once."""
-    needed = {id(draft): [] if draft.unreadable else _candidates(runner, draft) for draft in drafts}
-    prefetch_tables(
-        runner,
-        "time_extents",
-        [draft for draft in drafts if needed[id(draft)]],
-        lambda draft: _extents_of(runner, draft, [c.name for c in needed[id(draft)]]),
-        lambda draft: tuple(c.data_type for c in needed[id(draft)]),
-    )
+def extents_needed(runner: QueryRunner, draft: Draft) -> OfTimeExtents | None:
+    """The query that `find_time` needs; None if it needs none."""
+    candidates = _candidates(runner, draft)
+    return _extents_of(runner, draft, [c.name for c in candidates]) if candidates else None
 
 
-def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draft:
-    """Determine the kind of the table, and its tags and fields; keep the rows read for that. Call after `find_time`."""
+def assign_roles(runner: QueryRunner, draft: Draft, most: int) -> Draft:
+    """Determine the kind of the table, and its tags and fields; keep the rows read for that, at most so many. Call
+    after `find_time`.
+    """
     if not draft.columns:
         return draft
-    most = _rows_read(runner, sample_wanted)
     if not draft.unreadable:
         draft = read_sample(runner, draft, most)
         if draft.is_empty:
@@ -170,22 +163,6 @@ def assign_roles(runner: QueryRunner, draft: Draft, sample_wanted: bool) -> Draf
             reason, detail = why.reason, why.detail
         runner.gap("columns", reason, detail, draft.database, draft.name)
     return draft
-
-
-def prefetch_roles(runner: QueryRunner, drafts: Sequence[Draft], sample_wanted: bool) -> None:
-    """Read the rows that `assign_roles` needs, of several tables at once."""
-    most = _rows_read(runner, sample_wanted)
-    prefetch_tables(
-        runner,
-        "row_sample",
-        drafts,
-        lambda draft: sample_of(runner, draft, most),
-        lambda draft: tuple(c.data_type for c in draft.columns),
-    )
-
-
-def _rows_read(runner: QueryRunner, sample_wanted: bool) -> int:
-    return runner.rows_each if sample_wanted else min(runner.rows_each, _ROLE_ROWS)
 
 
 def roles_without_rows(runner: QueryRunner, draft: Draft) -> Draft:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import sys
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, Literal, cast
+from typing import Any, Final, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -20,7 +19,6 @@ from tsaudit.analysis.columns.roles import is_text, may_be_long, names_id
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
 from tsaudit.collect import reading
-from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows, content_of
 from tsaudit.collect.query_runner import Answered, QueryRunner
@@ -61,7 +59,6 @@ from tsaudit.collect.series import interval, scope
 from tsaudit.model.facts import OfNullCounts, OfRowCount, OfRowSample
 from tsaudit.model.profile import (
     MOST_COMPARED_FIELDS,
-    Busiest,
     Copies,
     Count,
     Field,
@@ -71,7 +68,6 @@ from tsaudit.model.profile import (
     Ratio,
     Reason,
     Repeats,
-    Reports,
     Rhythms,
     Role,
     RowBytes,
@@ -79,8 +75,6 @@ from tsaudit.model.profile import (
     RowsApart,
     Source,
     Tag,
-    TagChanges,
-    Turnover,
     Window,
 )
 from tsaudit.text import instant, many, span, values_of
@@ -108,7 +102,7 @@ def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
         if not isinstance(found[0], int):
             raise ValueError(f"the number of rows is {found[0]}")
 
-    answer = runner.first_answered(fact, shorter(_counts_of(runner, draft)), consumer)
+    answer = runner.first_answered(fact, shorter(counts_of(runner, draft)), consumer)
     if answer is None:
         return draft
     rows, first, last, *counts = found
@@ -163,18 +157,7 @@ def scaled_up(
     return Count(round(rows.value * ((whole.end - whole.start) / (part.end - part.start))), source)
 
 
-def prefetch_nulls(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
-    """Query the counts of several tables at once."""
-    prefetch_tables(
-        runner,
-        "null_counts",
-        drafts,
-        lambda draft: _counts_of(runner, draft),
-        lambda draft: (draft.measurement.time_type, len(draft.fields), _later_rows_wanted(draft)),
-    )
-
-
-def _counts_of(runner: QueryRunner, draft: Draft) -> OfNullCounts:
+def counts_of(runner: QueryRunner, draft: Draft) -> OfNullCounts:
     """The parameters of the query for the counts."""
     return OfNullCounts(**draft.about(runner.window), later=_later_rows_wanted(draft))
 
@@ -295,10 +278,10 @@ class _Layout:
 
     by_series: RowGroups
     tag_columns: Mapping[str, ReadColumn]
-    tags: Mapping[str, _TagOverTime]
-    """Of tables without a time, what is known without it."""
-    fields: Mapping[str, _FieldOverTime]
-    """Empty for tables without a time."""
+    tags: Mapping[str, Tag]
+    """Tags with only what the rows show; of tables without a time, what is known without it."""
+    fields: Mapping[str, Field]
+    """Fields with only what the rows show; empty for tables without a time."""
     row_patterns: RowPatterns
     rhythms: Rhythms | None = None
     rows_apart: RowsApart | None = None
@@ -319,25 +302,6 @@ class _Layout:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class _TagOverTime:
-    """Attributes of `Tag`."""
-
-    busiest: Busiest | None
-    changes: tuple[TagChanges, ...] | None = None
-    reports: Reports | None = None
-    idle_hours: float | None = None
-    turnover: Turnover | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _FieldOverTime:
-    """Attributes of `Field`."""
-
-    idle_hours: float | None
-    end: FieldEnd | None
-
-
 def _layout_key(runner: QueryRunner, draft: Draft, source: Source) -> Hashable:
     """All that `_layout` depends on."""
     assert draft.sample is not None
@@ -346,12 +310,13 @@ def _layout_key(runner: QueryRunner, draft: Draft, source: Source) -> Hashable:
         read.append(draft.read_times()[0])
     if draft.measurement.measure_names is not None:
         read.append(draft.sample.column("measure_name"))
-    table = pa.table([column.values for column in read], [str(place) for place in range(len(read))])
+    columns = [column.values for column in read]
+    columns += [draft.read(Role.FIELD, field.key).values.is_valid() for field in draft.fields]
+    table = pa.table(columns, [str(place) for place in range(len(columns))])
     return (
         content_of(table.combine_chunks().to_batches()),
         draft.sample.num_rows,
         tuple(field.key for field in draft.fields),
-        _filled_rows(draft),
         tuple((tag.key, tag.label_of, fleets.rows_per_value(draft.measurement, tag)) for tag in draft.tags),
         draft.time,
         draft.measurement.tag_sets,
@@ -364,23 +329,14 @@ def _layout_key(runner: QueryRunner, draft: Draft, source: Source) -> Hashable:
     )
 
 
-def _filled_rows(draft: Draft) -> bytes:
-    """A digest of which rows have which fields: the rows themselves would take megabytes as long as the key is kept."""
-    digest = hashlib.blake2b(digest_size=16)
-    for field in draft.fields:
-        filled = draft.read(Role.FIELD, field.key).filled_rows
-        digest.update(len(filled).to_bytes(8, "little"))
-        digest.update(filled)
-    return digest.digest()
-
-
 def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
     series = series_of_read(draft)
     tags = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     patterns, own_rhythms = patterns_and_rhythms(draft, series, source)
     # Rows of a few series do not show which others write more.
     of_tags = {
-        key: _TagOverTime(None if draft.sampled_series else busiest(column, source)) for key, column in tags.items()
+        key: Tag(key, "", busiest=None if draft.sampled_series else busiest(column, source))
+        for key, column in tags.items()
     }
     without_time = _Layout(RowGroups(series), tags, of_tags, {}, patterns, own_rhythms)
     if draft.time is None:
@@ -401,7 +357,7 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
     return replace(
         without_time,
         fields={
-            key: _FieldOverTime(idle_hours(column, times_us), field_end(column, times_us, columns))
+            key: Field(key, (), idle_hours=idle_hours(column, times_us), end=field_end(column, times_us, columns))
             for key, column in columns.items()
         },
         rows_apart=_apart(draft, times, times_us, source),
@@ -421,8 +377,6 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
 
 _MOST_LOOKED_BACK: Final = 8
 """Columns of one table for each of which two more queries are sent."""
-
-
 _CHEAP_ROWS: Final = 100_000
 """A table with so many rows is read from beginning to end in little time, without an index on the time."""
 
@@ -646,16 +600,10 @@ def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     return row_bytes(columns, texts, stored, LONGEST, source)
 
 
-def prefetch_repeated(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
-    """Read the rows that `find_repeated` needs, of several tables at once."""
-    queries = {id(draft): found[1] for draft in drafts if (found := _unconfirmed(runner, draft))}
-    prefetch_tables(
-        runner,
-        "row_sample",
-        [draft for draft in drafts if queries.get(id(draft))],
-        lambda draft: cast("OfRowSample", queries[id(draft)]),
-        lambda draft: tuple(_texts_of(draft)[name] for name in cast("OfRowSample", queries[id(draft)]).columns),
-    )
+def spread_needed(runner: QueryRunner, draft: Draft) -> OfRowSample | None:
+    """The query that `find_repeated` needs; None if it needs none."""
+    found = _unconfirmed(runner, draft)
+    return found[1] if found else None
 
 
 def find_repeated(runner: QueryRunner, draft: Draft) -> Draft:

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import reading
-from tsaudit.collect.batch import prefetch_tables
 from tsaudit.collect.draft import Draft, content_of
 from tsaudit.collect.query_runner import Answered, QueryRunner, TooMuchError
 from tsaudit.collect.reading import shorter
@@ -204,12 +203,6 @@ def _leave_gap(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListi
     if answer.failed:
         detail = f"{answer.failed.detail}; {instead}"
         runner.gap("series_listing", answer.failed.reason, detail, draft.database, draft.name)
-
-
-def prefetch_listings(runner: QueryRunner, drafts: Sequence[Draft]) -> None:
-    """List the tag sets of several tables at once."""
-    tagged = [draft for draft in drafts if draft.tags]
-    prefetch_tables(runner, "series_listing", tagged, lambda draft: listing_of(runner, draft), lambda d: len(d.tags))
 
 
 def listing_of(runner: QueryRunner, draft: Draft) -> OfSeriesListing:
