@@ -266,9 +266,7 @@ def _guessed(profile: Profile) -> frozenset[tuple[str, str]]:
 
 
 def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
-    """The finding, with the metric's name in it if it is about a label that only one or some metrics of a
-    table have.
-    """
+    """The finding, with the metric's name in it if it is about a label that only some metrics of a table have."""
     if tag is None:
         return finding
     where = f"{many(len(tag.metrics), 'metric')}: {listed(tag.metrics, 4)}" if tag.metrics[1:] else tag.metrics[0]
@@ -280,9 +278,7 @@ def _in_metric(tag: Tag | None, finding: Finding) -> Finding:
 
 
 def _storable(findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
-    """The findings as they would be read back from the history: an invalid finding then fails its rule, not
-    the report.
-    """
+    """The findings as read back from the history: an invalid finding then fails its rule, not the report."""
     for change in (change for finding in findings for change in finding.changes):
         # The plan needs both; an invalid kind of change of another package must not break it there.
         change.claims()

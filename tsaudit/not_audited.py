@@ -114,9 +114,7 @@ def _is_without_rows(profile: Profile) -> bool:
 
 
 def most_lost(profile: Profile, earlier: Profile) -> Missed | None:
-    """Why most of the measurements that an earlier audit of the day measured were not measured again; None if they
-    were, or are gone.
-    """
+    """Why most of what an earlier audit of the day measured was not measured again; None if it was, or is gone."""
     before = _measured(earlier)
     lost = {at: gap for at in before - _measured(profile) if (gap := _lost_to(profile, *at)) is not None}
     if 2 * len(lost) <= len(before):
@@ -132,9 +130,7 @@ def _measured(profile: Profile) -> set[tuple[str, str]]:
 
 
 def _lost_to(profile: Profile, database: str, name: str) -> Gap | None:
-    """The gap because of which the measurement was not measured; None if there is none, so that it is gone or was left
-    out on purpose.
-    """
+    """The gap because of which it was not measured; None if there is none: it is gone, or was left out on purpose."""
     is_listed = any((m.database, m.name) == (database, name) for m in profile.measurements)
     gaps = (g for g in _gaps(profile) if g.covers(database, name) and not profile.is_named(g))
     return next((g for g in gaps if is_listed or g.fact in STRUCTURE), None)
@@ -228,9 +224,7 @@ def result_of(found: Sequence[Missed]) -> RuleResult:
 
 
 def without_rule(code: str, outcome: Outcome, findings: Iterable[Finding], reason: str = "") -> RuleResult:
-    """Findings without a rule as the result of one, so that they become incidents, messages, and part of the report
-    like any other.
-    """
+    """Findings without a rule as the result of one, so that they are treated like any other."""
     return RuleResult(
         code=code,
         name=RULELESS_CODES[code],
@@ -271,9 +265,7 @@ def _databases(profile: Profile) -> Iterator[Missed]:
 
 
 def _seen(profile: Profile) -> set[str]:
-    """The databases with a measurement that was at least partly read. A measurement without columns and without a gap
-    is empty.
-    """
+    """The databases with a measurement that was at least partly read. One without columns and a gap is empty."""
     unknown = {(g.database, g.measurement) for g in profile.gaps if g.fact in STRUCTURE}
     not_read = unread(profile)
     return {
@@ -284,9 +276,7 @@ def _seen(profile: Profile) -> set[str]:
 
 
 def _gaps(profile: Profile) -> list[Gap]:
-    """The gaps, except for those of column roles if the columns are known: these only follow from rows that were not
-    read.
-    """
+    """The gaps, except for those of column roles if the columns are known: they follow from rows not read."""
     described = {(m.database, m.name) for m in profile.measurements if m.columns}
     return [g for g in profile.gaps if g.fact != "columns" or (g.database, g.measurement) not in described]
 

@@ -78,9 +78,7 @@ class Summary:
         return cls(**{**given, "figures": tuple(SummaryFigure(**figure) for figure in given["figures"])})
 
     def in_markdown(self) -> str:
-        """The summary as Markdown, in the order of all outputs: headline, figures, first step with its statement, and
-        the rest.
-        """
+        """As Markdown, in the order of all outputs: headline, figures, first step with its statement, and the rest."""
         parts = [f"**{markdown.escape(self.headline)}**"] if self.headline else []
         if self.figures:
             lines = (f"- {markdown.escape(figure.label)}: {markdown.escape(figure.text)}" for figure in self.figures)
@@ -213,9 +211,7 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, known: Sequence
 
 
 def _not_evaluated_on(result: AuditResult, profile: Profile) -> list[str]:
-    """The names of the measurements on which rules could not be evaluated, if each rule that applies was evaluated on
-    all others; otherwise empty.
-    """
+    """The measurements on which rules could not be evaluated, if each was evaluated on all others; or empty."""
     # Most audits need nothing of this, nor does a command that shows one.
     from tsaudit.not_audited import evaluated_some
 

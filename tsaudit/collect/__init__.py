@@ -104,9 +104,7 @@ def _after(runner: QueryRunner, steps: Sequence[MeasuringStep], drafts: list[Dra
 
 
 SAMPLED_ROWS: Final = 500_000
-"""Most rows in all samples of a target together: reading and describing them takes several times as long as everything
-else.
-"""
+"""Most rows in all samples of a target together: reading them takes several times as long as all else."""
 FEWEST_ROWS: Final = 1_000
 """Smallest limit of a sample, however many measurements there are: rules about rows need about this many to decide."""
 
@@ -137,9 +135,7 @@ def _alike(draft: Draft) -> tuple[str, int, list[str]]:
 
 
 def in_parts(drafts: Sequence[Draft], each: int) -> Iterator[list[Draft]]:
-    """The drafts in parts whose samples have few enough rows to be in memory together. `each`: the most rows of one
-    sample.
-    """
+    """The drafts in parts whose samples fit in memory together. `each`: the most rows of one sample."""
     part: list[Draft] = []
     rows = 0
     for draft in drafts:

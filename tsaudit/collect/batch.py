@@ -20,15 +20,11 @@ _MOST_SERIES: Final = 2_000
 """Most series in one statement: InfluxDB opens a cursor per series and shard to read rows."""
 _MOST_TABLES: Final = 100
 _MOST_ROWS: Final = 100_000
-"""Most rows of the tables in one statement: reading more takes longer than the overhead of a statement, wherever the
-server is.
-"""
+"""Most rows of the tables in one statement: reading more takes longer than the overhead of a statement, anywhere."""
 _MOST_COLUMNS: Final = 2_000
 """Most columns of all tables in one statement: servers take seconds to plan a statement about many wide tables."""
 _MOST_RELATIONS: Final = 200
-"""Most tables and indexes in one statement: PostgreSQL locks all of them, and by default has room for 6,400 locks
-across all sessions.
-"""
+"""Most tables and indexes in one statement: PostgreSQL locks all, and by default has 6,400 locks for all sessions."""
 _MOST_VALUES: Final = 10_000_000
 """Most values in one response: a larger response may be dropped, and the server would have read everything twice."""
 _SPARE: Final = 2
@@ -79,9 +75,7 @@ def prefetch_rows(
 def prefetch_tables(
     runner: QueryRunner, fact: str, given: Callable[[Draft], OfMeasurement | None], drafts: Sequence[Draft]
 ) -> None:
-    """Query a fact about the rows of several small tables at once. `given`: the parameters of the query about one; None
-    if it needs none.
-    """
+    """Query a fact about the rows of several small tables at once. `given`: the query about one; None if unneeded."""
     queries: dict[int, OfMeasurement] = {}
     alike: dict[Hashable, list[Draft]] = defaultdict(list)
     for draft in drafts:

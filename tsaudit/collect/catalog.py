@@ -62,17 +62,13 @@ class Outline:
     """`Profile.beyond_budget`."""
 
     def series_at_most(self) -> dict[str, int]:
-        """Database to its series count; for a retention policy, the count of all policies together. Databases whose
-        count is unknown are left out.
-        """
+        """Database to its series count, if known; for a retention policy, the count of all policies together."""
         counts = {database.name: database.series.value for database in self.databases if database.series}
         whole = {database.name: counts.get(database.policy_of or database.name) for database in self.databases}
         return {name: count for name, count in whole.items() if count is not None}
 
     def series_not_listed(self, reused: Sequence[Draft]) -> dict[str, int]:
-        """Database to an upper bound on the series of the measurements that are not examined. `reused`: measurements
-        that are not examined again.
-        """
+        """Database to an upper bound on the series not examined. `reused`: measurements that are not examined again."""
         series, unwanted = self.series_at_most(), defaultdict[str, int](int)
         for draft in reused:
             unwanted[draft.database] += draft.measurement.series.value if draft.measurement.series else 0

@@ -84,9 +84,7 @@ class Pair:
     allowed: float
     """The minimum tolerance, for small figures. A difference between zero and nonzero is never tolerated."""
     needs: frozenset[str]
-    """The pair is only compared if these facts were collected; otherwise, items are missing because nobody looked for
-    them.
-    """
+    """The pair is only compared if these facts were collected; otherwise, nobody looked for what is missing."""
 
 
 _BY_SCAN: Final = ("null_counts.", "measure_name_counts.")
@@ -162,9 +160,7 @@ def _at_least(counts: Iterable[Count]) -> bool:
 
 
 def _rows_read(profile: Profile) -> Iterator[CrossCheck]:
-    """Rows read, compared with rows counted if the whole window was read. If more rows were available than were read,
-    the number read is a minimum.
-    """
+    """Rows read, compared with rows counted if the whole window was read. Of more rows, it is a minimum."""
     unread = _places(profile, "row_sample")
     for m in profile.measurements:
         if not _is_exact(m.rows) or m.rows is None or not _by_scan(m.rows) or "row_sample" not in m.statements:
@@ -288,9 +284,7 @@ def disagreements(profile: Profile, queried: frozenset[str] | None = None) -> It
 
 
 def cross_checked(profile: Profile, queried: frozenset[str] | None = None) -> Profile:
-    """The profile with a gap for each contradicted figure; those figures become estimates. Parameters as for
-    `disagreements`.
-    """
+    """The profile with a gap for each contradicted figure; those figures become estimates. See `disagreements`."""
     found = list(disagreements(profile, queried))
     if not found:
         return profile
@@ -311,9 +305,7 @@ def cross_checked(profile: Profile, queried: frozenset[str] | None = None) -> Pr
 
 
 def inexact(value: T, query: str, words: str) -> T:
-    """The dataclass, with all exact figures from this query turned into estimates, at any depth. `words`: the reason,
-    added to their scope.
-    """
+    """The dataclass, with all exact figures of the query turned into estimates, at any depth. `words`: the reason."""
     if isinstance(value, Source):
         if value.query != query or value.how is not How.EXACT:
             return value
@@ -362,9 +354,7 @@ def without_unusable_figures(profile: Profile, queried: frozenset[str]) -> Profi
 
 
 def _without_time(profile: Profile, queried: frozenset[str]) -> Profile:
-    """Replaces the series count of a table with many rows but neither time nor tags: it may contain one series or many.
-    Adds gaps.
-    """
+    """Drops the series of a table with many rows but neither time nor tags: it may be one or many. Adds gaps."""
     found = {(m.database, m.name): _no_time(m) for m in profile.measurements if _is_shapeless(m)}
     facts = sorted(queried & (_OF_SERIES | {"null_counts"}))
     gaps = {Gap(fact, Reason.UNSUPPORTED, text, *where) for where, text in found.items() for fact in facts}
@@ -397,9 +387,7 @@ def _no_time(m: Measurement) -> str:
 
 
 def _without_rows(profile: Profile, queried: frozenset[str]) -> Profile:
-    """Adds gaps if no row was seen on a server that evidently has rows: then nothing was measured, whatever its indexes
-    show.
-    """
+    """Adds gaps if no row was seen on a server that evidently has rows: then nothing was measured."""
     looked = [m for m in profile.measurements if m.time_column is not None]
     if not looked or any(_saw_rows(m, queried) for m in looked):
         return profile

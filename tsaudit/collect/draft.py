@@ -85,9 +85,7 @@ class ReadColumn:
 
     @property
     def codes(self) -> Codes:
-        """A number per row: the same for equal values, from 0 without gaps, in the order of their first rows; -1 for
-        null.
-        """
+        """A number per row: equal for equal values, from 0 without gaps, in the order of first rows; -1 for null."""
         return self._encoded[0]
 
     @property
@@ -342,9 +340,7 @@ class Draft:
     refers: frozenset[str] = frozenset()
     """Columns that refer to another table, by a foreign key or by their names."""
     reads_all_parts: bool = True
-    """Whether rows from all parts of it can be read without the others: SQLite finds them by rowid, which some tables
-    do not have.
-    """
+    """Whether rows from all parts of it can be read without the others: by rowid in SQLite, which some tables lack."""
     never_source: Mapping[str, str] = field(default_factory=dict)
     """Columns that cannot name the source of a row, whatever their type, with the reason."""
     time: TimeColumn | None = None
@@ -387,15 +383,11 @@ class Draft:
     sample_limit: int = 0
     """The number of rows requested for the sample."""
     sampled_since: datetime | None = None
-    """The start of the period that the sample covers, if later than the window's start; None if it covers the whole
-    window.
-    """
+    """The start of the period that the sample covers, if later than the window's start; None for the whole window."""
     sampled_series: int = 0
     """The number of series whose rows were read; 0 for all."""
     counted: Count | None = None
-    """All rows, whatever their time, as counted to find the time; None if they were not counted. They do not decide how
-    much is read.
-    """
+    """All rows of any time, as counted to find that; None if not counted. It does not decide how much is read."""
 
     @classmethod
     def new(cls, database: str, name: str) -> Draft:
@@ -428,9 +420,7 @@ class Draft:
         return self.measurement.rows_total.value if self.measurement.rows_total else None
 
     def about(self, window: Window) -> dict[str, Any]:
-        """The fields of `OfMeasurement`, which all queries about it have. `window`: the period, unless the measurement
-        has its own.
-        """
+        """The fields of `OfMeasurement`, of any query about it. `window`: the period, unless it has its own."""
         window = self.measurement.own_window or window
         return {
             "database": self.database,
@@ -452,9 +442,7 @@ class Draft:
         return Label.of(column.name, column.data_type, tag.key.removeprefix(f"{column.name}."))
 
     def read(self, role: Role, key: str) -> ReadColumn:
-        """One column of the rows read. In InfluxDB, a tag and a field may have the same name, so the name is not
-        enough.
-        """
+        """One column of the rows read. In InfluxDB, a tag and a field may have one name, so it is not enough."""
         assert self.sample is not None
         return self.sample.column(f"{role} {key}" if self.is_indexed else key)
 

@@ -31,17 +31,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class MeasuringStep:
-    """A step that is run for each measurement. It is completed for all measurements before the next step begins, unless
-    it `keeps_rows`.
-    """
+    """A step that is run for each measurement. It is done for all before the next begins, unless it `keeps_rows`."""
 
     fact: str
     """The fact in which a failure of the step leaves a gap."""
     run: Callable[[Draft], Draft]
     prefetch: Callable[[Sequence[Draft]], None] | None = None
-    """Queries several measurements at once, before the step is run for each of them; None if there is nothing to
-    prefetch.
-    """
+    """Queries several measurements at once, before the step is run for each of them; None if there is nothing to."""
     keeps_rows: bool = False
     """Whether rows are kept for the next step. Consecutive steps that keep rows are all completed for one group of
     measurements before the next group, so that not all rows are in memory at once.
@@ -55,9 +51,7 @@ class MeasuringContext:
     queried: frozenset[str]
     """The query files to run."""
     database_series: Mapping[str, int]
-    """Database to its series count, if the engine counts series; for a retention policy, the count of all policies
-    together.
-    """
+    """Database to its series count, if the engine counts series; for a retention policy, of all policies."""
     unlisted_series: Mapping[str, int]
     """Database to an upper bound on the series of the measurements that are not examined, or not examined again."""
     comparison: Comparison | None
@@ -157,9 +151,7 @@ class Measuring:
         return {name: Audited(name) for name in wanted}
 
     def listed(self, database: str, name: str) -> Draft:
-        """A measurement of which only the name is known, with the properties that all the engine's
-        measurements share.
-        """
+        """A measurement of which only the name is known, with the properties that all of the engine's share."""
         return Draft.new(database, name)
 
     def outline(self, database: str, names: list[str]) -> dict[str, Draft] | None:
@@ -296,9 +288,7 @@ class Measuring:
 
 
 def measuring_of(engine: Engine) -> type[Measuring]:
-    """The class that measures the engine's measurements. Raises ConnectorError if the class of another package cannot
-    be used.
-    """
+    """The class that measures the engine's measurements. Raises ConnectorError if another package's is unusable."""
     if not engine.measuring:
         return Measuring
     with of_package(engine.name):
@@ -309,9 +299,7 @@ def measuring_of(engine: Engine) -> type[Measuring]:
 
 
 def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | None:
-    """Why the engine would refuse to read the measurement's rows, according to its catalog; None if the catalog does
-    not say so.
-    """
+    """Why the engine would refuse to read the measurement's rows, according to its catalog; None if it would not."""
     why = next((row["unreadable"] for row in rows or () if row.get("unreadable")), None)
     if why is None:
         return None

@@ -1,6 +1,4 @@
-"""Queries an audited database within its budget: each failure becomes a gap, and the cost of each statement is
-recorded.
-"""
+"""Queries an audited database within its budget: each failure becomes a gap, and the cost of statements is recorded."""
 
 from __future__ import annotations
 

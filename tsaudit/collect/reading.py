@@ -74,9 +74,7 @@ def fewer(given: Limited) -> Iterator[Limited]:
 
 
 def fewer_and_shorter(given: OfRowSample) -> Iterator[OfRowSample]:
-    """Fewer rows, in case rows are wide; then fewer rows from the newest parts of the window, in case there are many
-    rows.
-    """
+    """Fewer rows, in case rows are wide; then fewer from the newest parts of the window, in case there are many."""
     sizes = list(fewer(given))
     yield from sizes
     # All combinations would take longer than the audit may, so only a few parts are tried, with a small number of rows.
@@ -90,9 +88,7 @@ def _smaller(part: TablePart, by: int) -> TablePart:
 
 
 def times_of(runner: QueryRunner, given: OfRowSample, *, leave_gap: bool = True) -> list[object] | None:
-    """The values of the only column of some rows; None if they could not be read, which leaves a gap unless the fact is
-    known without them.
-    """
+    """The values of the only column of some rows; None if they could not be read, which leaves a gap if `leave_gap`."""
     values: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -301,9 +297,7 @@ def _source(runner: QueryRunner, known: ColumnStatistics, how_many: str = "") ->
 
 
 def _is_stale(runner: QueryRunner, known: ColumnStatistics) -> bool:
-    """Whether much was written since the statistics were computed or, if writes are not counted, whether the statistics
-    are old.
-    """
+    """Whether much was written since the statistics were computed or, if that is not counted, whether they are old."""
     if known.changed_ratio is not None:
         return known.changed_ratio >= _STALE_SHARE
     return known.analysed_at is None or runner.now - known.analysed_at > runner.target.max_age
@@ -384,9 +378,7 @@ def _may_have_rows(runner: QueryRunner, draft: Draft) -> bool:
 
 
 def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
-    """What is outside the window; None for a table without rows, or without rows before the window's end, and if a gap
-    was left.
-    """
+    """What is outside the window; None if there are no rows before the window's end, or a gap was left."""
     assert draft.time is not None
     if not draft.partial_scan:
         # If a past day is audited, rows after its window did not exist then.

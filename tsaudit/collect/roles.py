@@ -74,9 +74,7 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
 
 _SPREAD_ROWS: Final = 10_000
-"""About this many rows are read to find the oldest and newest times of a bigger table, if the engine can read single
-pages.
-"""
+"""About this many rows are read to find the oldest and newest times of a bigger table, if it can read single pages."""
 _END: Final = datetime(9999, 12, 31, 23, 59, 59, 999_000, UTC)
 """SQLite supports no later time."""
 _MARGIN: Final = timedelta(seconds=1)
@@ -140,9 +138,7 @@ def extents_needed(runner: QueryRunner, draft: Draft) -> OfTimeExtents | None:
 
 
 def assign_roles(runner: QueryRunner, draft: Draft, most: int) -> Draft:
-    """Determine the kind of the table, and its tags and fields; keep the rows read for that, at most so many. Call
-    after `find_time`.
-    """
+    """Determine kind, tags, and fields of the table; keep the rows read for it, at most `most`. After `find_time`."""
     if not draft.columns:
         return draft
     if not draft.unreadable:
@@ -217,9 +213,7 @@ def _is_big(draft: Draft) -> bool:
 
 
 def read_extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> dict[str, Extent]:
-    """What the columns that may be the time contain. For a big table, pages from all parts of it are read, unless
-    `whole` is set.
-    """
+    """What the columns that may be the time contain. For a big table, pages of all parts are read, unless `whole`."""
     found: list[object] = []
 
     def consume(batch: pa.RecordBatch) -> None:
@@ -327,9 +321,7 @@ def _values(draft: Draft) -> dict[str, roles.Values]:
 
 
 def _repetition(draft: Draft, name: str) -> roles.Values:
-    """How often the numbers of a column repeat: in the whole table according to its statistics, otherwise in the
-    sample.
-    """
+    """How often the numbers of a column repeat: in the table according to its statistics, or in the sample."""
     assert draft.sample is not None
     known = (draft.statistics or {}).get(name)
     if draft.is_too_big and draft.partial_scan and known and known.distinct and not known.at_least:
@@ -531,9 +523,7 @@ def _is_never_updated(draft: Draft) -> bool:
 
 
 def _all_times(sample: ReadRows, draft: Draft, time: TimeColumn) -> dict[str, npt.NDArray[np.float64] | None]:
-    """Each column that contains times, with the times of the first rows read, as from `_times`; None for the other
-    columns.
-    """
+    """Each column that contains times, with those of the first rows read, as from `_times`; None for others."""
     found: dict[str, npt.NDArray[np.float64] | None] = {time.name: _times(sample, time.name, time.kind, _LOOKED_AT)}
     for column in draft.columns:
         if column.name != time.name:
@@ -560,9 +550,7 @@ def _time_kind(values: pa.ChunkedArray, column: Column) -> TimeKind | None:
 
 
 def _times(sample: ReadRows, name: str, kind: TimeKind, rows: int | None = None) -> npt.NDArray[np.float64]:
-    """Microseconds since 1970; NaN where a row has no time. `rows`: use only this many rows at the beginning; None for
-    all.
-    """
+    """Microseconds since 1970; NaN where a row has no time. `rows`: so many at the beginning; None for all."""
     values = sample.times_us(name, kind).values
     values = values if rows is None else values.slice(0, rows)
     return np.asarray(values.cast(pa.float64(), safe=False).to_numpy(), np.float64)
@@ -605,9 +593,7 @@ def _may_name_source(column: Column, seen: Seen) -> bool:
 
 
 def _seen(values: ReadColumn, column: Column, whole: bool) -> Seen:
-    """What the values of a column look like. `whole`: whether all rows were read, so that values without repetition are
-    evidence.
-    """
+    """What the values of a column look like. `whole`: whether all rows were read, so that no repetition is evidence."""
     rows = values.filled
     if column_types.is_integer(column.data_type):
         distinct = len(values.distinct)

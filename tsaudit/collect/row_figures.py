@@ -114,9 +114,7 @@ def rhythms(
     series: Codes,
     source: Source,
 ) -> Rhythms:
-    """How regularly values arrive, by field. `times`: microseconds, null for rows to leave out. `series`: as
-    numbers.
-    """
+    """How regularly values arrive, by field. `times`: microseconds, null for rows left out. `series`: as numbers."""
     filled = {key: column.known[times.known] for key, column in fields.items()}
     found = over_time.rhythms(series[times.known], _numbers_of(times), filled)
     return Rhythms(
@@ -187,9 +185,7 @@ def point_sample(
 
 _PERCENTILES: Final = (10, 50, 90)
 _ROWS_PER_VALUE: Final = 2
-"""Of fewer rows, a sample that is thinner than the sources shows many of them once, and some of them late or not at
-all.
-"""
+"""Of fewer rows, a sample that is thinner than the sources shows many of them once, and some late or never."""
 _LASTING_H: Final = 1
 """What reports for an hour or more is a source, however soon another takes its place: a job or a session is over."""
 _LASTING_INSTANTS: Final = 3
@@ -696,9 +692,7 @@ def document_parts(
 _PACKED_SHARE: Final = 0.8
 """A document that takes less than this share of its text is stored compressed."""
 _PART_BYTES: Final = 100
-"""A part that takes less is an attribute like others, such as a name, an ID, or a hash: nobody moves it out of a
-document.
-"""
+"""A part that takes less is an attribute like others, such as a name, an ID, or a hash: nobody moves it out."""
 
 
 def _differ_as_objects(column: ReadColumn) -> bool:

@@ -563,9 +563,7 @@ def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator
 
 
 def _has_open_id(draft: Draft, left_out: Sequence[str]) -> bool:
-    """Whether a column of IDs, different in all rows read, may contain one twice. `left_out`: columns in which copies
-    differ.
-    """
+    """Whether a column of IDs, different in all rows read, may contain one twice. `left_out`: where copies differ."""
     assert draft.sample is not None
     indexes = [i for i in draft.measurement.indexes or () if i.unique and not i.partial]
     if any(None not in index.columns and set(left_out).isdisjoint(index.columns) for index in indexes):
@@ -752,9 +750,7 @@ def _apart(draft: Draft, times: ReadColumn, times_us: ReadColumn, source: Source
 def patterns_and_rhythms(
     draft: Draft, series: np.ndarray, source: Source, only: np.ndarray | None = None
 ) -> tuple[RowPatterns, Rhythms | None]:
-    """What the rows fill together, and how regularly they arrive. `series`: a number per row. `only`: rows to
-    include.
-    """
+    """What the rows fill together, and how regularly they arrive. `series`: a number a row. `only`: rows to include."""
 
     def taken(column: ReadColumn) -> ReadColumn:
         return column if only is None else column.where(only)

@@ -95,17 +95,13 @@ class Place:
         return tuple(key for _, key in sorted(few, key=lambda one: (-one[0], one[1]))[:_MOST_WRITER_TAGS])
 
     def table(self, name: str = "") -> str:
-        """The measurement's name, or that of another measurement in the same database, in a form that a statement finds
-        from anywhere.
-        """
+        """The measurement's name, or that of another in its database, in a form that statements find from anywhere."""
         inside = (m for m in self.profile.measurements if m.database == self.database)
         path = next((m.path for m in ((self.measurement,) if self.measurement else inside)), ())
         return self.quoted([Qualified(self.database, name or self.here.name, path)])
 
     def free(self, name: str) -> str:
-        """The name if no audited measurement in the same database has it, otherwise the name followed by the lowest
-        free number.
-        """
+        """The name if no audited measurement of the database has it; otherwise followed by the lowest free number."""
         return free(name, {m.name for m in self.profile.measurements if m.database == self.database})
 
 

@@ -37,18 +37,14 @@ class Access:
 
 
 class ConnectorError(TsauditError):
-    """The target cannot be audited at all: no driver, no server, no access. The error's text is one line that says what
-    to do.
-    """
+    """The target cannot be audited at all: no driver, no server, no access. The text, one line, says what to do."""
 
 
 class FactError(TsauditError):
     """One statement failed. The rest of the audit continues, and the fact becomes a gap."""
 
     def __init__(self, reason: Reason, detail: str, *, cheaper_helps: bool | None = None) -> None:
-        """`cheaper_helps`: whether a statement that asks for less might succeed; None: True if this one took too long
-        or returned too much.
-        """
+        """`cheaper_helps`: whether asking for less might help; None: True if it took too long or returned too much."""
         super().__init__(f"{reason}: {detail}")
         self.reason = reason
         too_much = (Reason.TIMED_OUT, Reason.OVER_BUDGET)
@@ -82,15 +78,11 @@ class Rows:
         self.at_most = ""
         """Why the response may contain more than was requested; empty if it does not."""
         self.path: tuple[str, ...] = ()
-        """The prefix of measurement names, if the response uses a different name for the database; see
-        `profile.Measurement.path`.
-        """
+        """The prefix of measurement names, if it uses another name for the database; see `profile.Measurement.path`."""
         self.refused: dict[str, FactError] = {}
         """Measurement to the error, for measurements that the server refused to report in a response about several."""
         self.since: datetime | None = None
-        """The beginning of the response, if later than requested, because the engine cannot read a longer window in one
-        query; otherwise None.
-        """
+        """Where the response begins, if the engine reads no window as long as requested in one query; or None."""
         self._batches = batches or iter(())
 
     def reading(self, batches: Iterator[pa.RecordBatch]) -> Self:

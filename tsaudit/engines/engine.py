@@ -119,9 +119,7 @@ class ServerLimit:
     """A maximum number of something that a server allows, or its vendor recommends."""
 
     name: str
-    """The limit's name as in tsaudit.yaml, `<rule>.<limit>`: the rule says what is counted; the rule is usually
-    `near-limit`.
-    """
+    """The limit's name as in tsaudit.yaml, `<rule>.<limit>`: the rule says what is counted; usually `near-limit`."""
     value: float | None
     """The maximum; None: only the server reports it."""
     source: str
@@ -131,15 +129,11 @@ class ServerLimit:
     plan: str = ""
     """The value of `plan:` for targets that have the limit; empty for all targets."""
     setting: str = ""
-    """Name in the fact `server_status` of the server's own value, which takes precedence over this one; a value of 0
-    means no limit.
-    """
+    """Name in the fact `server_status` of the server's own value, which has precedence over this one; 0: no limit."""
     settings: str = ""
     """How the server's own value follows from its settings; empty if `setting` is one of them."""
     is_enforced: bool | None = True
-    """Whether the server rejects what exceeds the limit; False for a recommendation. None: see
-    `Engine.enforces_limits`.
-    """
+    """Whether the server rejects what exceeds the limit; False for a recommendation. None: `Engine.enforces_limits`."""
     fix: str = ""
     """What to do if the limit is near, in complete sentences; empty for the advice that is the same on all engines."""
 
@@ -182,9 +176,7 @@ class Engine:
         return f"{self.example_url.partition('://')[0]}://{rest}" if separator and scheme in self.other_names else url
 
     file_magic: tuple[int, bytes] | None = None
-    """The signature of the engine's files: position and bytes. None if it uses no files, or they have no known
-    signature.
-    """
+    """The signature of the engine's files: position and bytes. None without files, or without a known signature."""
     local: LocalServer | None = None
     """How to recognize a server on this machine; None if that is not possible."""
     signs_in_by_token: bool = False
@@ -220,9 +212,7 @@ class Engine:
     language: Language = Language.SQL
     words: Words = Words()
     keywords: tuple[str | Path, ...] = ()
-    """Files with the reserved words of the languages its users write, one word per line: relative to
-    `tsaudit/engines/`, or absolute paths.
-    """
+    """Files with the reserved words of its users' languages, one a line: absolute or relative to `tsaudit/engines/`."""
     takes_line_protocol: bool = False
     sql_types: Mapping[str, str] = {
         "integer": "BIGINT",
@@ -252,15 +242,11 @@ class Engine:
     Empty: they are measured as tables with columns.
     """
     prunes_ranges: bool = False
-    """Whether it knows the lowest and the highest value of each part of a column, so that it finds a range of times
-    without an index.
-    """
+    """Whether it knows the lowest and highest value of each part of a column, to find a range without an index."""
     has_series_index: bool = False
     """Whether an index lists tags, fields, and tag sets as long as any of their points is stored."""
     sql_folders: tuple[Path, ...] = ()
-    """Folders with its query files; the first one that has a file for a fact is used. Empty for tsaudit's
-    `sql/<name>`.
-    """
+    """Folders with its query files; the first with a file for a fact is used. Empty for tsaudit's `sql/<name>`."""
     parameters: Mapping[str, str] = {}
     """Query parameters that its connector adds to those of the facts (`facts.given`): name to meaning."""
     infers_roles: bool = False
@@ -268,13 +254,9 @@ class Engine:
     enforces_types: bool = True
     """Whether a column holds only values of its type."""
     alters_types: bool = False
-    """Whether a statement gives a column of numbers another type. Elsewhere, values of another type are rejected, or
-    stand beside the others.
-    """
+    """Whether a statement gives a column of numbers another type. Elsewhere, others are rejected or stay apart."""
     keeps_documents: bool = False
-    """Whether it stores documents, which may have any fields: tsaudit knows only the fields in the
-    documents it read.
-    """
+    """Whether it stores documents, with any fields: tsaudit knows only those in the documents it read."""
     describes_singly: bool = False
     """Whether each table is described by a separate statement, which may be denied for some tables."""
     has_rights_by_table: bool = False
@@ -322,9 +304,7 @@ class Engine:
     shard_duration_statement: str = ""
     """What sets the shard duration of `{policy}` in `{database}` to `{hours}`; empty without shards."""
     has_shards: bool = False
-    """Whether it stores a database in files by time range, each of which takes memory: the fact `database_bytes` counts
-    them.
-    """
+    """Whether it stores a database in files by time range, each of which takes memory; `database_bytes` counts them."""
     has_costly_measurements: bool = False
     """Whether each measurement takes memory, or open files, so that a family of a thousand is a cost."""
     measurement_bytes: float | None = None
@@ -342,9 +322,7 @@ class Engine:
     row_price: str = ""
     """How `row_bytes` was determined, with its source."""
     index_entry_bytes: float | None = None
-    """Bytes of one row in an index, for an engine that does not report the size of an index; None if they were not
-    measured.
-    """
+    """Bytes of one row in an index, for an engine that does not report its size; None if not measured."""
     index_price: str = ""
     """How `index_entry_bytes` was determined, with its source."""
     counts_rows_written: bool = True
@@ -395,9 +373,7 @@ class Engine:
         return ""
 
     def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
-        """Whether the server rejects what exceeds limits whose `is_enforced` is None; None: the server does not report
-        that.
-        """
+        """Whether the server rejects what exceeds limits whose `is_enforced` is None; None: not reported."""
         return False
 
     def more_ids(

@@ -1,6 +1,4 @@
-"""Opens connections to targets; no other module does. An engine's query files are checked before any of
-them is used.
-"""
+"""Opens connections to targets; no other module does. An engine's query files are checked before their use."""
 
 from __future__ import annotations
 
@@ -82,9 +80,7 @@ def log_in(connection: Connection, target: Target) -> None:
 
 @contextmanager
 def _opened(opening: AbstractContextManager[Connection], deadline: Deadline, place: str) -> Iterator[Connection]:
-    """`place`: the hosts of the address, for errors that do not name one; empty for a file, which errors
-    always name.
-    """
+    """`place`: the hosts of the address, for errors that do not name one; empty for a file, which errors name."""
     limit = min(_OPEN_S, max(deadline.left(), 0.0))
     try:
         # Neither drivers in C nor DNS lookups can be interrupted.

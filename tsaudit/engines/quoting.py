@@ -1,6 +1,4 @@
-"""Names and text in the languages of statements. Both are untrusted if they come from a database: never insert them
-unquoted.
-"""
+"""Names and text in the languages of statements. Untrusted if from a database: never insert them unquoted."""
 
 from __future__ import annotations
 

@@ -43,15 +43,11 @@ class Change:
         _KINDS[kind_of(cls)] = cls
 
     def claims(self) -> Mapping[Claim, str]:
-        """The aspects that the change decides, and how. Two changes that decide the same aspect differently contradict
-        each other.
-        """
+        """The aspects that the change decides, and how. Two that decide one differently contradict each other."""
         return {}
 
     def relies_on(self) -> Mapping[Claim, str]:
-        """The states of aspects that the change assumes. A change that decides one of them
-        otherwise makes it invalid.
-        """
+        """The states of aspects that the change assumes. A change that decides one otherwise makes it invalid."""
         return {}
 
     def likeness(self) -> Hashable:

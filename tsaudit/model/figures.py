@@ -243,9 +243,7 @@ class UnusedSetting:
     """A setting that matches nothing on the server, so it has no effect."""
 
     setting: str
-    """Path of the setting below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` for all
-    targets.
-    """
+    """Path of the setting below the target, e.g. `include` or `columns.cpu.tags`; `routes[2].measurements` of all."""
     value: str
     """The value as written in the file."""
     detail: str

@@ -45,9 +45,7 @@ class Currency(enum.StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Impact:
-    """What a problem costs. Only avoidable cost counts: the series and rows of legitimate sources are what a server is
-    for.
-    """
+    """What a problem costs. Only avoidable cost counts: legitimate series and rows are what a server is for."""
 
     currency: Currency
     now: float = 0.0
@@ -65,9 +63,7 @@ class Impact:
     ahead_days: float | None = None
     """For how many days ahead the rate may be expected to hold; None for the whole horizon."""
     days_left: float | None = None
-    """Days until a limit is reached, or a mechanism ends; negative if it ended that many days ago. None: neither is in
-    sight.
-    """
+    """Days until a limit is reached, or a mechanism ends; negative if it ended so long ago. None: neither in sight."""
     is_enforced: bool | None = True
     """Whether the loss is certain: the server rejects what exceeds the limit, or rows that no partition accepts. None:
     not proven, for example because overwritten rows may have been identical.
@@ -76,9 +72,7 @@ class Impact:
     """For a limit: whether the owner of the database set it, so that it applies even if the server would accept more.
     """
     is_used_up: bool = False
-    """For a limit: whether what is used never becomes free again, as IDs. At a known rate, only the time that is left
-    counts, however much is used.
-    """
+    """For a limit: whether what is used is never free again, as IDs. At a known rate, only the time left counts."""
     counted_s: float | None = None
     """For rows a day: the seconds in which `now` was counted, if less than a day; None for a day."""
     goes_on: bool = False
@@ -199,9 +193,7 @@ class Limit:
     source: str
     """The reason for this number: a vendor's page, or `our default: ...` with the reason."""
     origin: str
-    """Where the limit was set: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement
-    http_*`.
-    """
+    """Where it was set: `default`, `engine influxdb1`, `plan influxdb-cloud-free`, `target`, `measurement http_*`."""
 
 
 SERVER: Final = "server"
@@ -229,9 +221,7 @@ class Jump:
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """A forecast of when a growing figure reaches its limit. Days count from the audited day; None: not within the
-    horizon.
-    """
+    """When a growing figure is expected to reach its limit. Days are from the audited day; None: beyond the horizon."""
 
     limit: float
     days: float | None
@@ -253,9 +243,7 @@ class Forecast:
     from_day: date | None = None
     """The audited day, from which the days count; None in results up to version 0.1."""
     days_at_rate: float | None = None
-    """Days at the present rate: fewer than `days` if such growth usually slows down before. None: not known, or `days`
-    is None.
-    """
+    """Days at the present rate: fewer than `days` if growth usually slows down. None: unknown, or `days` is None."""
     compounds: bool = False
     """Whether the present rate is a share that is added every day, rather than an amount."""
     has_season: bool = False
@@ -300,13 +288,9 @@ class Finding:
     severity: Severity = field(default=Severity.NOTE, kw_only=True)
     """Decided by the policy (`tsaudit.harm`) from `impact` and `basis`."""
     headline: str = field(default="", kw_only=True)
-    """What is wrong, its cause, and since when, in a few words and without the place. Empty: the message is used,
-    shortened if necessary.
-    """
+    """What is wrong, its cause, and since when, in a few words, without the place. Empty: the message is shortened."""
     severity_reason: str = field(default="", kw_only=True)
-    """Why the finding has this severity, in a few words; empty if the observed figure and its limit show it. A rule may
-    say why there is no impact.
-    """
+    """Why it has this severity, in a few words; empty if figure and limit show it. Or why it has no impact."""
     impact: Impact | None = field(default=None, kw_only=True)
     """What the finding costs, from which the policy decides the severity; None if it cannot be priced."""
     basis: Basis = field(default=Basis.MEASURED, kw_only=True)
@@ -386,9 +370,7 @@ def worst_first(code: str, finding: Finding, severity: Severity | None = None) -
 
 @dataclass(frozen=True, slots=True)
 class RuleResult:
-    """The result of one rule on one target. It contains the rule's texts, so that readers of results do not need the
-    rule.
-    """
+    """The result of one rule on one target. With the rule's texts, so that readers do not need the rule."""
 
     code: str
     name: str
@@ -470,9 +452,7 @@ class AuditResult:
         return Verdict.worst(verdicts) if verdicts else Verdict.UNKNOWN
 
     def verdict_of(self, family: str) -> Verdict | None:
-        """The worst verdict of the family's rules; None if none of them applies. After a failed audit, nothing
-        passes.
-        """
+        """The worst verdict of the family's rules; None if none applies. After a failed audit, nothing passes."""
         verdicts = [v for r in self.results if r.family == family and (v := r.verdict) is not None]
         failed = [Verdict.UNKNOWN] if self.failed_at else []
         return Verdict.worst([*verdicts, *failed]) if verdicts else None
@@ -492,9 +472,7 @@ class AuditResult:
 
     @property
     def not_audited(self) -> RuleResult | None:
-        """The result that reports what could not be audited: the whole target, or databases; None if everything was
-        audited.
-        """
+        """The result about what could not be audited: the whole target, or databases; None if all was audited."""
         return next((r for r in self.results if r.code == UNREACHABLE_CODE), None)
 
     @property
@@ -525,9 +503,7 @@ class AuditResult:
         yield from ordered(self.results)
 
     def wanted(self) -> Iterator[Requested]:
-        """All changes that findings ask for, including notes, and the changes of the plans, which
-        may be more specific.
-        """
+        """All changes that findings ask for, including notes, and those of the plans, which may be more specific."""
         yield from (one for plan in self.plans for one in plan.changes)
         yield from (Requested(change, (rule.code,)) for rule, finding in self.findings() for change in finding.changes)
 

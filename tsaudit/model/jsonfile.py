@@ -1,6 +1,4 @@
-"""Converts profiles and results to JSON and back. The two files are the interfaces of the pipeline: save,
-diff, replay.
-"""
+"""Converts profiles and results to JSON and back. The files are the interfaces of the pipeline: save, diff, replay."""
 
 from __future__ import annotations
 
@@ -60,8 +58,6 @@ def in_parts(profile: Profile) -> Iterator[bytes]:
 
 
 def from_json(cls: type[T], data: bytes | str) -> T:
-    """The dataclass from the output of `to_json`. Raises ValueError, with the place in the document,
-    for anything else.
-    """
+    """The dataclass from the output of `to_json`. Raises ValueError, with the place, for anything else."""
     found: T = adapter(cls).validate_json(data)
     return found

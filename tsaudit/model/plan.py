@@ -36,9 +36,7 @@ class Step:
     text: str = ""
     """The statement, command, or setting, ready to use; empty if the words are enough."""
     language: str = ""
-    """Language of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, `yaml`, `alloy`, or `text` for an
-    example.
-    """
+    """Language of `text`: `sql`, `influxql`, `flux`, `mongosh`, `sh`, `toml`, `yaml`, `alloy`, `text` of an example."""
     locks: str = ""
     """Which statements have to wait while this one runs; empty: none."""
     cost: str = ""
@@ -98,13 +96,9 @@ class Effect:
     limit: float | None = None
     """The series limit of a finding in the plan; None: no finding has one."""
     next_tag: str = ""
-    """The tag to change next if too many series are left (over the limit, or more than half); empty if none is needed
-    or known.
-    """
+    """The tag to change next if too many series are left (over the limit, or more than half); or empty."""
     enough: tuple[str, ...] = ()
-    """The tags that have to be changed in total, including those of the plan; empty if the plan suffices, or if none
-    are known.
-    """
+    """The tags that have to be changed in total, including those of the plan; empty if it suffices, or unknown."""
     loss: Loss | None = None
     """Stored rows that would be overwritten without the tags that the plan drops or turns into fields. None: no change
     could make rows overwrite each other, or no rows were compared (`loss_unknown`).

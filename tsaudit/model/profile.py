@@ -41,9 +41,7 @@ ValuesKind = Literal["bounded", "churning", "unbounded", "unknown"]
 
 @dataclass(frozen=True, slots=True)
 class SeriesSince:
-    """The number of series of one listing whose newest part (the whole tag set, or the value of one tag) was first seen
-    on `day`.
-    """
+    """The number of series of one listing whose newest part (tag set, or value of one tag) was first seen on `day`."""
 
     day: date
     series: int
@@ -58,9 +56,7 @@ class ValuesOverTime:
     kind: ValuesKind
     """Whether the number of values is bounded; `unknown` with less than a week of listings."""
     beta: float | None
-    """How the number of distinct values grows with the days: 0 if the values are the same every day, 1 if all are new
-    every day; None if unknown.
-    """
+    """How the distinct values grow with the days: 0 if they are the same each day, 1 if all are new; None: unknown."""
     turnover: float | None
     """Share of a week's values that were new that week; None if unknown."""
     days: int
@@ -80,9 +76,7 @@ class ValuesOverTime:
     sampled_values: int | None = None
     """The number of values for which `series` is known; None for all of them."""
     standard_error: float | None = None
-    """Standard error of `new_values`, which cannot be distinguished from 0 below twice this error; None if all values
-    are known.
-    """
+    """Standard error of `new_values`, which is as good as 0 below twice this error; None if all are known."""
     lacking: tuple[SeriesSince, ...] = ()
     """The listed series without the tag, by the day they were first seen."""
     without: tuple[SeriesSince, ...] | None = None
@@ -90,9 +84,7 @@ class ValuesOverTime:
     computed, because nearly all new series have a new value.
     """
     gathered: str | None = None
-    """The one value that most of the past week's new series have, unlike the oldest that are still listed; None if
-    there is none.
-    """
+    """The one value that most of the past week's new series have, unlike the oldest still listed; None if none."""
     gathered_new: tuple[str, ...] = ()
     """Other tags of which every series with the `gathered` value has a value that is newer than the first listing."""
 
@@ -260,22 +252,16 @@ class Tag:
     refers_to: str = ""
     """The table that a foreign key on it refers to; empty if there is none."""
     over_time: ValuesOverTime | None = None
-    """How the values change over the days; None if the values were not listed completely, or there was no history to
-    compare them with.
-    """
+    """How the values change over the days; None if they were not listed completely, or there was no history."""
     changes: tuple[TagChanges, ...] | None = None
-    """Changes with all other tags as the source, then with only the one that has the most values. None if no rows with
-    times were read.
-    """
+    """Changes with all other tags as the source, then with only the one with most values. None without times."""
     reports: Reports | None = None
     """How often each value occurs; None if no rows with times were read, or none has the tag."""
     busiest: Busiest | None = None
     """The value with the most rows; None if no rows were read, only those of some series, or only rows with one value.
     """
     idle_hours: float | None = None
-    """Hours from the newest row with the tag to the newest row read. None if no rows with times were read, or none has
-    the tag.
-    """
+    """Hours from the newest row with the tag to the newest row read. None if no row with a time and the tag was."""
     turnover: Turnover | None = None
     """Whether values come and go; None if no rows were read, or no source has enough instants."""
     label_of: str = ""
@@ -395,9 +381,7 @@ class TimeLag:
 
 @dataclass(frozen=True, slots=True)
 class NumbersBy:
-    """A tag that separates the texts of a field: under some of its values all texts are numbers, under the others none
-    are.
-    """
+    """A tag that separates the texts of a field: all are numbers under some of its values, none under others."""
 
     tag: str
     numbers: tuple[str, ...]
@@ -424,9 +408,7 @@ class FieldEnd:
 
 @dataclass(frozen=True, slots=True)
 class StoppedTotals:
-    """Series in which a total in floats of four bytes has stopped rising, at a number from which on they are too far
-    apart.
-    """
+    """Series in which a total in floats of four bytes stopped rising, at one from which on they are too far apart."""
 
     series: int
     """Number of series that have stopped."""
@@ -479,21 +461,15 @@ class Field:
     whole_ratio: Ratio | None = None
     """Share of the values read that are integers; None for fields that are not floats."""
     number_ratio: Ratio | None = None
-    """Share of the texts read that are numbers, not counting those that stand for no value, such as `-` and `N/A`; None
-    for fields that are not text.
-    """
+    """Share of the texts read that are numbers, without those for none, such as `-` and `N/A`; None without texts."""
     also_in: str = ""
-    """For a text field with numbers: a numeric column that has the same value in nearly all rows read; empty if there
-    is none.
-    """
+    """For a text field with numbers: a numeric column with the same value in nearly all rows read; or empty."""
     same_tag: str = ""
     """A tag that has the same value in every row read, and is only absent where the field is, too, or is empty or 0;
     preferably the one with the same name. Empty if there is none.
     """
     numbers_by: NumbersBy | None = None
-    """The tag that separates texts with numbers from others; None if no tag does, or if the field does not contain
-    both.
-    """
+    """The tag that separates texts with numbers from others; None if none does, or it does not contain both."""
     role_reason: str = ""
     value_bytes: float | None = None
     """Mean size of the values that are not null, in bytes; None if the engine does not report it."""
@@ -502,9 +478,7 @@ class Field:
     lag: TimeLag | None = None
     """Lag of the times in this field; None if it contains no times, or no rows with times were read."""
     idle_hours: float | None = None
-    """Hours from the newest row with the field to the newest row read. None if no rows with times were read, or none
-    has the field.
-    """
+    """Hours from the newest row with the field to the newest row read. None if no row with a time and the field was."""
     split: SplitName | None = None
     """The rows with only the field or only the tag of its name; None if no tag has its name, if too few rows have only
     one of them, or if the values differ.
@@ -521,9 +495,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class SharedInstants:
-    """Rows with a single value that have the same tags and time as other rows, and could be merged with them into one
-    row.
-    """
+    """Rows with a single value that have the same tags and time as other rows, and could be merged into one row."""
 
     names: tuple[str, ...]
     """Names of single-value measures that share an instant with others among the rows read, sorted."""
@@ -567,9 +539,7 @@ class Rhythms:
 
     fields: tuple[FieldRhythm, ...]
     parted_by: PartingTag | None
-    """The tag that separates completely regular from completely irregular series; None if no tag does, or if all series
-    are of one kind.
-    """
+    """The tag that separates regular from irregular series completely; None if none does, or all are of one kind."""
     source: Source
 
 
@@ -601,9 +571,7 @@ class Index:
     """Columns in the order of the index; None for an expression, or for a column with an unusual sort order."""
     unique: bool
     constraint: bool
-    """Whether a primary key, a unique constraint, or another constraint needs the index, so that it cannot simply be
-    dropped.
-    """
+    """Whether a primary key, or another constraint, needs it, so that it cannot simply be dropped."""
     partial: bool
     """Whether the index contains only the rows that meet its condition."""
     size_bytes: int | None = None
@@ -617,18 +585,14 @@ class Index:
     valid: bool = True
     """False if the index was never finished, so that no query uses it."""
     sorting: tuple[str, ...] = ()
-    """How each column is sorted, in SQL terms: desc, desc nulls last, nulls first; empty for ascending. An empty tuple
-    if all columns are ascending.
-    """
+    """The sorting of each column: desc, desc nulls last, nulls first; empty for ascending, and if all columns are."""
 
     rows_read: int | None = None
     """For an index of page ranges (BRIN): the number of rows on all pages that it led to since `counted_since`. None
     for other indexes, and if it is not known.
     """
     is_as_old: bool = False
-    """Whether the index has existed since `counted_since`, so that it was updated for all rows written since then.
-    False if that is not known.
-    """
+    """Whether it existed at `counted_since`, so that it was updated for all rows written since. False if unknown."""
     expires_s: int | None = None
     """Seconds after which the index removes documents (TTL); None for an index that removes none."""
 
@@ -659,9 +623,7 @@ class Partitioning:
     """The columns, or expressions, that decide where a row goes."""
     count: int
     partitions: tuple[Partition, ...]
-    """Up to MAX_PARTITIONS partitions, the largest first; always including a default partition, and the time range that
-    ends last.
-    """
+    """Up to MAX_PARTITIONS partitions, the largest first; with a default partition, and the range that ends last."""
     last_end: datetime | None = None
     """The end of the last range of time; None if there are none, or the last one has no end."""
 
@@ -797,9 +759,7 @@ class MeasureNames:
     shared: SharedInstants | None = None
     """Rows that could be merged; None if no rows were read, or none of them contains a single value."""
     series_keys: Count | None = None
-    """The number of tag sets, summed over the measure names: the series on an engine where the measure name becomes a
-    tag. None: not counted.
-    """
+    """The tag sets, summed over the measure names: the series where that becomes a tag. None: not counted."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -834,9 +794,7 @@ class PointSample:
 
 @dataclass(frozen=True, slots=True)
 class RepeatedColumns:
-    """Columns of texts or documents, or parts of documents, that depend on each other, with few combinations in the
-    rows read.
-    """
+    """Columns of texts, or (parts of) documents, that depend on each other, with few combinations among the rows."""
 
     columns: Mapping[str, str]
     """Column to its type, largest column first; a part of a document is named like `about.device`, see `RowBytes`."""
@@ -900,9 +858,7 @@ class Documents:
     is_max_of_all: bool = False
     """Whether `max_bytes` is of all documents, not only of those that were read."""
     added_ratio: float | None = None
-    """Share of the bytes read that is added each day at present, by the times of the newest documents; None if that is
-    not known.
-    """
+    """Share of the bytes read that is added each day at present, by the newest documents' times; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -998,16 +954,12 @@ class SetApart:
 
 @dataclass(frozen=True, slots=True)
 class RowsApart:
-    """Which tags distinguish rows with the same time, and so how many rows would overwrite others without some of the
-    tags.
-    """
+    """Which tags distinguish rows with the same time, and how many would overwrite others without some."""
 
     rows: int
     """Number of rows compared: those read that have a time."""
     by: tuple[SetApart, ...]
-    """The smallest such sets of tags, none of which contains another, and other sets that were also counted. Sets with
-    the fewest tags first.
-    """
+    """The smallest such sets of tags, none of which contains another, and others counted; fewest tags first."""
     complete: bool
     """Whether `by` contains all of the smallest sets."""
     source: Source
@@ -1017,9 +969,7 @@ class RowsApart:
     """The tag for which only rows with one value were read; empty if rows with all values were."""
 
     def covers(self, tags: Collection[str]) -> bool:
-        """Whether all rows that could overwrite another one without the tags were compared with it. Otherwise, that
-        none is lost proves nothing.
-        """
+        """Whether all rows that could overwrite others without the tags were compared; else, no loss proves nothing."""
         return self.whole and self.within not in tags
 
     def lost(self, tags: Collection[str]) -> tuple[int, bool]:
@@ -1152,9 +1102,7 @@ class TableStatus:
     """What the server counts for a table and all its partitions. A missing figure is not known."""
 
     counters: Mapping[str, float] = field(default_factory=dict)
-    """Counters since `counted_since`: `rows_scanned` by scans of the whole table; `rows_inserted`, `rows_updated`,
-    `rows_deleted`.
-    """
+    """Since `counted_since`: `rows_scanned` by scans of the whole; `rows_inserted`, `rows_updated`, `rows_deleted`."""
     figures: Mapping[str, float] = field(default_factory=dict)
     """Current figures: `live_rows`, `dead_rows`, `heap_bytes` including free space, `columns_used` including dropped
     columns, and `vacuumed`, in seconds since 1970.
@@ -1239,9 +1187,7 @@ class Measurement:
     """
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
-    """Which series are new; None if the tag sets were not listed completely, or there was no history to compare them
-    with.
-    """
+    """Which series are new; None if tag sets were not listed completely, or without a history."""
     row_patterns: RowPatterns | None = None
     """Which columns are filled together; None if no rows were read."""
     row_bytes: RowBytes | None = None
@@ -1270,9 +1216,7 @@ class Measurement:
     """The documents read; None for tables with columns, and if no document was read."""
     buckets: Buckets | None = None
     rows_apart: RowsApart | None = None
-    """Which tags distinguish rows with the same time; None if no rows with times were read, or only those of some
-    series.
-    """
+    """Which tags distinguish rows with the same time; None if no rows with times, or only of some series, were read."""
     copies: Copies | None = None
     """Rows that are copies of another one; None if no rows were read, or if the engine declares tags."""
     repeats: Repeats | None = None
@@ -1280,15 +1224,11 @@ class Measurement:
     stored: StoredRows | None = None
     """Rows in the stored files. None: the engine does not report them, or no file is within the window."""
     kind: TableKind | None = None
-    """The kind of rows. None: it was not determined, or does not apply to the engine; then all rules evaluate the
-    table.
-    """
+    """The kind of rows. None: not determined, or not meant for the engine; then all rules evaluate the table."""
     kind_reason: str = ""
     """The reason for `kind`, as a part of a sentence."""
     time_reason: str = ""
-    """Why this column is the time column, and what speaks against other candidates; empty if the engine allows only
-    one.
-    """
+    """Why this column is the time column, and what speaks against other candidates; empty if there can be only one."""
     time_type: str | None = None
     """The engine's own name of the time column's type; None if the catalog does not contain it, as in InfluxDB, where
     it is always the same.
@@ -1301,9 +1241,7 @@ class Measurement:
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""
     own_window: Window | None = None
-    """The period measured instead of the profile's window, because the window contains no row; None: the window was
-    measured.
-    """
+    """The period measured instead of the profile's window, which contains no row; None: that was measured."""
     later_rows: bool | None = None
     """Whether there are rows at or after the end of the window. None: not measured."""
     fingerprint: str = ""
@@ -1329,9 +1267,7 @@ class Measurement:
 
     @property
     def parts(self) -> tuple[Measurement | MeasureName, ...]:
-        """The groups of rows to examine separately: the measure names if there are any, otherwise the measurement
-        itself.
-        """
+        """The groups of rows to examine separately: the measure names, or the measurement itself."""
         return (self,) if self.measure_names is None else self.measure_names.names
 
     @property
@@ -1383,9 +1319,7 @@ class Profile:
     listed: tuple[Listed, ...] = ()
     """Databases whose measurements could be listed, with the number of measurements in each."""
     beyond_budget: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    """Database to the names of the measurements in scope that were not examined because of
-    `budget.max_measurements`.
-    """
+    """Database to the names of the measurements in scope not examined because of `budget.max_measurements`."""
     unused_settings: tuple[UnusedSetting, ...] = ()
     """Settings for this target that have no effect. Also empty if the server did not report what exists."""
     stored_queries: tuple[StoredQuery, ...] | None = None

@@ -70,9 +70,7 @@ class Timeline:
     """(figure name, subject) to its values, oldest first."""
     episodes: tuple[Episode, ...] = ()
     wanted: tuple[Requested, ...] = ()
-    """Changes that findings of earlier audits asked for, including notes, and that somebody may have made since
-    `previous`.
-    """
+    """Changes that findings of earlier audits asked for, including notes, which may have been made since `previous`."""
 
     @property
     def is_empty(self) -> bool:

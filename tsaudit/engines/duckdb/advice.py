@@ -15,9 +15,7 @@ from tsaudit.text import many
 
 
 class DuckdbAdvice(SqlAdvice):
-    """DuckDB cannot alter a column or table that has an index, so indexes are dropped before and recreated
-    afterward.
-    """
+    """DuckDB cannot alter a column or table that has an index, so indexes are dropped before and recreated after."""
 
     text_type = "VARCHAR"
     indexes_one_column = True

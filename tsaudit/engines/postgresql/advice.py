@@ -100,16 +100,12 @@ class PostgresqlAdvice(SqlAdvice):
         return self.index_part(words, [self.create_index(name, columns, method=method)], reads=True)
 
     def _is_in_order(self, column: str) -> bool:
-        """Whether rows are stored in the order of the column, as readings usually are; True also if that is
-        not known.
-        """
+        """Whether rows are stored in the order of the column, as readings usually are; True if unknown."""
         status = self.place.here.status
         return status is None or status.is_in_order(column)
 
     def _on_partitions(self, columns: Sequence[str], method: str, words: str) -> Part:
-        """PostgreSQL cannot create an index CONCURRENTLY on a partitioned table, but it can on each of its
-        partitions.
-        """
+        """PostgreSQL cannot create an index CONCURRENTLY on a partitioned table, but on each of its partitions."""
         cut = self.place.here.partitioning
         assert cut is not None
         taken = set[str]()

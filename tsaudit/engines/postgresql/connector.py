@@ -54,9 +54,7 @@ class ScanEstimate:
     rows_all: int
     """Rows in the table."""
     rows_sorted: int | None
-    """Rows that are sorted to return the requested number of newest rows: 0 if an index returns them in that order.
-    None for a table without a time.
-    """
+    """Rows that are sorted to return the requested newest ones: 0 if an index has that order. None without a time."""
 
 
 def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimate:
@@ -85,9 +83,7 @@ def _read(scans: Iterable[Plan], sizes: Mapping[str, int]) -> int:
 
 
 def _sorted_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
-    """The number of rows that are sorted for the newest rows. Chunks are read in time order until there are enough
-    rows.
-    """
+    """The number of rows that are sorted for the newest rows. Chunks are read in time order until there are enough."""
     top, wanted = newest, newest["Plan Rows"]
     while top["Node Type"] == "Limit":
         top = top["Plans"][0]
@@ -103,9 +99,7 @@ def _sorted_for_newest(newest: Plan, sizes: Mapping[str, int]) -> int:
 
 
 def _is_sorted(plan: Plan) -> bool:
-    """Whether rows are sorted above the nodes that read them. Sorting below such a node is ignored: TimescaleDB sorts
-    its batches there.
-    """
+    """Whether rows are sorted above the nodes that read them. Below, sorting is ignored: TimescaleDB sorts batches."""
     if plan["Node Type"] in _SORTS:
         return True
     return not _is_scan(plan) and any(map(_is_sorted, plan.get("Plans", ())))
@@ -131,9 +125,7 @@ _GRANTS: Final = "see sql/postgresql/grants.md"
 _ADDRESS: Final = re.compile(r'^(connection failed: )?connection to server at "[^"]*"( \([^)]*\))?, port \d+ failed: ')
 _BATCH_ROWS: Final = 10_000
 _LOCK_TIMEOUT_S: Final = 2.0
-"""Seconds to wait for a lock before a table is skipped: other sessions would have to wait behind an audit
-that waits.
-"""
+"""Seconds to wait for a lock before a table is skipped: other sessions would wait behind an audit that waits."""
 _LOCK_TIMEOUT_TOGETHER_S: Final = 0.1
 """The timeout for a statement about several tables, which already holds locks on some of them while it waits for the
 next one. A session that wants to lock these tables, too, would be in a deadlock with it, and the server checks for
@@ -184,9 +176,7 @@ _ZONED: Final = 1184
 
 _CANCEL_S: Final = 1.0
 _GRACE_S: Final = 1.5
-"""How many seconds longer than the statement's timeout to wait, because the response to the cancellation has more
-detail.
-"""
+"""How many seconds longer than the statement's timeout to wait, because the answer to the cancellation says more."""
 _FETCHED_BYTES: Final = 8_000_000
 """Target size of a fetch in bytes, based on the width of the previous rows."""
 _FEW_ROWS: Final = 100
@@ -233,9 +223,7 @@ class PostgresqlConnection:
         self._divided = {parent[:2] for parent in parents if parent[2] == "p"} | hypertables
         """(schema, table) of the tables with partitions or chunks."""
         self._inherited = {parent[:2] for parent in parents} - self._divided
-        """(schema, table) of the tables from which others inherit, and which have rows of their own: queries only read
-        these rows.
-        """
+        """(schema, table) of the tables from which others inherit, with rows of their own: queries only read these."""
         # A connection that was closed meanwhile would not say it anymore.
         self._server = self._raw.info.server_version // 10_000
         self.server_version = self._raw.info.parameter_status("server_version") or ""
@@ -429,9 +417,7 @@ def _batch(rows: list[tuple[str | None, ...]], description: Any, as_text: bool) 
 
 
 def _array(values: Sequence[Any], oid: int, as_text: bool) -> pa.Array:
-    """Numbers and booleans in their types, everything else as strings; in responses about the catalog, times as
-    times.
-    """
+    """Numbers and booleans in their types, everything else as strings; of the catalog, times as times."""
     if oid in _INTEGERS:
         return pa.array(values, pa.int64())
     if oid in _FLOATS:

@@ -58,9 +58,7 @@ def divided(
 
 
 def _about(one: OfMeasurement, batch: pa.RecordBatch) -> pa.RecordBatch:
-    """The batch without the position, and with the names of the table's own columns, because the response has those of
-    the first table.
-    """
+    """The batch without the position, with the names of its own columns: the response has those of the first."""
     own = batch.select(range(1, batch.num_columns))
     match one:
         case OfRowSample():

@@ -1,6 +1,4 @@
-"""Connections to databases in files through SQLAlchemy: opened read-only, and statements are interrupted at the time
-limit.
-"""
+"""Connections to databases in files through SQLAlchemy: read-only, and statements end at the time limit."""
 
 from __future__ import annotations
 

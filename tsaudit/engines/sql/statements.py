@@ -21,9 +21,7 @@ _A_DAY: Final = timedelta(days=1)
 
 
 def newest_day(place: Place) -> str:
-    """A condition for the rows of the newest day; empty if the table has no time column, or if its times
-    are numbers.
-    """
+    """A condition for the rows of the newest day; empty if the table has no time column, or its times are numbers."""
     time = place.here.time_column
     if time is None or is_number(place.here.time_type or ""):
         return ""
@@ -44,9 +42,7 @@ class DiagnosticQueries:
     """How a database is queried about its contents."""
 
     recent: Callable[[Place], str] = newest_day
-    """The condition for rows of the newest day, for a table with a time column; empty if its times cannot
-    be compared.
-    """
+    """The condition for rows of the newest day, for a table with a time column; empty if times cannot be compared."""
     columns: Callable[[Place], str] = lambda place: _standard(place, "columns", "column_name, data_type")
     tables: Callable[[Place], str] = lambda place: _standard(place, "tables", "table_name")
     end: str = ";"
@@ -116,9 +112,7 @@ def _cost(recent: str) -> str:
 MOST_LINES: Final = 10
 """Maximum number of lines in the text of a step."""
 MOST_OF_PLAN: Final = 20
-"""Maximum number of lines in the texts of all steps, so that they fit on a screen of forty lines together with the
-sentences.
-"""
+"""Maximum number of lines in the texts of all steps, to fit on a screen of forty lines with the sentences."""
 _WIDTH: Final = 96
 _INDENT: Final = "  "
 
@@ -219,9 +213,7 @@ def enumerated(items: Sequence[str], before: str = "", after: str = "") -> list[
 
 
 def create_table(name: str, lines: Sequence[str], end: str = "") -> str:
-    """A CREATE TABLE statement. `name` must be quoted; `lines`: columns and constraints; `end`: what follows the
-    parenthesis.
-    """
+    """A CREATE TABLE statement. `name` must be quoted; `lines`: columns and constraints; `end`: what follows."""
     body = folded(enumerated(lines))
     return f"CREATE TABLE {name} (\n{_INDENT}{body}\n){end};"
 

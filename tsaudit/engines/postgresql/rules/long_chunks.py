@@ -12,9 +12,7 @@ from tsaudit.rule import Case, rule, subject_of
 from tsaudit.text import duration, size
 
 _OF_MEMORY: Final = 0.25
-"""Share of the memory into which, according to the vendor, the newest chunks of all hypertables should fit, with their
-indexes.
-"""
+"""Share of the memory into which, says the vendor, the newest chunks of all hypertables should fit, with indexes."""
 _CACHED: Final = 0.75
 """Share of the memory that the vendor's tuning program sets as `effective_cache_size`."""
 
