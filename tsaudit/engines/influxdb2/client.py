@@ -1,4 +1,6 @@
-"""InfluxDB 2.x over HTTP: REST, Flux, and InfluxQL.
+"""InfluxDB 2.x over HTTP: REST, Flux, and InfluxQL, sent through influxdb-client.
+
+The client's own parsing of responses is not used: it prints, treats '' as null, and gives up after 10 s.
 
 Buckets, too: their IDs, their names in InfluxQL, and the metrics that the server has of them. One lookup serves all
 connections to a server.
@@ -18,6 +20,9 @@ from typing import Any, Final
 from urllib.parse import urlencode
 
 import urllib3
+from influxdb_client.client.influxdb_client import InfluxDBClient
+from influxdb_client.rest import ApiException
+from urllib3.exceptions import HTTPError
 
 from tsaudit.engines import http_client, queries
 from tsaudit.engines.connection import Access, FactError, FactQuery
@@ -86,8 +91,11 @@ class Client(HttpClient):
 
     def __init__(self, access: Access) -> None:
         """`access`: with the token as `password`, and a URL without login and query."""
-        headers = {"Authorization": f"Token {access.password}"}
-        super().__init__(access.url, headers, access.connect_timeout_s)
+        super().__init__(access.url, {"Authorization": f"Token {access.password}"}, access.connect_timeout_s)
+        self._api: Any = InfluxDBClient(access.url, access.password or "").api_client
+        # The client's own pool would follow redirects, and read the bodies of errors completely.
+        transport: Any = self._api.rest_client
+        transport.pool_manager = self._pool
         self.version = self.greet(self._version)
         """The server's version; that of InfluxDB Cloud is `_CLOUD`."""
 
@@ -112,16 +120,18 @@ class Client(HttpClient):
             yield from http_client.lines(response, ask.rows, http_client.MOST_BYTES)
 
     def _asked(self, request: Mapping[str, Any], ask: FactQuery) -> urllib3.BaseHTTPResponse:
-        return self._send(request["method"], request["path"], ask, fields=request["query"])
+        query = [(key, str(value)) for key, value in request["query"].items()]
+        return self._send(request["method"], request["path"], ask, query_params=query)
 
     def records(self, statement: str, org_id: str, ask: FactQuery, most: int | None = None) -> Iterator[Record]:
         """The rows that a Flux statement returns. `most`: maximum size in bytes; None if they are used as
         they arrive.
         """
-        path = f"/api/v2/query?{urlencode({'orgID': org_id})}"
-        body = json.dumps({"query": statement, "type": "flux", "dialect": DIALECT})
-        headers = {**self.headers, "Content-Type": "application/json"}
-        with closing(self._send("POST", path, ask, body=body, headers=headers)) as response:
+        content = {
+            "query_params": [("orgID", org_id)],
+            "body": {"query": statement, "type": "flux", "dialect": DIALECT},
+        }
+        with closing(self._send("POST", "/api/v2/query", ask, **content)) as response:
             yield from read_records(http_client.lines(response, ask.rows, most))
 
     def series(self, statement: str, ask: FactQuery, policy: str = "") -> Iterator[influxql.Series]:
@@ -129,7 +139,8 @@ class Client(HttpClient):
         name none.
         """
         form = {"q": statement} | ({"rp": policy} if policy else {}) | influxql.PARAMETERS
-        with closing(self._send("POST", "/query", ask, fields=form, encode_multipart=False)) as response:
+        headers = {"Content-Type": "application/x-www-form-urlencoded"}
+        with closing(self._send("POST", "/query", ask, post_params=form, header_params=headers)) as response:
             yield from influxql.read_series(response, ask.rows, _GRANT)
 
     def _send(self, method: str, path: str, ask: FactQuery, **content: Any) -> urllib3.BaseHTTPResponse:
@@ -148,6 +159,24 @@ class Client(HttpClient):
             if response.status not in _BUSY:
                 raise _refused(response)
             _wait(response, ask.deadline)
+
+    def send(self, method: str, path: str, timeout_s: float, **content: Any) -> urllib3.BaseHTTPResponse:
+        """The same through influxdb-client. `content`: as for its `ApiClient.call_api`."""
+        try:
+            response: urllib3.BaseHTTPResponse = self._api.call_api(
+                path,
+                method,
+                **content,
+                _preload_content=False,
+                _return_http_data_only=True,
+                # In milliseconds. The socket's own timeout must come after that of the pool.
+                _request_timeout=(1000 * min(self._connect_timeout_s, timeout_s), 1000 * (timeout_s + 1)),
+            )
+        except ApiException as error:
+            if error.response is None:
+                raise HTTPError(error.reason) from error
+            return error.response
+        return response
 
     def _version(self, greeting: urllib3.BaseHTTPResponse) -> str:
         if greeting.status < 300 and greeting.headers.get("X-Influxdb-Build", "").lower().startswith("cloud"):
