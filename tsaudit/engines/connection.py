@@ -6,14 +6,14 @@ it.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, Protocol, Self
 
 from tsaudit import secrets
 from tsaudit.errors import TsauditError
-from tsaudit.model.facts import Given
+from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
 
 if TYPE_CHECKING:
@@ -99,6 +99,15 @@ class Rows:
         if close is not None:
             close()
         self._batches = iter(())
+
+
+def fact_batch(fact: str, rows: Iterable[Mapping[str, Any]], *further: str) -> pa.RecordBatch:
+    """The rows with the fact's columns and `further` ones, null where a row lacks one. Types follow from the values."""
+    import pyarrow as pa
+
+    found = list(rows)
+    columns = [*FACTS[fact].columns, *further]
+    return pa.record_batch([pa.array([row.get(name) for row in found]) for name in columns], names=columns)
 
 
 class RowsOfSeveral(Rows):

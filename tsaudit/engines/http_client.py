@@ -10,17 +10,20 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 from urllib.parse import urlsplit
 
-import pyarrow as pa
 import urllib3
 from urllib3.exceptions import HTTPError
 
-from tsaudit.engines.connection import ConnectorError, FactError, Rows
+from tsaudit.engines.connection import ConnectorError, FactError, Rows, fact_batch
+from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
 from tsaudit.net.http import BoundedPool, TooBigAnswerError, UnfitAnswerError, whole
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 T = TypeVar("T")
 
@@ -141,7 +144,6 @@ def unfit(error: UnfitAnswerError) -> FactError:
 
 _SAMPLE: Final = re.compile(rb"([A-Za-z_:][\w:]*)(?:\{(.*)\})?[ \t]+([^ \t\r\n]+)")
 _LABEL: Final = re.compile(r'([A-Za-z_]\w*)="((?:[^"\\]|\\.)*)"')
-_COLUMNS: Final = ("kind", "name", "database")
 
 StatusRow = tuple[str, str, str, float]
 """(kind, name, database, value), as in `server_status`."""
@@ -207,7 +209,6 @@ _STARTED: Final = "process_start_time_seconds"
 
 
 def status_batch(rows: Iterable[StatusRow]) -> pa.RecordBatch:
-    """The rows as a record batch of the fact."""
-    found = list(rows)
-    texts = {name: pa.array([row[i] for row in found], pa.string()) for i, name in enumerate(_COLUMNS)}
-    return pa.record_batch(texts | {"value": pa.array([row[3] for row in found], pa.float64())})
+    """The rows as a record batch of `server_status`, or of `server_counters`, which has the same columns."""
+    columns = FACTS["server_status"].columns
+    return fact_batch("server_status", (dict(zip(columns, row, strict=True)) for row in rows))

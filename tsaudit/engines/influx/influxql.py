@@ -246,10 +246,11 @@ def _values(values: Sequence[Any]) -> pa.Array:
 
 
 def whole(value: Any) -> int:
-    """A count in a response, 0 if it is null. Raises ValueError if it is no whole number: in Python, true is one."""
+    """A count in a response, 0 if it is null. Raises ValueError if it is negative or not whole."""
     if value is None:
         return 0
-    if type(value) is int or (type(value) is float and value.is_integer()):
+    # In Python, true is an integer.
+    if (type(value) is int or (type(value) is float and value.is_integer())) and value >= 0:
         return int(value)
     raise ValueError(f"a count is {value!r}")
 

@@ -11,10 +11,12 @@ from typing import Any, Final
 
 import pyarrow as pa
 
+from tsaudit.engines.connection import fact_batch
 from tsaudit.engines.http_client import StatusRow
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Series
 from tsaudit.engines.influxdb1 import policies as retention
+from tsaudit.model.facts import FACTS
 
 OWN_DATABASE: Final = "_internal"
 _GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
@@ -23,8 +25,8 @@ _SECONDS: Final = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µ
 
 def databases(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     for series in answer:
-        names = [name for name in influxql.column(series, "name") if name != OWN_DATABASE]
-        yield pa.record_batch({"database": pa.array(names, pa.string())})
+        names = influxql.column(series, "name")
+        yield fact_batch("databases", [{"database": name} for name in names if name != OWN_DATABASE])
 
 
 def described(series: Series) -> list[retention.Policy]:
@@ -42,14 +44,9 @@ def retention_rows(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[p
 
 
 def as_batch(policies: Sequence[retention.Policy]) -> pa.RecordBatch:
-    return pa.record_batch(
-        {
-            "policy": pa.array([policy.name for policy in policies], pa.string()),
-            "duration_s": pa.array([policy.duration_s for policy in policies], pa.int64()),
-            "partition_s": pa.array([policy.partition_s for policy in policies], pa.int64()),
-            "default": pa.array([policy.is_default for policy in policies], pa.bool_()),
-        }
-    )
+    rows = ((policy.name, policy.duration_s, policy.partition_s, policy.is_default) for policy in policies)
+    columns = FACTS["retention"].columns
+    return fact_batch("retention", (dict(zip(columns, row, strict=True)) for row in rows))
 
 
 def duration_s(text: str) -> int:
@@ -143,7 +140,7 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
             case str(name) if name in _OF_SERVER:
                 for counter, columns in _OF_SERVER[name].items():
                     known = [column for column in columns if column in series["columns"]]
-                    risen = sum(float(n) for column in known for n in influxql.column(series, column) if n)
+                    risen = sum(influxql.whole(n) for column in known for n in influxql.column(series, column))
                     counters[counter, ""] = counters.get((counter, ""), 0.0) + risen
             case "shard":
                 tags = series["tags"]
@@ -151,7 +148,7 @@ def status_rows(answer: Iterator[Series]) -> Iterator[tuple[str, str, str, float
                     newest, index = int(tags["id"]), tags.get("indexType", "")
                 for name, column in _COUNTERS.items():
                     key = name, tags["database"]
-                    counters[key] = counters.get(key, 0.0) + sum(float(n) for n in influxql.column(series, column) if n)
+                    counters[key] = counters.get(key, 0.0) + sum(map(influxql.whole, influxql.column(series, column)))
     # Shards keep the type of index that they were created with. The newest one shows the type that is set.
     if index:
         yield "setting", INDEX_IN_MEMORY, "", float(index == "inmem")
@@ -211,22 +208,15 @@ _OF_SERVER: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 def database_series(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
     # For a database without series, the server returns nothing, or 0. The name of the column differs between versions.
     total = sum(influxql.whole(row[0]) for series in answer for row in series.get("values", ()))
-    yield pa.record_batch({"series": pa.array([total], pa.int64()), "counts_fields": [False]})
+    yield fact_batch("database_series", [{"series": total, "counts_fields": False}])
 
 
 def continuous_queries(answer: Iterator[Series]) -> Iterator[pa.RecordBatch]:
     for series in answer:
         names, statements = (influxql.column(series, name) for name in ("name", "query"))
-        nothing = pa.nulls(len(names), pa.float64())
-        yield pa.record_batch(
-            {
-                "query": pa.array(names, pa.string()),
-                "statement": pa.array(statements, pa.string()),
-                "enabled": pa.array([True] * len(names), pa.bool_()),
-                **dict.fromkeys(("bytes_scanned", "spatial_coverage", "temporal_range_s", "period_s"), nothing),
-                "database": pa.array([series["name"]] * len(names), pa.string()),
-            }
-        )
+        of_all = {"enabled": True, "database": series["name"]}
+        rows = ({"query": name, "statement": text, **of_all} for name, text in zip(names, statements, strict=True))
+        yield fact_batch("scheduled_queries", rows, "database")
 
 
 def early_rows(answer: Iterable[Series]) -> pa.RecordBatch:

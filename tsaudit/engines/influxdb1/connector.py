@@ -14,7 +14,7 @@ import pyarrow as pa
 import urllib3
 
 from tsaudit.engines import http_client, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral, fact_batch
 from tsaudit.engines.http_client import HttpClient
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Reader, Series
@@ -38,7 +38,7 @@ from tsaudit.engines.influxdb1.answers import (
     status_rows,
 )
 from tsaudit.engines.quoting import Language
-from tsaudit.model.facts import Given, OfMeasurement
+from tsaudit.model.facts import FACTS, Given, OfMeasurement
 from tsaudit.model.profile import Reason
 
 _GRANT: Final = "grant READ on the database, see sql/influxdb1/grants.md"
@@ -209,12 +209,8 @@ class InfluxConnection:
         contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
         found = list(retention.parts(database, contents, lambda *about: self._lists(ask, *about)))
         self._known.remember(database, contents, found)
-        yield pa.record_batch(
-            {
-                "database": pa.array([part.name for part in found], pa.string()),
-                "policy": pa.array([part.policy_name for part in found], pa.string()),
-                "policy_of": pa.array([part.policy_of for part in found], pa.string()),
-            }
+        yield fact_batch(
+            ask.fact, [{"database": p.name, "policy": p.policy_name, "policy_of": p.policy_of} for p in found]
         )
 
     def _fields_in(self, ask: _Ask, policy: str) -> list[retention.FieldRow]:
@@ -250,7 +246,7 @@ class InfluxConnection:
             ask.rows.statements = 0
         else:
             listed = [name for batch in self._read(ask) for name in batch.column(0).to_pylist()]
-        yield pa.record_batch({"measurement": pa.array(self._known.measurements(ask.part, listed), pa.string())})
+        yield fact_batch(ask.fact, [{"measurement": name} for name in self._known.measurements(ask.part, listed)])
 
     def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The tag keys. The server lists those of all policies together, so they are queried only once."""
@@ -264,8 +260,7 @@ class InfluxConnection:
         else:
             ask.rows.statements = 0
         held = contents.holds(ask.part.policy_name)
-        chosen = [row for row in contents.tags if row[0] in held]
-        yield _columns(("measurement", "tag"), chosen)
+        yield fact_batch(ask.fact, [{"measurement": name, "tag": tag} for name, tag in contents.tags if name in held])
 
     def _field_types(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         if not ask.part.is_divided:
@@ -273,7 +268,8 @@ class InfluxConnection:
             return
         ask.rows.statements = 0
         fields = self._known.contents[ask.part.database].fields.get(ask.part.policy_name, [])
-        yield _columns(("measurement", "field", "data_type"), fields)
+        columns = FACTS[ask.fact].columns
+        yield fact_batch(ask.fact, [dict(zip(columns, row, strict=True)) for row in fields])
 
     def _early_rows(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The measurements of the part with rows in 1970: their newest ones, and then, if there are any, the oldest."""
@@ -361,7 +357,7 @@ class InfluxConnection:
         """The number of points that the server accepted for the newest shard that is not too large, and how many of
         them are left; no row if that cannot be determined, or takes too long.
         """
-        rows: list[dict[str, Any]] = []
+        rows = list[dict[str, Any]]()
         with suppress(FactError):
             if self._accepted is None:
                 self._accepted = []
@@ -379,9 +375,7 @@ class InfluxConnection:
                 measurement, lost = overwritten(shard.accepted, held)
                 rows = [{"measurement": measurement, "accepted": shard.accepted, "overwritten": lost}]
                 rows[0] |= {"first": shard.first, "last": shard.last}
-        text, number = pa.string(), pa.int64()
-        types = {"measurement": text, "first": text, "last": text, "accepted": number, "overwritten": number}
-        yield pa.record_batch({name: pa.array([row[name] for row in rows], kind) for name, kind in types.items()})
+        yield fact_batch(ask.fact, rows)
 
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The shards and their bytes, from statistics that are queried only once for all databases."""
@@ -397,14 +391,14 @@ class InfluxConnection:
             raise FactError(self._shards.reason, self._shards.detail)
         ask.rows.statement = self._shards.statement
         held = self._shards.of(ask.part)
-        figures = {"data_bytes": held.bytes, "index_bytes": None, "shards": held.count, "shard_series": held.series}
-        expired = held.expired
-        figures |= {
-            "expired_shards": None if expired is None else len(expired),
-            "expired_bytes": None if expired is None else sum(size for _, size in expired),
-            "expired_since": int(min(at for at, _ in expired).timestamp()) if expired else None,
-        }
-        yield pa.record_batch({name: pa.array([value], pa.int64()) for name, value in figures.items()})
+        figures = {"data_bytes": held.bytes, "shards": held.count, "shard_series": held.series}
+        if held.expired is not None:
+            figures |= {"expired_shards": len(held.expired), "expired_bytes": sum(size for _, size in held.expired)}
+        if held.expired:
+            figures["expired_since"] = int(min(at for at, _ in held.expired).timestamp())
+        yield fact_batch(
+            ask.fact, [figures], "shards", "shard_series", "expired_shards", "expired_bytes", "expired_since"
+        )
 
     def _about_shards(self, ask: _Ask, hidden: str) -> tuple[str, list[Series]]:
         """The current statistics of the shards, which the server reports only to administrators; for others, what it
@@ -442,10 +436,6 @@ def _about(part: retention.Part, parameters: Mapping[str, Any]) -> dict[str, Any
     if part.is_divided:
         about["policies"] = [part.policy_name] if part.policy else []
     return about
-
-
-def _columns(names: Sequence[str], rows: Sequence[tuple[str, ...]]) -> pa.RecordBatch:
-    return pa.record_batch({name: pa.array([row[i] for row in rows], pa.string()) for i, name in enumerate(names)})
 
 
 def _version(text: str) -> tuple[int, int]:

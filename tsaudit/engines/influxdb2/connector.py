@@ -15,7 +15,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import http_client, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral, fact_batch
 from tsaudit.engines.http_client import MOST_BYTES
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb2.client import (
@@ -132,23 +132,17 @@ class InfluxConnection:
         page: list[Any] = [{}] * _PAGE
         while len(page) == _PAGE:
             page = self._client.rest(request, ask)["buckets"]
-            names = [bucket["name"] for bucket in page if bucket.get("type") != "system"]
             self._buckets.remember(page)
-            yield pa.record_batch({"database": pa.array(names, pa.string())})
+            yield fact_batch(ask.fact, [{"database": one["name"]} for one in page if one.get("type") != "system"])
             if page:
                 request["query"]["after"] = page[-1]["id"]
 
     def _retention(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         bucket = self._buckets.look_up(ask)
         rule: Mapping[str, Any] = next(iter(bucket.get("retentionRules") or ()), {})
-        yield pa.record_batch(
-            {
-                "policy": [ask.about["database"]],
-                "duration_s": pa.array([rule.get("everySeconds", 0)], pa.int64()),
-                "partition_s": pa.array([rule.get("shardGroupDurationSeconds")], pa.int64()),
-                "default": [True],
-            }
-        )
+        duration_s, partition_s = rule.get("everySeconds", 0), rule.get("shardGroupDurationSeconds")
+        row = {"policy": ask.about["database"], "duration_s": duration_s, "partition_s": partition_s, "default": True}
+        yield fact_batch(ask.fact, [row])
 
     def _database_series(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         count = None if self._client.is_cloud else self._gauge(ask)
@@ -157,8 +151,7 @@ class InfluxConnection:
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
             ask.rows.scope = f"{definition} of all time, counted by influxdb.cardinality"
             count = self._cardinality(queries.render(_ENGINE, ask.fact, "flux", **ask.about), ask)
-        series = pa.array([count], pa.int64())
-        yield pa.record_batch({"series": series, "counts_fields": pa.array([self._client.is_cloud])})
+        yield fact_batch(ask.fact, [{"series": count, "counts_fields": self._client.is_cloud}])
 
     def _gauge(self, ask: FactQuery) -> int | None:
         """The number of series of the bucket from the server's metrics; None if they cannot be read, or do not have it
@@ -219,16 +212,15 @@ class InfluxConnection:
             raise FactError(Reason.UNSUPPORTED, "/metrics reports no bucket; InfluxDB 2.2 and later do")
         figures = {
             "data_bytes": found.file_bytes.get(bucket.id, 0),
-            "index_bytes": None,
             "shards": found.shards.get(bucket.id, 0),
             "shard_series": found.shard_series.get(bucket.id),
         }
-        yield pa.record_batch({name: pa.array([value], pa.int64()) for name, value in figures.items()})
+        yield fact_batch(ask.fact, [figures], "shards", "shard_series")
 
     def _measurements(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "measurements", **ask.about)
-        names = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
-        yield pa.record_batch({"measurement": pa.array(names, pa.string())})
+        listed = self._records(ask.rows.statement, ask, MOST_BYTES)
+        yield fact_batch(ask.fact, ({"measurement": record.values["_value"]} for record in listed))
 
     def _by_influxql_or_flux(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         dbrp = self._buckets.dbrp(ask) if self._known.has_influxql else None
@@ -274,10 +266,8 @@ class InfluxConnection:
                 _ENGINE, "tag_keys", "flux", **dict(ask.about) | {"measurement": measurement}
             )
             keys = [record.values["_value"] for record in self._records(ask.rows.statement, ask, MOST_BYTES)]
-            tags = [key for key in keys if key not in _NOT_COLUMNS]
-            yield pa.record_batch(
-                {"measurement": pa.array([measurement] * len(tags), pa.string()), "tag": pa.array(tags, pa.string())}
-            )
+            tags = [{"measurement": measurement, "tag": key} for key in keys if key not in _NOT_COLUMNS]
+            yield fact_batch(ask.fact, tags)
 
     def _field_types(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         ask.rows.statement = queries.render(_ENGINE, "field_types", "flux", **ask.about)
@@ -285,9 +275,13 @@ class InfluxConnection:
             (record.values["_measurement"], record.values["_field"], record.types["_value"])
             for record in self._records(ask.rows.statement, ask, MOST_BYTES)
         )
-        rows = [(measurement, key, _TYPES.get(kind, kind)) for measurement, key, kind in found]
-        names = ("measurement", "field", "data_type")
-        yield pa.record_batch({name: pa.array([r[i] for r in rows], pa.string()) for i, name in enumerate(names)})
+        yield fact_batch(
+            ask.fact,
+            (
+                {"measurement": measurement, "field": key, "data_type": _TYPES.get(kind, kind)}
+                for measurement, key, kind in found
+            ),
+        )
 
     def _series_listing(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         tags = list(ask.about["tags"])

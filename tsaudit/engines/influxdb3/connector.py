@@ -12,7 +12,7 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import http_client, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, FileLimit, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, FileLimit, Rows, fact_batch
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
@@ -131,7 +131,7 @@ class InfluxConnection:
             if not self._databases:
                 raise FactError(error.reason, f"{error.detail}; or list the databases in `databases:`") from error
             ask.rows.scope = "those listed in tsaudit.yaml: the token has no permission to list databases"
-            yield pa.record_batch({"database": pa.array(self._databases, pa.string())})
+            yield fact_batch(ask.fact, [{"database": name} for name in self._databases])
 
     def _tables(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         """Tables from the catalog of all databases, which also lists deleted ones; if the catalog cannot be read, from

@@ -19,7 +19,7 @@ from pymongo import errors, uri_parser
 from pymongo.read_preferences import ReadPreference
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, fact_batch
 from tsaudit.engines.mongodb.commands import ENGINE, Client, Query, Row, Server, in_short
 from tsaudit.engines.mongodb.documents import as_text, batch
 from tsaudit.model.facts import FACTS, Given
@@ -40,19 +40,10 @@ _VIEWLESS: Final = 9
 _RAW: Final[CodecOptions[RawBSONDocument]] = CodecOptions(document_class=RawBSONDocument)
 
 
-_FURTHER: Final = {"indexes": ("expires_s",), "storage": ("mean_row_bytes",)}
-"""Columns that other engines do not have."""
-
-
-def _table(fact: str, rows: Sequence[Row]) -> pa.RecordBatch:
-    columns = (*FACTS[fact].columns, *_FURTHER.get(fact, ()))
-    return pa.record_batch([pa.array([row[c] for row in rows]) for c in columns], names=list(columns))
-
-
 def _databases(query: Query) -> Iterator[pa.RecordBatch]:
     names = [d["name"] for d in query.command(query.statement())["databases"]]
     own = [n for n in names if n not in _OWN and not n.startswith("__mdb_internal")]
-    yield pa.record_batch({"database": pa.array(own, pa.string())})
+    yield fact_batch("databases", [{"database": name} for name in own])
 
 
 def _listed(query: Query) -> Iterator[Row]:
@@ -65,7 +56,7 @@ def _listed(query: Query) -> Iterator[Row]:
 
 
 def _measurements(query: Query) -> Iterator[pa.RecordBatch]:
-    yield pa.record_batch({"measurement": pa.array([d["name"] for d in _listed(query)], pa.string())})
+    yield fact_batch("measurements", [{"measurement": document["name"]} for document in _listed(query)])
 
 
 def _options(query: Query) -> Iterator[pa.RecordBatch]:
@@ -74,7 +65,7 @@ def _options(query: Query) -> Iterator[pa.RecordBatch]:
         for document in _listed(query)
         for option, value in _flat({"type": document.get("type", "collection"), **document.get("options", {})})
     ]
-    yield _table("options", rows)
+    yield fact_batch("options", rows)
 
 
 _WHOLE: Final = frozenset({"validator", "pipeline", "collation", "clusteredIndex", "storageEngine"})
@@ -95,7 +86,7 @@ def _row_estimate(query: Query) -> Iterator[pa.RecordBatch]:
             return  # there, `count` would read all buckets
         yield {"measurement": collection, "rows": query.command(query.statement(measurement=collection))["n"]}
 
-    yield _table("row_estimate", list(query.each(ask)))
+    yield fact_batch("row_estimate", query.each(ask))
 
 
 def _storage(query: Query) -> Iterator[pa.RecordBatch]:
@@ -105,7 +96,7 @@ def _storage(query: Query) -> Iterator[pa.RecordBatch]:
         mean = None if query.server.ferretdb else _mean_bytes(shards)
         yield {"measurement": collection, "data_bytes": data, "index_bytes": index, "mean_row_bytes": mean}
 
-    yield _table("storage", list(query.each(ask)))
+    yield fact_batch("storage", query.each(ask), "mean_row_bytes")
 
 
 def _mean_bytes(shards: Sequence[Row]) -> float | None:
@@ -117,7 +108,7 @@ def _mean_bytes(shards: Sequence[Row]) -> float | None:
 
 
 def _largest_document(query: Query) -> Iterator[pa.RecordBatch]:
-    yield _table("largest_document", [dict(row) for row in query.documents(query.statement())])
+    yield fact_batch("largest_document", query.documents(query.statement()))
 
 
 def _indexes(query: Query) -> Iterator[pa.RecordBatch]:
@@ -128,7 +119,7 @@ def _indexes(query: Query) -> Iterator[pa.RecordBatch]:
             sizes = [s["indexSizes"][spec["name"]] for s in shards if spec["name"] in s.get("indexSizes", {})]
             yield from _columns_of(collection, spec, int(sum(sizes)) if sizes else None)
 
-    yield _table("indexes", list(query.each(ask)))
+    yield fact_batch("indexes", query.each(ask), "expires_s")
 
 
 def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
@@ -145,8 +136,6 @@ def _columns_of(collection: str, spec: Row, size: int | None) -> Iterator[Row]:
             "is_constraint": primary or bool(spec.get("unique")),
             "is_partial": "partialFilterExpression" in spec or bool(spec.get("sparse")),
             "size_bytes": size,
-            "scans": None,
-            "counted_since": None,
             "expires_s": int(spec["expireAfterSeconds"]) if "expireAfterSeconds" in spec else None,
         }
 
@@ -162,7 +151,7 @@ def _index_use(query: Query) -> Iterator[pa.RecordBatch]:
             scans = sum(int(part["ops"]) for part in parts)
             yield {"measurement": collection, "index": name, "scans": scans, "counted_since": since}
 
-    yield _table("index_use", list(query.each(ask)))
+    yield fact_batch("index_use", query.each(ask))
 
 
 _READS: Final = ("queries", "getmore")
@@ -183,7 +172,7 @@ def _activity(query: Query) -> Iterator[pa.RecordBatch]:
         if database == query.database and isinstance(counts, Mapping):
             reads, writes = (sum(int(counts[k]["count"]) for k in kinds if k in counts) for kinds in (_READS, _WRITES))
             rows.append({"measurement": collection, "reads": reads, "writes": writes, "counted_since": since})
-    yield _table("activity", rows)
+    yield fact_batch("activity", rows)
 
 
 def _server_status(query: Query) -> Iterator[pa.RecordBatch]:
@@ -194,7 +183,7 @@ def _server_status(query: Query) -> Iterator[pa.RecordBatch]:
     rows = [
         {"kind": kind, "name": name, "database": "", "value": value} for kind, name, value in status_rows(status, host)
     ]
-    yield _table("server_status", rows)
+    yield fact_batch("server_status", rows)
 
 
 def _database_storage(query: Query) -> Iterator[pa.RecordBatch]:
@@ -204,7 +193,7 @@ def _database_storage(query: Query) -> Iterator[pa.RecordBatch]:
     disk: Row = max(disks[1:] or disks, key=lambda d: d["fsUsedSize"] / d["fsTotalSize"], default={})
     figures = [stats.get("storageSize"), stats.get("indexSize"), disk.get("fsUsedSize"), disk.get("fsTotalSize")]
     whole = [None if figure is None else int(figure) for figure in figures]
-    yield _table("database_storage", [dict(zip(FACTS["database_storage"].columns, whole, strict=True))])
+    yield fact_batch("database_storage", [dict(zip(FACTS["database_storage"].columns, whole, strict=True))])
 
 
 def _documents(query: Query) -> Iterator[pa.RecordBatch]:

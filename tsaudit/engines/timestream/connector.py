@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows
+from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, fact_batch
 from tsaudit.engines.timestream.client import Account, Client
 from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
 from tsaudit.model.facts import Given
@@ -38,26 +38,6 @@ _SPARE_S: Final = 2.0
 """If fewer seconds are left, no further queries are described: a partial result is valid, but a timeout would give
 none.
 """
-_COLUMNS: Final = pa.schema(
-    [
-        ("measurement", pa.string()),
-        ("column", pa.string()),
-        ("data_type", pa.string()),
-        ("key_position", pa.int64()),
-        ("role", pa.string()),
-    ]
-)
-_SCHEDULED: Final = pa.schema(
-    [
-        ("query", pa.string()),
-        ("statement", pa.string()),
-        ("enabled", pa.bool_()),
-        ("bytes_scanned", pa.int64()),
-        ("spatial_coverage", pa.float64()),
-        ("temporal_range_s", pa.float64()),
-        ("period_s", pa.float64()),
-    ]
-)
 _AT_WORK: Final = pa.record_batch([], names=[])
 
 
@@ -147,13 +127,13 @@ class TimestreamConnection:
             ask.rows.scope = "those listed in tsaudit.yaml: the identity has no permission to list databases"
             listed = [{"DatabaseName": name} for name in self._databases]
         self._keys = {found["DatabaseName"]: found["KmsKeyId"] for found in listed if "KmsKeyId" in found}
-        yield pa.record_batch({"database": pa.array([found["DatabaseName"] for found in listed], pa.string())})
+        yield fact_batch("databases", [{"database": found["DatabaseName"]} for found in listed])
 
     def _list_tables(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         listed = self._pages(ask, "Tables")
         tables = [table for table in listed if table.get("TableStatus") != _BEING_DELETED]
         self._tables = ask.about["database"], tables
-        yield pa.record_batch({"measurement": pa.array([table["TableName"] for table in tables], pa.string())})
+        yield fact_batch("measurements", [{"measurement": table["TableName"]} for table in tables])
 
     def _tables_of(self, ask: FactQuery) -> list[dict[str, Any]]:
         """The tables, from the last listing if that was for this database, otherwise from a new one."""
@@ -163,17 +143,12 @@ class TimestreamConnection:
         return self._pages(ask, "Tables")
 
     def _retention(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
-        tables = self._tables_of(ask)
-        days = [table["RetentionProperties"]["MagneticStoreRetentionPeriodInDays"] for table in tables]
-        durations = [0 if d >= _FOREVER_DAYS else d * 86_400 for d in days]
-        yield pa.record_batch(
-            {
-                "policy": pa.array([table["TableName"] for table in tables], pa.string()),
-                "duration_s": pa.array(durations, pa.int64()),
-                "partition_s": pa.nulls(len(tables), pa.int64()),
-                "default": pa.array([False] * len(tables), pa.bool_()),
-            }
-        )
+        rows = []
+        for table in self._tables_of(ask):
+            days = table["RetentionProperties"]["MagneticStoreRetentionPeriodInDays"]
+            duration_s = 0 if days >= _FOREVER_DAYS else days * 86_400
+            rows.append({"policy": table["TableName"], "duration_s": duration_s, "default": False})
+        yield fact_batch("retention", rows)
 
     def _options(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         tables = self._tables_of(ask)
@@ -184,22 +159,25 @@ class TimestreamConnection:
             ask.rows.statements += 1
             answer = self._client.call(_WRITE, "DescribeDatabase", ask.deadline, DatabaseName=ask.about["database"])
             key = answer["Database"].get("KmsKeyId")
-        found = [(t["TableName"], option, value) for t in tables for option, value in _set_options(t, key)]
-        columns = list(zip(*found, strict=True)) or [(), (), ()]
-        names = ("measurement", "option", "value")
-        yield pa.record_batch([pa.array(column, pa.string()) for column in columns], names=list(names))
+        yield fact_batch(
+            "options",
+            (
+                {"measurement": table["TableName"], "option": option, "value": value}
+                for table in tables
+                for option, value in _set_options(table, key)
+            ),
+        )
 
     def _scheduled_queries(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         listed = self._pages(ask, "ScheduledQueries")
         enabled = [query for query in listed if query["State"] == "ENABLED"]
         for number, query in enumerate(enabled):
             if number == _MOST_QUERIES or ask.deadline - time.monotonic() < _SPARE_S:
-                left_out = [{"query": left["Name"], "enabled": True} for left in enabled[number:]]
-                yield pa.RecordBatch.from_pylist(left_out, _SCHEDULED)
+                yield fact_batch(ask.fact, [{"query": left["Name"], "enabled": True} for left in enabled[number:]])
                 return
             ask.rows.statements += 1
             answer = self._client.call(_QUERY, "DescribeScheduledQuery", ask.deadline, ScheduledQueryArn=query["Arn"])
-            yield pa.RecordBatch.from_pylist([_last_run(answer["ScheduledQuery"])], _SCHEDULED)
+            yield fact_batch(ask.fact, [_last_run(answer["ScheduledQuery"])])
 
     def _pages(self, ask: FactQuery, word: str) -> list[dict[str, Any]]:
         """All items that the listing in the fact's query file returns, from all pages."""
@@ -224,22 +202,18 @@ class TimestreamConnection:
         for table, row in self._of_each_table(ask):
             column, data_type, attribute = list(row.values())[:3]
             if attribute != _MEASURE_NAME:
-                described = {"measurement": table, "column": column, "data_type": data_type, "key_position": None}
+                described = {"measurement": table, "column": column, "data_type": data_type}
                 # An undocumented attribute: the role follows from the column's type.
-                yield pa.RecordBatch.from_pylist([described | {"role": _ROLES.get(attribute)}], _COLUMNS)
+                yield fact_batch(ask.fact, [described | {"role": _ROLES.get(attribute)}], "role")
 
     def _measure_names(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
-        names = pa.schema(
-            [(name, pa.string()) for name in ("measurement", "measure_name", "data_type")]
-            + [("dimensions", pa.list_(pa.string()))]
-        )
         for table, row in self._of_each_table(ask):
             name, data_type, dimensions = list(row.values())[:3]
             # Documented as an array of rows, but returned as JSON in the service's own examples.
             listed = json.loads(dimensions) if isinstance(dimensions, str) else dimensions or ()
             described = {"measurement": table, "measure_name": name, "data_type": data_type}
             keys = sorted(one["dimension_name"] for one in listed)
-            yield pa.RecordBatch.from_pylist([described | {"dimensions": keys}], names)
+            yield fact_batch(ask.fact, [described | {"dimensions": keys}])
 
     def _of_each_table(self, ask: FactQuery) -> Iterator[tuple[str, dict[str, Any]]]:
         ask.rows.statements = 0
