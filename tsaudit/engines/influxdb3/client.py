@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import itertools
 import json
-import os
 import re
-import select
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from multiprocessing import Pipe
 from typing import Any, Final
 from urllib.parse import urlsplit
 
@@ -25,7 +24,7 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows, TooManyF
 from tsaudit.engines.http_client import HttpClient
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb3 import flight_process
-from tsaudit.engines.influxdb3.flight_process import DONE, HEADER
+from tsaudit.engines.influxdb3.flight_process import DONE
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
@@ -33,7 +32,7 @@ from tsaudit.net.http import UnfitAnswerError
 
 _CODE: Final = (
     "import json, sys; sys.path[:] = json.loads(sys.argv[1]); "
-    "from tsaudit.engines.influxdb3.flight_process import serve; serve()"
+    "from tsaudit.engines.influxdb3.flight_process import serve; serve(int(sys.argv[2]))"
 )
 
 
@@ -50,15 +49,17 @@ class FlightReader:
 
     def __init__(self) -> None:
         """Start the process without waiting until it is ready. Raises OSError."""
+        self._pipe, other = Pipe()
         # The command line contains no secrets: addresses, tokens, and statements go through the pipe.
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", _CODE, json.dumps(sys.path)],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,  # only this process handles keyboard interrupts
-        )
+        with other:
+            self._process = subprocess.Popen(
+                [sys.executable, "-c", _CODE, json.dumps(sys.path), str(other.fileno())],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                pass_fds=[other.fileno()],
+                start_new_session=True,  # only this process handles keyboard interrupts
+            )
 
     @property
     def pid(self) -> int:
@@ -67,13 +68,18 @@ class FlightReader:
     def alive(self) -> bool:
         return self._process.poll() is None
 
-    def answer(self, request: dict[str, Any], until: float) -> Iterator[tuple[bytes, bytearray]]:
-        """The frames of the response, up to the one that ends it. Raises TimeoutError at that time, and EndedError."""
-        self._write(request)
-        kind = b""
-        while kind != DONE:
-            kind, body = self._frame(until)
-            yield kind, body
+    def answer(self, request: dict[str, Any], until: float) -> Iterator[tuple[bytes, bytes]]:
+        """The kind and the contents of each part of the response, up to the one that ends it; see `flight_process`.
+        Raises TimeoutError at that time, and EndedError.
+        """
+        try:
+            self._pipe.send_bytes(json.dumps(request).encode())
+            kind = b""
+            while kind != DONE:
+                kind, body = self._read(until), self._read(until)
+                yield kind, body
+        except (EOFError, ConnectionError) as error:
+            raise self._ended() from error
 
     def kill(self) -> None:
         """End the process, from any thread; a thread that is waiting for its response gets EndedError."""
@@ -82,41 +88,14 @@ class FlightReader:
     def end(self) -> None:
         """End the process, and release its resources."""
         self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe is not None:
-                with contextlib.suppress(OSError):
-                    pipe.close()
+        self._pipe.close()
         with contextlib.suppress(subprocess.TimeoutExpired):
             self._process.wait(5)
 
-    def _write(self, request: dict[str, Any]) -> None:
-        left = memoryview(json.dumps(request).encode() + b"\n")
-        assert self._process.stdin is not None
-        while left:
-            try:
-                left = left[os.write(self._process.stdin.fileno(), left) :]
-            except BrokenPipeError:
-                raise self._ended() from None
-
-    def _frame(self, until: float) -> tuple[bytes, bytearray]:
-        kind, length = HEADER.unpack(self._read(HEADER.size, until))
-        return kind, self._read(length, until)
-
-    def _read(self, length: int, until: float) -> bytearray:
-        whole = bytearray(length)
-        left = memoryview(whole)
-        assert self._process.stdout is not None
-        descriptor = self._process.stdout.fileno()
-        waiting = select.poll()
-        waiting.register(descriptor, select.POLLIN)
-        while left:
-            if not waiting.poll(max(0.0, until - time.monotonic()) * 1000):
-                raise TimeoutError
-            count = os.readv(descriptor, [left])
-            if not count:
-                raise self._ended()
-            left = left[count:]
-        return whole
+    def _read(self, until: float) -> bytes:
+        if not self._pipe.poll(max(0.0, until - time.monotonic())):
+            raise TimeoutError
+        return self._pipe.recv_bytes()
 
     def _ended(self) -> EndedError:
         try:

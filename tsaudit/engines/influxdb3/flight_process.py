@@ -6,16 +6,17 @@ can only be limited by ending the process.
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import json
 import os
-import struct
 import sys
 import threading
 import time
 from collections.abc import Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import urlsplit
 
 import pyarrow as pa
@@ -23,14 +24,12 @@ import pyarrow as pa
 if TYPE_CHECKING:
     from pyarrow.flight import FlightClient
 
-HEADER: Final = struct.Struct(">cI")
-"""Header of each frame on standard output: the kind of the frame, and the number of bytes that follow."""
 AT_WORK: Final = b"W"
 BATCH: Final = b"B"
 ERROR: Final = b"E"
 """An error, as a JSON list: its kind, which is one of those below, and the server's message."""
 DONE: Final = b"D"
-"""The end of a complete response. The frame is not empty if the process has grown and should be replaced."""
+"""The end of a response. Its contents are not empty if the process has grown and should be replaced."""
 
 TIMED_OUT, DENIED, CANCELLED, UNAVAILABLE, OTHER = "timed out", "denied", "cancelled", "unavailable", "other"
 
@@ -56,23 +55,22 @@ _OPTIONS: Final = (
 )
 
 
-def serve() -> None:
-    """Read requests to one server from standard input, one line of JSON each, until its end, and write frames to
-    standard output.
+def serve(descriptor: int) -> None:
+    """Read requests to one server from a pipe, as JSON, until its end, and answer each with parts of two messages: the
+    kind and the contents.
     """
-    parent = os.getppid()
-    out = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # The output of a library that prints must not get between the frames.
+    parent, pipe = os.getppid(), Connection(descriptor)
     import pyarrow.flight  # noqa: F401 -- before the memory at the start is measured
 
     guard = _Guard(parent)
-    for line in sys.stdin.buffer:
-        request = json.loads(line)
-        guard.busy.set()
-        _answer(out, request)
-        pa.default_memory_pool().release_unused()
-        guard.busy.clear()
-        _send(out, DONE, b"worn" if guard.taken() > _WORN else b"")
+    with contextlib.suppress(EOFError):
+        while True:
+            request = json.loads(pipe.recv_bytes())
+            guard.busy.set()
+            _answer(pipe, request)
+            pa.default_memory_pool().release_unused()
+            guard.busy.clear()
+            _send(pipe, DONE, b"worn" if guard.taken() > _WORN else b"")
 
 
 class _Guard:
@@ -116,7 +114,7 @@ def _connected(address: str) -> FlightClient:
     return flight.FlightClient(f"{scheme}://{place}", generic_options=list(_OPTIONS))
 
 
-def _answer(out: BinaryIO, request: dict[str, Any]) -> None:
+def _answer(out: Connection, request: dict[str, Any]) -> None:
     from pyarrow import flight
 
     # The timeout, in seconds, is sent with the call, so the server cancels the query, too.
@@ -179,7 +177,6 @@ def _stream(batch: pa.RecordBatch) -> pa.Buffer:
     return stream.getvalue()
 
 
-def _send(out: BinaryIO, kind: bytes, body: bytes | pa.Buffer = b"") -> None:
-    out.write(HEADER.pack(kind, len(body)))
-    out.write(body)
-    out.flush()
+def _send(out: Connection, kind: bytes, body: bytes | pa.Buffer = b"") -> None:
+    out.send_bytes(kind)
+    out.send_bytes(memoryview(body))
