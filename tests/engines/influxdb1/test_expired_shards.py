@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tsaudit.engines.influxdb1.answers import Shards, shards
+from tsaudit.engines.influxdb1.answers import Shard, shards
 
 
 def _series(name: str, columns: list[str], *values: list[Any], **tags: str) -> dict[str, Any]:
@@ -41,11 +41,12 @@ def _answer(interval: str | None = "30m0s") -> list[dict[str, Any]]:
 def test_shards_that_are_there_a_day_and_several_checks_after_their_retention(
     interval: str | None, expired: list[int]
 ) -> None:
-    found = shards(_answer(interval))
+    found, knows_expiry = shards(_answer(interval))
+    assert knows_expiry
     passed = {1: datetime(2026, 5, 4, tzinfo=UTC), 2: datetime(2026, 5, 8, tzinfo=UTC)}
-    assert found["plant", "short"] == Shards(3, 600, 21, tuple((passed[n], 100 * n) for n in expired))
-    assert found["plant", "forever"] == Shards(1, 400, 7, ())
+    short = [Shard("plant", "short", 100 * n, 7, passed[n] if n in expired else None) for n in (1, 2, 3)]
+    assert found == [*short, Shard("plant", "forever", 400, 7, None)]
 
 
 def test_what_the_server_records_of_itself_does_not_show_it() -> None:
-    assert shards([_stats(1, "short")])["plant", "short"].expired is None
+    assert shards([_stats(1, "short")]) == ([Shard("plant", "short", 100, 7, None)], False)

@@ -58,20 +58,15 @@ def duration_s(text: str) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Shards:
-    """The shards of one retention policy, or of several together."""
+class Shard:
+    """A shard of a retention policy."""
 
-    count: int = 0
-    bytes: int = 0
-    series: int = 0
-    """Number of series; a series counts once in each shard that contains it."""
-    expired: tuple[tuple[datetime, int], ...] | None = ()
-    """When the retention of each shard passed that should have been deleted since, and its bytes; None: not known."""
-
-    def __add__(self, other: Shards) -> Shards:
-        is_known = self.expired is not None and other.expired is not None
-        expired = (*(self.expired or ()), *(other.expired or ())) if is_known else None
-        return Shards(self.count + other.count, self.bytes + other.bytes, self.series + other.series, expired)
+    database: str
+    policy: str
+    bytes: int
+    series: int
+    expired: datetime | None
+    """When its retention passed, for a shard that should have been deleted since; otherwise None."""
 
 
 _OVERDUE: Final = timedelta(days=1)
@@ -82,21 +77,19 @@ _MISSED: Final = 3
 """So many times in a row, the server must have looked for shards to delete."""
 
 
-def shards(answer: Sequence[Series]) -> dict[tuple[str, str], Shards]:
-    """All shards, by database and retention policy."""
-    overdue, found = _overdue(answer), dict[tuple[str, str], Shards]()
+def shards(answer: Sequence[Series]) -> tuple[list[Shard], bool]:
+    """All shards, and whether it is known which of them have expired."""
+    overdue, found = _overdue(answer), list[Shard]()
     for series in answer:
         # SHOW SHARDS names its series after databases, of which one may be called so.
         if series.get("name") == "shard" and "tags" in series:
             tags = series["tags"]
-            key = tags["database"], tags["retentionPolicy"]
             held, count = (
                 sum(map(influxql.whole, influxql.column(series, name))) for name in ("diskBytes", "seriesCreate")
             )
-            passed = overdue.get(tags["id"]) if overdue else None
-            expired = None if overdue is None else ((passed, held),) if passed else ()
-            found[key] = found.get(key, Shards()) + Shards(1, held, count, expired)
-    return found
+            expired = overdue.get(tags["id"]) if overdue else None
+            found.append(Shard(tags["database"], tags["retentionPolicy"], held, count, expired))
+    return found, overdue is not None
 
 
 def _overdue(answer: Sequence[Series]) -> dict[str, datetime] | None:

@@ -22,7 +22,7 @@ from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.engines.influxdb1.answers import (
     INDEX_IN_MEMORY,
     AcceptedShard,
-    Shards,
+    Shard,
     accepted_shards,
     as_batch,
     continuous_queries,
@@ -124,19 +124,6 @@ def _decoded(text: str | None) -> str | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _AllShards:
-    """The shards of each database and retention policy, with the statement that returned them."""
-
-    statement: str
-    by_policy: Mapping[tuple[str, str], Shards]
-
-    def of(self, part: retention.Part) -> Shards:
-        """The shards of the policy if other policies contain data, too, otherwise all shards of the database."""
-        kept = self.by_policy.items()
-        return sum((one for (name, policy), one in kept if name == part.database and part.takes(policy)), Shards())
-
-
-@dataclass(frozen=True, slots=True)
 class _Ask(FactQuery):
     """A query about a part of a database. In its parameters, `database` is the server's name for it."""
 
@@ -150,8 +137,10 @@ class InfluxConnection:
         self._known = known or retention.KnownParts()
         self._client = Client(access)
         self.server_version = self._client.version
-        self._shards: _AllShards | FactError | None = None
-        """The shards, or the error that prevented reading them; None before they were queried."""
+        self._shards: tuple[str, list[Shard], bool] | FactError | None = None
+        """The statement that returned the shards, all shards, and whether it is known which have expired; or the error
+        that prevented reading them. None before they were queried.
+        """
         self._accepted: list[AcceptedShard] | None = None
         """The shards whose points can be counted, newest first; None before they were queried."""
 
@@ -382,20 +371,23 @@ class InfluxConnection:
         if self._shards is None:
             try:
                 statement, answer = self._about_shards(ask, "bytes")
-                self._shards = _AllShards(statement, shards(answer))
+                self._shards = statement, *shards(answer)
             except FactError as error:
                 self._shards = error
         else:
             ask.rows.statements = 0
         if isinstance(self._shards, FactError):
             raise FactError(self._shards.reason, self._shards.detail)
-        ask.rows.statement = self._shards.statement
-        held = self._shards.of(ask.part)
-        figures = {"data_bytes": held.bytes, "shards": held.count, "shard_series": held.series}
-        if held.expired is not None:
-            figures |= {"expired_shards": len(held.expired), "expired_bytes": sum(size for _, size in held.expired)}
-        if held.expired:
-            figures["expired_since"] = int(min(at for at, _ in held.expired).timestamp())
+        ask.rows.statement, listed, knows_expiry = self._shards
+        # All shards of the database, unless several of its policies contain data.
+        own = [one for one in listed if one.database == ask.part.database and ask.part.takes(one.policy)]
+        figures = {"data_bytes": sum(one.bytes for one in own), "shards": len(own)}
+        figures["shard_series"] = sum(one.series for one in own)
+        expired = [one for one in own if one.expired is not None]
+        if knows_expiry or not own:
+            figures |= {"expired_shards": len(expired), "expired_bytes": sum(one.bytes for one in expired)}
+        if expired:
+            figures["expired_since"] = int(min(one.expired for one in expired if one.expired).timestamp())
         yield fact_batch(
             ask.fact, [figures], "shards", "shard_series", "expired_shards", "expired_bytes", "expired_since"
         )

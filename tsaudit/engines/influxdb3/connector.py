@@ -43,10 +43,10 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
     http = client3.Http(address, token, access.connect_timeout_s)
     version = http.version()
     http.close()  # it is only needed again if Flight does not work
-    connection = InfluxConnection(client3.Flight(address, token), access.databases, version, address, token)
+    connection = InfluxConnection(client3.Flight(address, token), http, access.databases, version)
     if not connection.answers(access.connect_timeout_s):
         connection.close()
-        connection = InfluxConnection(http, access.databases, f"{version}, over HTTP", address, token)
+        connection = InfluxConnection(http, http, access.databases, f"{version}, over HTTP")
     try:
         yield connection
     finally:
@@ -57,11 +57,11 @@ class InfluxConnection:
     """Sends statements over one of the two transports, and caches what is known about the databases."""
 
     def __init__(
-        self, transport: client3.Transport, databases: Sequence[str], server_version: str, address: str, token: str
+        self, transport: client3.Transport, http: client3.Http, databases: Sequence[str], server_version: str
     ) -> None:
+        """`http`: for the page of metrics, whichever transport is used."""
         self.server_version = server_version
-        self._address, self._token = address, token
-        self._transport = transport
+        self._transport, self._http = transport, http
         self._databases = tuple(databases)
         self._without_schema_table: set[str] = set()
         self._knows_deleted = True
@@ -87,8 +87,7 @@ class InfluxConnection:
 
     def reconnect(self) -> InfluxConnection:
         """Another connection to the same server, over the same transport."""
-        transport = self._transport.again()
-        return InfluxConnection(transport, self._databases, self.server_version, self._address, self._token)
+        return InfluxConnection(self._transport.again(), self._http, self._databases, self.server_version)
 
     def close(self) -> None:
         """Close the connection."""
@@ -116,8 +115,7 @@ class InfluxConnection:
             raise FactError(Reason.UNSUPPORTED, "InfluxDB Cloud has no page of metrics")
         request = json.loads(queries.render(_ENGINE, "server_counters"))
         ask.rows.statement = f"{request['method']} {request['path']}"
-        headers = {"Authorization": f"Bearer {self._token}"} if self._token else {}
-        page = http_client.read_page(f"{self._address}{request['path']}", headers, ask.timeout_s)
+        page = http_client.read_page(f"{self._http.url}{request['path']}", self._http.headers, ask.timeout_s)
         ask.rows.bytes = sum(map(len, page))
         yield http_client.status_batch(http_client.counted_metrics(page, _COUNTERS, "db"))
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -72,51 +72,46 @@ _A_DAY: Final = timedelta(days=1)
 
 def diagnostic_query(place: Place, change: Diagnose) -> Piece | None:
     """The query for the change; None if there is none."""
-    found = (_OF_DATABASE if place.measurement is None else _OF_COLLECTION).get(change.what)
-    return found(place, change) if found else None
+    return _of_database(place, change.what) if place.measurement is None else _of_collection(place, change)
 
 
-def _sizes(place: Place, _: Diagnose) -> Piece:
+def _of_database(place: Place, what: str) -> Piece | None:
     database = f"db.getSiblingDB({text(place.database)})"
-    size = f"{{ name: name, bytes: {database}.getCollection(name).totalSize() }}"
-    largest = "sort((a, b) => b.bytes - a.bytes).slice(0, 10)"
-    return Piece("Find the largest collections.", f"{database}.getCollectionNames().map(name => ({size})).{largest}")
+    if what == "sizes":
+        size = f"{{ name: name, bytes: {database}.getCollection(name).totalSize() }}"
+        largest = "sort((a, b) => b.bytes - a.bytes).slice(0, 10)"
+        command = f"{database}.getCollectionNames().map(name => ({size})).{largest}"
+        return Piece("Find the largest collections.", command)
+    if what == "measurements":
+        return Piece(f"List the collections of {place.database}.", f"{database}.getCollectionNames()")
+    return None
 
 
-def _collections(place: Place, _: Diagnose) -> Piece:
-    command = f"db.getSiblingDB({text(place.database)}).getCollectionNames()"
-    return Piece(f"List the collections of {place.database}.", command)
-
-
-def _large(place: Place, _: Diagnose) -> Piece:
-    stages = [{"$project": {"bytes": {"$bsonSize": "$$ROOT"}}}, {"$sort": {"bytes": -1}}, {"$limit": 5}]
-    return Piece("Find the largest documents.", _aggregate(place, stages), "reads all documents")
-
-
-def _types(place: Place, change: Diagnose) -> Piece | None:
-    if not change.values:
-        return None
-    finds = [f"{_here(place)}.find({script({change.column: {'$type': kind}})}).limit(5)" for kind in change.values[:4]]
-    return Piece(f"See some documents for each type of {change.column}.", ";\n".join(finds))
-
-
-def _sources(place: Place, change: Diagnose) -> Piece:
-    recent, cost = _recent(place)
-    by: Any = {tag.key.replace(".", "_"): f"${tag.key}" for tag in place.here.tags} or None
-    filled = {"$sum": {"$cond": [{"$eq": [{"$type": f"${change.column}"}, "missing"]}, 0, 1]}}
-    stages = [*recent, {"$group": {"_id": by, "total": {"$sum": 1}, "filled": filled}}, {"$sort": {"filled": 1}}]
-    return Piece(f"Find the sources that stopped sending {change.column}.", _aggregate(place, stages), cost)
-
-
-def _schema_query(place: Place, _: Diagnose) -> Piece:
-    stages: list[Any] = [
-        {"$sample": {"size": 100}},
-        {"$project": {"field": {"$objectToArray": "$$ROOT"}}},
-        {"$unwind": "$field"},
-        {"$group": {"_id": "$field.k", "documents": {"$sum": 1}}},
-    ]
-    words = f"See which fields {place.here.name} has, in 100 documents."
-    return Piece(words, _aggregate(place, stages), "reads 100 documents")
+def _of_collection(place: Place, change: Diagnose) -> Piece | None:
+    here, column = collection(place.database, place.here.name), change.column
+    stages: list[Any]
+    if change.what == "large rows":
+        stages = [{"$project": {"bytes": {"$bsonSize": "$$ROOT"}}}, {"$sort": {"bytes": -1}}, {"$limit": 5}]
+        return Piece("Find the largest documents.", f"{here}.aggregate({script(stages)})", "reads all documents")
+    if change.what == "types" and change.values:
+        finds = [f"{here}.find({script({column: {'$type': kind}})}).limit(5)" for kind in change.values[:4]]
+        return Piece(f"See some documents for each type of {column}.", ";\n".join(finds))
+    if change.what == "sources":
+        recent, cost = _recent(place)
+        by: Any = {tag.key.replace(".", "_"): f"${tag.key}" for tag in place.here.tags} or None
+        filled = {"$sum": {"$cond": [{"$eq": [{"$type": f"${column}"}, "missing"]}, 0, 1]}}
+        stages = [*recent, {"$group": {"_id": by, "total": {"$sum": 1}, "filled": filled}}, {"$sort": {"filled": 1}}]
+        return Piece(f"Find the sources that stopped sending {column}.", f"{here}.aggregate({script(stages)})", cost)
+    if change.what == "schema":
+        stages = [
+            {"$sample": {"size": 100}},
+            {"$project": {"field": {"$objectToArray": "$$ROOT"}}},
+            {"$unwind": "$field"},
+            {"$group": {"_id": "$field.k", "documents": {"$sum": 1}}},
+        ]
+        words = f"See which fields {place.here.name} has, in 100 documents."
+        return Piece(words, f"{here}.aggregate({script(stages)})", "reads 100 documents")
+    return None
 
 
 def _recent(place: Place) -> tuple[list[Mapping[str, Any]], str]:
@@ -125,27 +120,6 @@ def _recent(place: Place) -> tuple[list[Mapping[str, Any]], str]:
         return [{"$limit": 10_000}], "reads 10,000 documents"
     since = (place.here.last_time or place.profile.window.end) - _A_DAY
     return [{"$match": {place.here.time_column: {"$gte": since}}}], "reads a day of documents"
-
-
-def _here(place: Place) -> str:
-    return collection(place.database, place.here.name)
-
-
-def _aggregate(place: Place, stages: Sequence[Any]) -> str:
-    return f"{_here(place)}.aggregate({script(list(stages))})"
-
-
-_Look = Callable[[Place, Diagnose], Piece | None]
-_OF_DATABASE: Final[Mapping[str, _Look]] = {
-    "sizes": _sizes,
-    "measurements": _collections,
-}
-_OF_COLLECTION: Final[Mapping[str, _Look]] = {
-    "large rows": _large,
-    "types": _types,
-    "sources": _sources,
-    "schema": _schema_query,
-}
 
 
 _MOST_NAMES: Final = 6

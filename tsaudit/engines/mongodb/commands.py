@@ -71,14 +71,10 @@ class Client:
             self.driver, self._closed = self._made(), False
 
     def _made(self) -> pymongo.MongoClient[Any]:
-        pools = self._pools
-
-        class Known(_Pool):
-            """A pool that keeps track of its connections."""
-
-            def __init__(self, *arguments: Any, **settings: Any) -> None:
-                super().__init__(*arguments, **settings)
-                pools.add(self)
+        def pool(*arguments: Any, **settings: Any) -> _Pool:
+            made = _Pool(*arguments, **settings)
+            self._pools.add(made)
+            return made
 
         return pymongo.MongoClient(
             self._url,
@@ -88,7 +84,7 @@ class Client:
             # For operations without a time limit, such as the last message of a connection; statements have their own
             # limits.
             timeoutMS=self._timeout_ms,
-            _pool_class=Known,
+            _pool_class=pool,
             **self._login,
         )
 
