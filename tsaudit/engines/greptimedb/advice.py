@@ -357,9 +357,7 @@ APPEND_ONLY: Final[Mapping[str, str]] = {"append_mode": "true", "merge_mode": ""
 CLAUSES: Final = {"inverted": "INVERTED INDEX", "skipping": "SKIPPING INDEX", "fulltext": "FULLTEXT INDEX"}
 _PLAIN: Final = re.compile(r"[a-z_][a-z0-9_]*")
 _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
-"""Options that a new table does not inherit: the engine of a table is not set by an option, and the format of new
-files is best left to the server.
-"""
+"""Options that a new table does not inherit: the engine is no option, and the server chooses the file format."""
 
 
 def bounds_of(measurement: Measurement) -> list[str]:
@@ -371,9 +369,7 @@ def bounds_of(measurement: Measurement) -> list[str]:
 
 
 def partitions_clause(place: Place, measurement: Measurement) -> str:
-    """The PARTITION clause of the table as it is now; empty if there is none, or if the bounds that the server prints
-    are not valid in a statement.
-    """
+    """The PARTITION clause of the table as it is now; empty without one, or with bounds that are invalid as printed."""
     cut, bounds = measurement.partitioning, bounds_of(measurement)
     # The server prints names in the bounds without quotes, which is only valid for names that need no quotes.
     if cut is None or not bounds or not all(map(_PLAIN.fullmatch, cut.key)):
@@ -426,9 +422,7 @@ def create(
     kinds: Mapping[str, Collection[str]],
     end: str,
 ) -> str:
-    """The CREATE TABLE statement. `types`: column to type. `kinds`: column to its kinds of index. `end`: the text after
-    the columns.
-    """
+    """The CREATE TABLE statement. `types`: column to type. `kinds`: column to kinds of index. `end`: what follows."""
     lines = []
     for column, kind in types.items():
         # An index on the time index would be useless.

@@ -23,9 +23,7 @@ _TAIL: Final = re.compile(
     r"(?:\s+WITH\(\n(?P<options>(?:  .*\n)*)\))?\s*\Z",
     re.DOTALL,
 )
-"""The end of the statement, beginning with the constraints. Before it are columns with comments, which may contain any
-text.
-"""
+"""The end of the statement, from the constraints on. Columns are before it, with comments of any text."""
 _OPTION: Final = re.compile(r"  '?(?P<name>[^'=]+?)'? = '(?P<value>(?:\\.|[^\\])*)',?")
 _ESCAPED: Final = re.compile(r"\\(?:u\{([0-9a-f]+)\}|(.))")
 _ESCAPES: Final = {"n": "\n", "r": "\r", "t": "\t", "0": "\0"}
@@ -38,17 +36,13 @@ class CreateTable:
     engine: str
     """`mito`, `metric`, or `file`."""
     key: tuple[str, ...]
-    """The columns of the primary key, in order; without the time column and, in the metric engine, without its own two
-    columns.
-    """
+    """The columns of the primary key, in order; without the time and the metric engine's own two columns."""
     partition_key: tuple[str, ...]
     options: Mapping[str, str]
 
 
 def parse_definition(statement: str) -> CreateTable:
-    """The definition. Raises ValueError for any other text. Names are in double quotes or, over the MySQL protocol, in
-    backticks.
-    """
+    """The definition. Raises ValueError for other text. Names are in double quotes or, over MySQL, in backticks."""
     # Parsed from the last constraints on: the comment of a column could contain a line that looks like them.
     start = statement.rfind("\n  TIME INDEX (")
     found = _TAIL.match(statement, start) if start >= 0 else None
@@ -277,9 +271,7 @@ def by_table(regions: Iterable[Row]) -> dict[int, list[Row]]:
 
 
 def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int | None]:
-    """Rows, bytes of data, and bytes of indexes. Each is None if it is not known; rows also if they are
-    reported as 0.
-    """
+    """Rows, bytes of data, and bytes of indexes. Each is None if it is not known; rows also if reported as 0."""
     rows, data, index = (
         sum(row[name] or 0 for row in regions) if regions else None
         for name in ("region_rows", "sst_size", "index_size")
@@ -290,9 +282,7 @@ def region_totals(regions: Sequence[Row]) -> tuple[int | None, int | None, int |
 def partition_rows(
     table: Table, defined: CreateTable, partitions: Sequence[Row], regions: Sequence[Row]
 ) -> Iterator[Row]:
-    """The rows of the fact `partitions`. Empty for a table that has partition columns but no bounds, because it is not
-    divided.
-    """
+    """The rows of the fact `partitions`; none for a table with partition columns but no bounds, which is undivided."""
     within = {row["region_id"]: row for row in regions}
     counted = any(row["region_rows"] for row in within.values())
     for row in partitions:

@@ -310,9 +310,7 @@ def _answered_by_rows(ask: _Ask) -> Iterator[pa.RecordBatch]:
 
 
 def _answered_together(ask: _Ask, given: Sequence[OfMeasurement], rows: RowsOfSeveral) -> Iterator[pa.RecordBatch]:
-    """The same for several measurements; each batch is about one of them. All responses have the same number and types
-    of columns.
-    """
+    """The same for several measurements, one per batch. All responses have as many columns, of the same types."""
     each = {one.measurement: replace(ask, about=one.variables()) for one in given}
     found = {name: _query(own) for name, own in each.items() if not _lists_metrics(own)}
     rows.alone = {name: statement for name, (statement, _, _) in found.items()}

@@ -91,9 +91,7 @@ def event_columns(measurement: Measurement) -> list[Field]:
 
 
 def varying_texts(measurement: Measurement) -> list[Field]:
-    """Text fields with several values in most series, so that two rows with the same key and time may
-    differ in them.
-    """
+    """Text fields with several values in most series: two rows with the same key and time may differ in them."""
     texts = (f for f in measurement.fields if any(map(is_text, f.types)))
     several = (f for f in texts if f.distinct is not None and f.distinct.value > 1)
     return [f for f in several if f.constant_ratio is not None and f.constant_ratio.value < _MOSTLY]
@@ -145,9 +143,7 @@ def loss(measurement: Measurement, *, is_certain: bool = True) -> Impact | None:
 
 
 _RANDOM_LOSS: Final = 0.05
-"""Minimum share of rows that were overwritten, as estimated: a smaller one may mean that rows did not arrive quite at
-random.
-"""
+"""Minimum estimated share of overwritten rows: a smaller one may mean that rows did not arrive quite at random."""
 
 
 def loss_by_odds(measurement: Measurement) -> Impact | None:

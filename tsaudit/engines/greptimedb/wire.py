@@ -32,9 +32,7 @@ from tsaudit.net.port_probe import what_listens
 from tsaudit.net.watchdog import shut_down
 
 HEADER_BYTES: Final = 2_000_000
-"""Maximum bytes of everything before the rows. PyMySQL turns a column description of 25 bytes into an object of a
-kilobyte.
-"""
+"""Maximum bytes of everything before the rows: PyMySQL makes a kilobyte of a column description of 25 bytes."""
 _CLOCK_S: Final = 0.05
 """Seconds between two updates of the socket's timeout by a busy reader: each update is a system call."""
 
@@ -50,9 +48,7 @@ class ResultTooBigError(TsauditError, OperationalError):  # type: ignore[misc]  
 
 
 class TimedMysqlConnection(Connection):  # type: ignore[misc]
-    """A connection with limits on wall-clock time and bytes, instead of timeouts per read. It closes itself when it
-    exceeds them.
-    """
+    """A connection with limits on time and bytes, instead of timeouts per read; it closes itself beyond them."""
 
     deadline: float = math.inf
     """Time by `time.monotonic()` at which everything on this connection must end."""
@@ -132,9 +128,7 @@ _BLOCK_BYTES: Final = 4_000_000
 _MOST_BYTES: Final = 16_000_000
 """Bytes per block of rows. Python objects take up to eight times that."""
 _GRACE_S: Final = 0.5
-"""Seconds that the client waits longer than the server if the server has a time limit: the server's error is more
-specific.
-"""
+"""Seconds that the client waits longer than a server with a time limit, whose error is more specific."""
 _PORT: Final = 4002
 _HTTP_PORT: Final = 4000
 _SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
@@ -152,9 +146,7 @@ _AS_TEXT: Final = frozenset(
         FIELD_TYPE.NEWDECIMAL,
     }
 )
-"""Types that are read as text, because the result of PyMySQL's conversion depends on the value: some would be
-datetimes, others strings.
-"""
+"""Types read as text: the result of PyMySQL's conversion depends on the value, a datetime or a string."""
 _CONVERSIONS: Final = {k: v for k, v in pymysql.converters.conversions.items() if k not in _AS_TEXT}
 _LOST: Final = frozenset({CR.CR_SERVER_LOST, CR.CR_SERVER_GONE_ERROR, CR.CR_CONN_HOST_ERROR, 0})
 _DENIED: Final = frozenset({ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR})
@@ -216,9 +208,7 @@ def metrics_url(address: sa.URL) -> str:
 
 
 class Wire:
-    """One connection, which is reopened after it breaks. There are no transactions, and only requested statements are
-    sent.
-    """
+    """One connection, which is reopened after it breaks. No transactions; only requested statements are sent."""
 
     def __init__(self, server: _Server) -> None:
         self._server = server
@@ -374,9 +364,7 @@ def _refused(error: DBAPIError, timeout_s: float, deadline: float) -> FactError:
 
 
 def _words(error: DBAPIError) -> tuple[int, str]:
-    """The server's error code and the first line of its message, without SQLAlchemy's additions and without the
-    statement.
-    """
+    """The server's error code and the first line of its message, without the statement and SQLAlchemy's additions."""
     arguments: tuple[Any, ...] = getattr(error.orig, "args", ())
     code = arguments[0] if len(arguments) == 2 and isinstance(arguments[0], int) else -1
     text = str(arguments[-1] if arguments else error.orig).strip()
@@ -394,9 +382,7 @@ _TYPES: Final = {
 
 
 def arrow_type(data_type: str) -> pa.DataType:
-    """The Arrow type for a column's values: for times, an integer in the column's unit; for all types that are sent as
-    text, a string.
-    """
+    """The Arrow type for a column's values: for times, with the column's unit; a string for types sent as text."""
     if found := re.fullmatch(r"timestamp\((\d)\)", data_type):
         return pa.timestamp(_UNITS.get(found[1], "ns"))
     if re.fullmatch(r"(tiny|small|big)?int( unsigned)?", data_type):
@@ -415,9 +401,7 @@ def rounded_up(time: datetime, data_type: str) -> datetime:
 
 
 def array(values: Sequence[Any], kind: pa.DataType, longest: int | None = None) -> pa.Array:
-    """The values as an array of that type; as strings if one of them does not fit. `longest`: maximum number of
-    characters kept of a string.
-    """
+    """The values as an array of that type, or as strings. `longest`: maximum number of characters kept of a string."""
     try:
         if kind == pa.bool_():
             return pa.array([None if v is None else bool(v) for v in values], kind)

@@ -153,9 +153,7 @@ class InfluxAdvice(Advice):
         return step(made, self.terms, usual=Program.TELEGRAF, new_name=self.new_name, example=example)
 
     def schema(self) -> Step | None:
-        """The step that sets the retention, which is the only thing that a statement can change; otherwise what gains
-        time.
-        """
+        """The step that sets the retention, the only thing that a statement can change; otherwise what gains time."""
         change = next((change for change in self.changes if isinstance(change, SetRetention)), None)
         if change is None:
             return Step(StepKind.SCHEMA, self.place.stopgap) if self.place.stopgap else None
@@ -218,9 +216,7 @@ class InfluxAdvice(Advice):
 
     @property
     def _kept_as_it_is(self) -> str:
-        """What queries find in points stored before other changes of columns, as part of a sentence; empty if there are
-        no such changes.
-        """
+        """What queries find in points stored before other changes of columns, as part of a sentence; or empty."""
         for change in self.changes:
             if isinstance(change, MakeTag):
                 return f"there, {change.column} is a field"

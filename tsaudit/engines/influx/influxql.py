@@ -22,9 +22,7 @@ CHUNK_ROWS: Final = 10_000
 PARAMETERS: Final = {"epoch": "ns", "chunked": "true", "chunk_size": str(CHUNK_ROWS)}
 """Request parameters in addition to the statement that give the response the format read here."""
 _MOST_VALUES: Final = 3_000_000
-"""Maximum number of values per chunk. In memory, each takes many times its size: 10,000 rows of 300 columns
-do occur.
-"""
+"""Maximum number of values per chunk; in memory, each takes many times its size. 10,000 rows of 300 columns occur."""
 _DENIED: Final = re.compile(
     r"not authorized|authorization|authenticat|requires? admin|unable to parse auth", re.IGNORECASE
 )
@@ -229,9 +227,7 @@ def sample(answer: Iterator[Series], parameters: Mapping[str, Any]) -> Iterator[
 
 
 def _values(values: Sequence[Any]) -> pa.Array:
-    """The values as an array. JSON has no integers, so a float field with whole values arrives as integers. Mixed types
-    become strings.
-    """
+    """The values as an array. In JSON, whole floats arrive as integers. Mixed types become strings."""
     kinds = {type(v) for v in values if v is not None}
     if not kinds:
         return pa.nulls(len(values))

@@ -296,9 +296,7 @@ class InfluxMeasuring(Measuring):
         return replace(found, measurement=replace(found.measurement, own_window=window))
 
     def _read_before(self, draft: Draft, series: Series) -> Draft:
-        """The draft with its newest rows from before the window, from a period as long as the window; unchanged if
-        there are none.
-        """
+        """The draft with its newest rows from before the window, of a period as long; unchanged if there are none."""
         whole = replace(draft.measurement, own_window=Window(EARLIEST, self.runner.window.start))
         _, found = self._read_newest(replace(draft, measurement=whole), series)
         first, last = found.measurement.first_time, found.measurement.last_time
@@ -476,9 +474,7 @@ def _values_listed(draft: Draft) -> Count | None:
 
 
 def _was_written(draft: Draft) -> bool:
-    """Whether the previous audit saw rows in its window. If all measurements have stopped since then, a wrong clock may
-    be the cause.
-    """
+    """Whether the previous audit saw rows in its window. If all have stopped since, a wrong clock may be the cause."""
     before = draft.previous
     return before is not None and before.own_window is None and before.rows is not None and before.rows.value > 0
 

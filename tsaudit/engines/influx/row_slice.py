@@ -58,9 +58,7 @@ class _Plan:
 
 
 def read_slice(runner: QueryRunner, draft: Draft) -> Draft:
-    """Compare rows of all series, if only rows of a few were read, and rows of whole sources, if not all
-    sources were.
-    """
+    """Compare rows of all series, if only rows of a few were read, and of whole sources, if not all sources were."""
     found = slice_of(runner, draft) if draft.sampled_series and draft.tags else None
     draft = with_all_rows(runner, draft, found)
     if found is not None:
@@ -193,9 +191,7 @@ def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> R
 
 
 def _part(window: Window, last: datetime, length: timedelta) -> Window:
-    """The part of the window with this length that ends at the newest row read; the whole window if it is
-    not longer.
-    """
+    """The part of the window with this length that ends at the newest row read; the whole window if it is shorter."""
     if length >= window.end - window.start:
         return window
     if length > _SECOND:
@@ -229,9 +225,7 @@ def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | N
 
 
 def _dividing(draft: Draft, series: int, gone: Collection[str]) -> Tag | None:
-    """The tag whose values divide the series into parts that are small enough to read, and that contributes least to
-    the series.
-    """
+    """The tag whose values divide the series into parts small enough to read, and that adds least to the series."""
     least = series / MOST_SERIES
     able = [tag for tag in draft.tags if tag.key not in gone and tag.values is not None and tag.values.value >= least]
     # A tag that another tag determines adds no series by itself.

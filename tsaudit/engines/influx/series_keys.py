@@ -186,9 +186,7 @@ def _columns(
 
 
 def _alike(text: npt.NDArray[np.uint8], tokens: _Tokens, cuts: _Positions) -> list[tuple[str, _Positions]]:
-    """Each tag's key, still escaped, with its tokens, if all series have the same tags in the same order; otherwise
-    empty.
-    """
+    """Each tag's key, still escaped, with its tokens, if all series have the same tags in one order; or empty."""
     series = int((~tokens.is_tag).sum())
     width, rest = divmod(len(tokens.end), series)
     if rest or tokens.is_tag[::width].any():

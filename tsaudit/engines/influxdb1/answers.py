@@ -70,9 +70,7 @@ class Shard:
 
 
 _OVERDUE: Final = timedelta(days=1)
-"""How long a shard may be there after its retention, at least: by default, the server looks for such shards each half
-hour.
-"""
+"""How long a shard may outlive its retention, at least: by default, the server looks for such each half hour."""
 _MISSED: Final = 3
 """So many times in a row, the server must have looked for shards to delete."""
 
@@ -156,9 +154,7 @@ _HEAP_PROFILE: Final = b"heap profile:"
 
 
 def index_row(page: Sequence[bytes]) -> Iterator[StatusRow]:
-    """The row of the setting, by the functions that have taken memory; none if they do not show it. `page`: the lines
-    of the heap profile.
-    """
+    """The row of the setting, by what takes memory in the heap profile `page`; none if that does not show it."""
     if not page or not page[0].startswith(_HEAP_PROFILE):
         return
     # Both packages take memory when the server starts, and an empty index in memory is made for each database: only
@@ -238,9 +234,7 @@ _GROUPS: Final = 4
 _MAIN: Final = 0.9
 """Minimum share of the rows that must belong to one measurement, so that points can be divided by rows."""
 _EXACT: Final = 0.02
-"""Maximum relative difference between the numbers of points and of values, if each value is sent separately and some
-are repeated.
-"""
+"""Maximum relative difference of points and values where each value is sent separately and some are repeated."""
 
 
 @dataclass(frozen=True, slots=True)

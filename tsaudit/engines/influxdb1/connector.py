@@ -190,9 +190,7 @@ class InfluxConnection:
         return _READERS[ask.fact](self._client.series(ask.rows.statement, ask.timeout_s, ask.rows, most), ask.about)
 
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """The names under which the parts of the database are audited, once it is known which of its policies contain
-        data.
-        """
+        """The names of the parts of the database that are audited, once it is known which policies contain data."""
         database = ask.about["database"]
         listed = [p for s in self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in described(s)]
         contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
@@ -322,9 +320,7 @@ class InfluxConnection:
         yield from continuous_queries(answer)
 
     def _server_status(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        """What the server reports about itself: everything to administrators, to others only the counters that it
-        recorded in its own database.
-        """
+        """What the server reports about itself: everything to administrators, to others recorded counters."""
         statement, answer = self._about_shards(ask, "limits and dropped points")
         ask.rows.statement = statement
         found = list(status_rows(iter(answer)))

@@ -104,9 +104,7 @@ class Client(HttpClient):
         return self.version == _CLOUD
 
     def rest(self, request: Mapping[str, Any], ask: FactQuery) -> dict[str, Any]:
-        """The decoded response to a request of the REST API, which consists of `method`, `path`, and `query`. It must
-        be an object.
-        """
+        """The decoded response, an object, to a request of the REST API: `method`, `path`, and `query`."""
         with closing(self._asked(request, ask)) as response:
             body = whole(response, _REST_BYTES)
         ask.rows.bytes = (ask.rows.bytes or 0) + len(body)
@@ -124,9 +122,7 @@ class Client(HttpClient):
         return self._send(request["method"], request["path"], ask, query_params=query)
 
     def records(self, statement: str, org_id: str, ask: FactQuery, most: int | None = None) -> Iterator[Record]:
-        """The rows that a Flux statement returns. `most`: maximum size in bytes; None if they are used as
-        they arrive.
-        """
+        """The rows that a Flux statement returns. `most`: maximum size in bytes; None if they are used on arrival."""
         content = {
             "query_params": [("orgID", org_id)],
             "body": {"query": statement, "type": "flux", "dialect": DIALECT},
@@ -135,9 +131,7 @@ class Client(HttpClient):
             yield from read_records(http_client.lines(response, ask.rows, most))
 
     def series(self, statement: str, ask: FactQuery, policy: str = "") -> Iterator[influxql.Series]:
-        """The series that an InfluxQL statement returns. `policy`: the retention policy for statements that
-        name none.
-        """
+        """The series that an InfluxQL statement returns. `policy`: the policy for statements that name none."""
         form = {"q": statement} | ({"rp": policy} if policy else {}) | influxql.PARAMETERS
         headers = {"Content-Type": "application/x-www-form-urlencoded"}
         with closing(self._send("POST", "/query", ask, post_params=form, header_params=headers)) as response:
@@ -310,9 +304,7 @@ _COMPACTIONS_FAILED: Final = "storage_compactions_failed"
 _TASK_RUNS: Final = "task_executor_total_runs_complete"
 _POINTS_FAILED: Final = "storage_writer_err_points_sum"
 _WRITES: Final = ("storage_shard_write_sum", "storage_shard_write_count")
-"""Points and requests. 2.7 counts points in the one that is described as the number of requests, and vice versa; there
-are never more requests.
-"""
+"""Points and requests, which 2.7 has the wrong way round; there are never more requests."""
 _WRITES_FAILED: Final = ("storage_shard_write_err_sum", "storage_shard_write_err_count")
 """The same of requests that were refused, and of those of which some points were dropped: with the other points."""
 _DROPPED: Final = "storage_shard_write_dropped_sum"
@@ -328,18 +320,14 @@ class Gauges:
     series: Mapping[str, int]
     """Number of tag sets. A bucket is missing until 10 s after its first point, and as long as it has no points."""
     file_bytes: Mapping[str, int]
-    """Bytes of the data files and write-ahead logs of its shards, without their index. A bucket without shards is
-    missing.
-    """
+    """Bytes of the data files and logs of its shards, without their index. A bucket without shards is missing."""
     shards: Mapping[str, int] = field(default_factory=dict)
     shard_series: Mapping[str, int] = field(default_factory=dict)
     """Sum of the series in each shard; a series counts once in each shard that contains it. A bucket is missing if the
     server does not report it.
     """
     counters: Mapping[tuple[str, str], float] = field(default_factory=dict)
-    """(name, bucket) to the counter since the server started, as in `server_status`; those of the server without a
-    bucket.
-    """
+    """(name, bucket) to the counter since the server started, as in `server_status`; without a bucket, the server's."""
     uptime_s: float | None = None
     """Seconds since the server started; None if the server does not report it."""
 

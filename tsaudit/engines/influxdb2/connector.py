@@ -76,9 +76,7 @@ class InfluxConnection:
         return rows.reading(self._answered(ask))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
-        """The same for several measurements at once, if InfluxQL can access the bucket; see
-        `connection.QueriesBatches`.
-        """
+        """The same for several measurements, if InfluxQL can access the bucket; see `connection.QueriesBatches`."""
         rows = RowsOfSeveral("", {})
         ask = self._ask(fact, timeout_s, rows, influxql.united(given))
         return rows.reading(self._answered_together(ask, given, rows))
@@ -154,9 +152,7 @@ class InfluxConnection:
         yield fact_batch(ask.fact, [{"series": count, "counts_fields": self._client.is_cloud}])
 
     def _gauge(self, ask: FactQuery) -> int | None:
-        """The number of series of the bucket from the server's metrics; None if they cannot be read, or do not have it
-        yet.
-        """
+        """The number of series of the bucket from the server's metrics; None if they cannot be read, or lack it."""
         bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
         found = self._read_gauges(request, ask)

@@ -46,9 +46,7 @@ class Influxdb3Advice(InfluxAdvice):
 
     @property
     def limits_stored(self) -> bool:
-        """Whether the new retention also applies to stored rows. In Core, a database gets its retention when it is
-        created.
-        """
+        """Whether the new retention also applies to stored rows: in Core, a database gets it when it is created."""
         return self.place.profile.edition != "Core"
 
     def _new_database(self, change: SetRetention) -> str:

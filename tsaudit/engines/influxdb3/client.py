@@ -150,9 +150,7 @@ def server_version(url: str, token: str, greeting: urllib3.BaseHTTPResponse) -> 
 
 
 class Flight:
-    """Arrow Flight: batches arrive as the server creates them, and a separate process reads them; see
-    `flight_process`.
-    """
+    """Arrow Flight: batches arrive as the server creates them, and another process reads them; see `flight_process`."""
 
     def __init__(self, address: str, token: str) -> None:
         self._address, self._token = address, token

@@ -152,9 +152,7 @@ class InfluxConnection:
         yield from self._send(ask, catalog="information_schema")
 
     def _columns(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
-        """Columns from the engine's own table of tags and fields; if there is none, roles follow from the
-        Arrow types.
-        """
+        """Columns from the engine's own table of tags and fields; without it, roles follow from the Arrow types."""
         database = ask.about["database"]
         if database not in self._without_schema_table:
             try:

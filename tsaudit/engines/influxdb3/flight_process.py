@@ -36,9 +36,7 @@ TIMED_OUT, DENIED, CANCELLED, UNAVAILABLE, OTHER = "timed out", "denied", "cance
 TOO_MUCH: Final = 70
 """The exit code of a process that used too much memory."""
 MOST_TAKEN: Final = 150_000_000
-"""Maximum bytes of resident memory in addition to those at the start; the same amount is reserved for growth between
-two checks.
-"""
+"""Maximum bytes of resident memory beyond those at the start; as many are reserved for growth between checks."""
 MOST_MESSAGE: Final = 32_000_000
 """Maximum size of one message in bytes. Arrow sets no limit; servers split their data into messages of about 2 MB."""
 _LOOK_S: Final = 0.01
@@ -56,9 +54,7 @@ _OPTIONS: Final = (
 
 
 def serve(descriptor: int) -> None:
-    """Read requests to one server from a pipe, as JSON, until its end, and answer each with parts of two messages: the
-    kind and the contents.
-    """
+    """Read requests as JSON from a pipe until its end, and answer each with pairs of messages: kind and contents."""
     parent, pipe = os.getppid(), Connection(descriptor)
     import pyarrow.flight  # noqa: F401 -- before the memory at the start is measured
 

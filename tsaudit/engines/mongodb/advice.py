@@ -51,9 +51,7 @@ def script(value: Any) -> str:
 
 
 def wrapped(command: str) -> str:
-    """The command in lines of at most `_WIDTH` characters, as far as names and texts allow; lines are broken after
-    commas.
-    """
+    """The command in lines of at most `_WIDTH` characters, as far as names and texts allow, broken after commas."""
     lines = [""]
     for piece in _PIECE.findall(command):
         if lines[-1].strip() and len(lines[-1]) + len(piece.rstrip()) > _WIDTH:

@@ -1,6 +1,4 @@
-"""Kinds of changes that only apply to document collections, and the size of documents, derived from the file sizes that
-MongoDB reports.
-"""
+"""Kinds of changes that only apply to document collections, and the size of documents by that of files."""
 
 from __future__ import annotations
 
@@ -82,9 +80,7 @@ def is_series(measurement: Measurement) -> bool:
 
 
 _ROOM_BYTES: Final = 1_000_000
-"""Minimum file size in bytes: smaller files may be mostly unused space, allocated in advance or left by moved
-documents.
-"""
+"""Minimum file size in bytes: smaller ones may be mostly unused space, preallocated or left by moved documents."""
 
 
 def is_more_than_room(measurement: Measurement) -> bool:

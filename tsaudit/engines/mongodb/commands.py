@@ -1,6 +1,4 @@
-"""Sends read commands within the remaining time, with limits on the size of responses, and explains failures in one
-line.
-"""
+"""Sends read commands within the remaining time, with limits on the size of responses, and explains failures."""
 
 from __future__ import annotations
 
@@ -92,9 +90,7 @@ class Client:
 ENGINE: Final = "mongodb"
 
 _COUNTERS: Final = frozenset({"activity", "index_use", "server_status"})
-"""Facts whose counters each server keeps separately. Only the primary counts writes; on another member, everything
-would look unused.
-"""
+"""Facts whose counters each server keeps apart. Only the primary counts writes; elsewhere, all would look unused."""
 
 _LOGIN: Final = "set the target's username and password, or put them into its url"
 _READ: Final = "grant it read on the database"
@@ -108,9 +104,7 @@ _RIGHTS: Final = {
 _GONE: Final = frozenset({26, 166})
 """NamespaceNotFound, CommandNotSupportedOnView: the collection was dropped meanwhile, or is a view."""
 _UNKNOWN: Final = frozenset({59, 115, 238, 40324, 304, 305})
-"""CommandNotFound, CommandNotSupported, NotImplemented, and an unknown stage; Amazon DocumentDB uses the last two for
-stages and operators.
-"""
+"""CommandNotFound, CommandNotSupported, NotImplemented, an unknown stage; the last two also Amazon DocumentDB's."""
 _SAYS_NO: Final = frozenset({13, 8000})
 """Codes of denied access: Unauthorized, and Atlas' own code for operations that a shared cluster does not allow."""
 _MOST_REFUSED: Final = 20
@@ -131,9 +125,7 @@ class Server:
     stats: dict[tuple[str, str], list[Row]] = field(default_factory=dict)
     """(database, collection) to the storage statistics of each shard."""
     activity: tuple[Row, Row] | None = None
-    """How often each collection of all databases was used, and when the server started counting; None before it was
-    queried.
-    """
+    """How often each collection was used, and since when the server counts; None before it was queried."""
 
     @property
     def ferretdb(self) -> str:

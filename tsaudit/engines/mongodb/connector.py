@@ -266,13 +266,9 @@ _DIRTY: Final = 0.2
 `eviction_dirty_trigger`, https://source.wiredtiger.com/develop/group__wt.html
 """
 _FULL: Final = 0.95
-"""Share of the cache that is used, above which WiredTiger makes operations free some of it first:
-`eviction_trigger`.
-"""
+"""Share of the cache that is used, above which WiredTiger has operations free some of it first: `eviction_trigger`."""
 _PASS_S: Final = 3_600
-"""Seconds of uptime after which a server that has never looked for expired documents never will; it normally does so
-each minute.
-"""
+"""Seconds of uptime after which a server that never looked for expired documents, as it does each minute, will not."""
 
 StatusRow = tuple[str, str, float]
 """Kind, name, and value of the fact `server_status`."""
@@ -333,9 +329,7 @@ def sample_size(total: int | None, most: int, *, may_choose: bool = True) -> tup
 
 
 def description(read: int, total: int | None, limit: int, random: bool) -> str:
-    """Which documents were read, in words. `limit`: how many were requested; if that many were read, there may be more
-    than `total` says.
-    """
+    """Which documents were read, in words. `limit`: the number requested; if all came, `total` may be too low."""
     if total is not None and total <= read < limit:
         return f"all {many(read, 'document')}"
     of = (

@@ -136,9 +136,7 @@ EPOCHS: Final[Mapping[str, tuple[float, float, float]]] = {
     "seconds": (1.2e9, 2.2e9, 1.0),
     "milliseconds": (1.2e12, 2.2e12, 1e-3),
 }
-"""Minimum and maximum of a number that counts these since 1970 (from 2008 to 2039), and the factor that converts it to
-seconds.
-"""
+"""Lowest and highest number that counts these since 1970 (2008 to 2039), and the factor from it to seconds."""
 _NUMBERS: Final = frozenset({"int", "long", "double", "decimal"})
 _LEAST_SPAN: Final = timedelta(hours=1)
 """Rates from a shorter span are too unreliable."""

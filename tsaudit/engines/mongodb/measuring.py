@@ -1,6 +1,4 @@
-"""Measures MongoDB: families of collections, and the fields of a collection as randomly selected documents
-show them.
-"""
+"""Measures MongoDB: families of collections, and the fields that randomly selected documents of each show."""
 
 from __future__ import annotations
 
@@ -53,9 +51,7 @@ _SINGLY: Final = frozenset({"row_estimate", "storage", "indexes", "index_use"})
 _BY_FEW: Final = (_SINGLY | {"documents"}) - {"row_estimate"}
 """Facts for which a few members represent the rest of a family; for time series, also `buckets`."""
 MOST: Final = 1000
-"""Maximum number of documents read per collection, or buckets of a time series: as many as MongoDB's own schema
-analysis reads.
-"""
+"""Maximum number of documents read per collection, or buckets of a time series, as in MongoDB's schema analysis."""
 MOST_PATHS: Final = 1000
 """Maximum number of distinct fields kept per collection: documents with more fields have data in their field names."""
 _FEWEST: Final = 10
@@ -514,9 +510,7 @@ def _counted(runner: QueryRunner, draft: Draft) -> Count | None:
 
 
 def _alike(names: Sequence[str], now: datetime) -> Iterator[tuple[str, Sequence[str]]]:
-    """Each template with the names of the collections that differ only in a period, oldest first, or only in a number
-    or an ID.
-    """
+    """Each template with the collections that differ only in a period, oldest first, or only in a number or an ID."""
     from tsaudit.analysis.shapes.name_families import name_families
     from tsaudit.analysis.shapes.periods import period_families
 

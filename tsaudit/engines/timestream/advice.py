@@ -180,9 +180,7 @@ class TimestreamAdvice(Advice):
         )
 
     def _columns(self) -> tuple[list[str], list[tuple[str, str]]]:
-        """The dimensions, and the measures with their types, of a record after the changes. Those that change come
-        first.
-        """
+        """The dimensions and the typed measures of a record after the changes. Those that change come first."""
         here = self.place.here
         gone = no_longer_sent(self.changes)
         to_measure = {c.tag: c.to for c in self.changes if isinstance(c, MakeField)}

@@ -68,9 +68,7 @@ class Sender:
 
     @contextmanager
     def turn(self, seconds: float) -> Iterator[None]:
-        """Send the calls inside the `with` block, in this thread, with this sender, and stop them after that many
-        seconds.
-        """
+        """Send the calls inside the `with` block, in this thread, with this sender; stop them after so many seconds."""
         token = _turn.set((self, seconds))
         try:
             yield
@@ -155,9 +153,7 @@ class Pace:
             self._slow = True
 
     def wait(self, operation: str, deadline: float) -> bool:
-        """Wait until the operation may be called, and return True; return False immediately if that is after the
-        deadline. Queries have no quota.
-        """
+        """Wait until the operation may be called; False at once if that is past the deadline. Queries have no quota."""
         if not operation.startswith(("List", "Describe")):
             return True
         with self._lock:
@@ -296,9 +292,7 @@ class Client:
         return f"at {self._account.write_endpoint}" if self._account.write_endpoint else f"in {self._account.region}"
 
     def _hint(self) -> str:
-        """A hint with the regions of the service, if this region does not have it; empty if it does, or if an endpoint
-        is configured.
-        """
+        """A hint with the service's regions if this is none of them; empty if it is, or with an endpoint."""
         known = self._services.session.get_available_regions("timestream-write")
         if self._account.write_endpoint or self._account.region in known:
             return ""
@@ -339,9 +333,7 @@ class Client:
             wait = min(2 * wait, _LONGEST_WAIT_S)
 
     def _sent(self, service: str, operation: str, seconds: float, parameters: dict[str, Any]) -> dict[str, Any]:
-        """The response to a single attempt. Looking up credentials uses other connections, and is limited
-        separately.
-        """
+        """The response to a single attempt. Looking up credentials uses other connections, with a limit of its own."""
         sender = self._sender
 
         def send() -> dict[str, Any]:

@@ -35,9 +35,7 @@ _MOST_LISTED: Final = 100_000
 _MOST_QUERIES: Final = 200
 """Maximum number of scheduled queries: each is described by a separate call, and five calls a second are allowed."""
 _SPARE_S: Final = 2.0
-"""If fewer seconds are left, no further queries are described: a partial result is valid, but a timeout would give
-none.
-"""
+"""If fewer seconds are left, no further queries are described: a timeout would leave no result, not a partial one."""
 _AT_WORK: Final = pa.record_batch([], names=[])
 
 

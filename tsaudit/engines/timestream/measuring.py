@@ -41,9 +41,7 @@ if TYPE_CHECKING:
     from tsaudit.collect.draft import ReadColumn
 
 _OWN_VALUE_RATIO: Final = 0.5
-"""Ratio of a tag's values to rows at which most rows have a value of their own, so that a listing would return the
-whole table.
-"""
+"""Ratio of a tag's values to rows from which on most rows have their own, and a listing would be the whole table."""
 _LISTED_ALL_THE_SAME: Final = 50_000
 """Maximum number of rows at which even such a listing is a small response."""
 _DESCRIBED: Final = 32
@@ -218,9 +216,7 @@ def read_newest(runner: QueryRunner, draft: Draft, listed: Sequence[MeasureName]
 
 
 def _since(runner: QueryRunner, draft: Draft, most: int) -> datetime | None:
-    """The time since which approximately the wanted number of rows was written, because reads are billed. None: the
-    whole window.
-    """
+    """The time since which about the wanted number of rows was written, as reads are billed. None: the whole window."""
     first, last = draft.measurement.first_time, draft.measurement.last_time
     if draft.measurement.rows is None or draft.measurement.rows.value <= most or first is None or last is None:
         return None

@@ -27,9 +27,7 @@ class Reading:
     """What a query reads."""
 
     tables: frozenset[tuple[str, str]]
-    """(database, table) of each table; the database is empty if it is not given. Names defined by WITH are not
-    included.
-    """
+    """(database, table) of each table; the database is empty if it is not given. Without names defined by WITH."""
     filters: frozenset[str]
     """Columns that are compared directly in WHERE or ON; inside a function, they do not prune anything."""
 

@@ -52,9 +52,7 @@ class Charges:
 
 
 def charges(measurement: Measurement, days: float | None, horizon: timedelta) -> Charges | None:
-    """The monthly cost of the table, whose rows were written within `days` days; None if it is not known how much is
-    written.
-    """
+    """The monthly cost of the table, with its rows written within `days` days; None if it is not known."""
     rows = measurement.rows
     if rows is None or not rows.value or not days:
         return None
@@ -86,9 +84,7 @@ def of_dimension(measurement: Measurement, tag: Tag, days: float, horizon: timed
 
 
 def of_memory(case: Case, measurement: Measurement, enough_hours: float) -> Impact | None:
-    """What records cost a month because they are in the memory store for longer than `enough_hours`; None if the cost
-    of the table is not known.
-    """
+    """What records cost a month as they are in memory for longer than `enough_hours`; None if the cost is not known."""
     found, hours = _charges(case, measurement), memory_hours(measurement)
     if found is None or not hours:
         return None

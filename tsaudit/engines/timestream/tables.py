@@ -83,17 +83,13 @@ def enforce_key(measurement: Measurement, dimension: str) -> str:
 
 
 def keep_for(measurement: Measurement, days: int) -> str:
-    """The command that deletes records older than this many days, now and in the future; the memory store does not
-    change.
-    """
+    """The command that deletes records older than so many days, from now on; the memory store does not change."""
     kept = _retention(measurement.options or {}, days)
     return _updated(measurement, retention_properties=kept)
 
 
 def keep_in_memory(measurement: Measurement, hours: int, days: int) -> str:
-    """The command that moves records to the magnetic store after this many hours. `days`: days until they are
-    deleted.
-    """
+    """The command that moves records to the magnetic store after so many hours. `days`: days until their deletion."""
     return _updated(measurement, retention_properties=_retention({_MEMORY_HOURS: str(hours)}, days))
 
 
@@ -136,9 +132,7 @@ def _updated(measurement: Measurement, **settings: Any) -> str:
 
 
 def _command(operation: str, database: str, table: str, settings: Mapping[str, Any]) -> str:
-    """The command, with the table in the first line, and one option in each further line; JSON is broken
-    after commas.
-    """
+    """The command, with the table in the first line, and each option in a further one; JSON is broken after commas."""
     names = shlex.join(["--database-name", database, "--table-name", table])
     lines = [f"aws timestream-write {operation} {names}"]
     for name, value in settings.items():

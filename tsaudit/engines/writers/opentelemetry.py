@@ -17,9 +17,7 @@ from tsaudit.model.profile import Measurement
 
 
 class Signal(enum.StrEnum):
-    """The signal that the rows of a measurement belong to. The value is the name for its statements in the
-    processor.
-    """
+    """The signal that the rows of a measurement belong to. The value is the name of its statements in the processor."""
 
     METRIC = "metric"
     LOG = "log"

@@ -192,9 +192,7 @@ def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
 
 
 def _finding(measurement: Measurement, events: Sequence[Field | Tag], *, is_certain: bool) -> Finding:
-    """`is_certain`: whether the events are recognized by the contents of their columns, not only by their irregular
-    times.
-    """
+    """`is_certain`: whether the contents of columns show the events, not only their irregular times."""
     lost, stored = overwritten(measurement), measurement.stored
     ratio = None if lost is None or stored is None else lost / stored.rows
     is_counted = ratio is not None and ratio > _RETRIES

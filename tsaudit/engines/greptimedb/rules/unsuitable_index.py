@@ -19,9 +19,7 @@ from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.text import count, listed, number
 
 _FEW: Final = 100
-"""Maximum number of distinct values at which each block of rows contains nearly all of them, so that no block can be
-skipped.
-"""
+"""Maximum number of distinct values at which nearly all of them are in each block, so that none can be skipped."""
 _WORD: Final = 1.5
 """Maximum mean number of words in values that are single words."""
 _SENTENCE: Final = 4
@@ -156,9 +154,7 @@ def _words(sample: Sequence[str]) -> float:
 
 
 def _in_all(measurement: Measurement, column: Tag | Field, values: Count) -> tuple[int, str]:
-    """The number of values in all rows, and how it was determined, in words: for a field, only values in the rows read
-    were counted.
-    """
+    """The number of values in all rows, and how it was determined: of a field, only values read are known."""
     from tsaudit.analysis.significance import kinds_in_all
 
     read = measurement.row_patterns.rows if measurement.row_patterns else 0

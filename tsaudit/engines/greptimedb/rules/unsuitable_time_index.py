@@ -24,9 +24,7 @@ _OF_EVENT: Final = re.compile(
     re.IGNORECASE,
 )
 _A_WEEK_S: Final = 604_800
-"""Maximum distance in seconds: a time further away has another meaning, such as a birthday or the expiry of a
-certificate.
-"""
+"""Maximum distance in seconds: a time further away has another meaning, such as a birthday or an expiry."""
 
 
 @rule(

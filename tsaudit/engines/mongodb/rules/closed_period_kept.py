@@ -131,9 +131,7 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], tak
 
 
 def _only_count(closed: Sequence[Member]) -> bool:
-    """Whether the documents that were read only say that something happened, and when, so that a count
-    would be enough.
-    """
+    """Whether the documents read only say that something happened, and when, so that a count would be enough."""
     read = [member.measurement for member in closed if member.measurement.documents]
     fields = [[field for field in m.fields if field.key != DOCUMENT_ID] for m in read]
     return bool(read) and all(len(own) <= _MOST_FIELDS and not any(map(_is_measured, own)) for own in fields)

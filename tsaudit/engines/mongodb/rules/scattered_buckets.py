@@ -19,9 +19,7 @@ _OWN_SHARE: Final = 0.5
 """Sources per bucket, above which there are too many sources; below, sources report too rarely."""
 _ONCE_SHARE: Final = 0.9
 _ONCE_SPANS: Final = 10
-"""From so many sources per bucket on, over so many time spans of one, sources do not come again: those that report have
-a bucket in each span.
-"""
+"""Sources per bucket, over so many time spans, from which on sources do not come again: each has one in each span."""
 _ERROR: Final = 0.01
 """Relative standard error of what a sample of a thousand buckets shows, at least."""
 _BUCKET_BYTES: Final = 207

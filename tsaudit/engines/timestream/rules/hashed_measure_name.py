@@ -19,9 +19,7 @@ _FEWEST: Final = 8
 _SHARE: Final = 0.9
 """Minimum share of the measure names: a few may have other uses."""
 _SPREAD: Final = 0.25
-"""Minimum spread, as a share of all numbers: eight hashes are closer together only once in two thousand cases, channel
-numbers usually are.
-"""
+"""Minimum spread, as a share of all numbers: eight hashes are closer once in 2,000 cases, channel numbers usually."""
 
 
 @rule(

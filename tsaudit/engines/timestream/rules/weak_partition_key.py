@@ -124,9 +124,7 @@ def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weaknes
 
 
 def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weakness | None:
-    """The problem of a key that is not a dimension of any record; None if there are no records, or columns are not
-    known.
-    """
+    """The problem of a key that is no dimension of any record; None if no records, or no columns, are known."""
     if not measurement.columns or not measurement.rows or not measurement.rows.value:
         return None
     return _Weakness(
