@@ -159,7 +159,7 @@ def pairs(counts: Counts, most: int) -> Pairs:
     values, days = counts.values, counts.days
     for n in range(7, min(len(values), most + 7)):
         history = _history(counts, n)
-        verdict, noise, growing = growth._evaluated(history, growth._Older((), (), 1.0))
+        verdict, noise, growing = growth._evaluated(history, 1.0)
         if verdict.kind != "growth":
             continue
         for ahead in HORIZONS:

@@ -133,11 +133,11 @@ class MakeTag(Change):
 
 @dataclass(frozen=True, slots=True)
 class ColumnPart:
-    """One attribute of a value that combines several."""
+    """One attribute of a value, or of a name, that combines several."""
 
     name: str
     example: str
-    """The value of this part in `SplitColumn.example`."""
+    """The text of this part in the example; redacted in a change, because changes are stored and shown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,12 +14,11 @@ from typing import Final
 
 from tsaudit.analysis.columns.columns import is_integer, is_number, is_text
 from tsaudit.analysis.shapes import grids
-from tsaudit.analysis.shapes.composites import Attribute
 from tsaudit.analysis.shapes.grids import STATISTIC, Grid
-from tsaudit.analysis.shapes.name_families import NameFamily, ParsedName, parsed_names
+from tsaudit.analysis.shapes.name_families import NameFamily, parsed_names
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.shapes.shape_rules import is_random
-from tsaudit.model.change import Merged, MergeMeasurements
+from tsaudit.model.change import ColumnPart, Merged, MergeMeasurements
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import SERIES_KINDS, Database, Field, Measurement, Profile, TableKind
 from tsaudit.rule import Case
@@ -55,7 +54,7 @@ def with_quantity(family: NameFamily, inside: Mapping[str, Measurement]) -> Name
     """
     if family.field is None or all(len(inside[name].fields) == 1 for name in family.members if name in inside):
         return family
-    quantity = (Attribute(_QUANTITY, family.field),) if "{field}" in family.template else ()
+    quantity = (ColumnPart(_QUANTITY, family.field),) if "{field}" in family.template else ()
     return dataclasses.replace(family, tags=(*family.tags, *quantity), field=None)
 
 
@@ -150,9 +149,8 @@ def _is_measured(field: Field) -> bool:
     return not STATISTIC.fullmatch(field.key) and any(is_number(t) and not is_integer(t) for t in field.types)
 
 
-def _merged(database: str, family: NameFamily, parsed: Iterable[ParsedName]) -> MergeMeasurements:
-    members = tuple(Merged(one.name, one.tags, one.field) for one in parsed)
-    return MergeMeasurements(Subject(database), family.measurement, family.template, members)
+def _merged(database: str, family: NameFamily, parsed: Iterable[Merged]) -> MergeMeasurements:
+    return MergeMeasurements(Subject(database), family.measurement, family.template, tuple(parsed))
 
 
 _PART: Final = re.compile(r"([-_.])")

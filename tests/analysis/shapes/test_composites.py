@@ -8,13 +8,14 @@ from hypothesis import strategies as st
 
 from tests.analysis.shapes.test_shapes import GENERATORS
 from tests.examples import examples
-from tsaudit.analysis.shapes.composites import Attribute, Composite, split_composite
+from tsaudit.analysis.shapes.composites import Composite, split_composite
+from tsaudit.model.change import ColumnPart
 
 
 def test_the_sensor_of_the_guideline_is_split_in_three():
     values = ["loc-kitchen.model-A612.id-1726ZA", "loc-bath.model-A612.id-2635YB"]
     assert split_composite(values) == Composite(
-        (Attribute("loc", "bath"), Attribute("model", "A612"), Attribute("id", "2635YB")),
+        (ColumnPart("loc", "bath"), ColumnPart("model", "A612"), ColumnPart("id", "2635YB")),
         "loc-bath.model-A612.id-2635YB",
         (4, 15, 23),
     )
@@ -43,7 +44,7 @@ def test_other_ways_to_write_attributes(values, names):
 def test_quotes_around_a_value_are_no_part_of_it():
     found = split_composite(["{job='api',zone='a'}"])
     assert found is not None
-    assert found.parts == (Attribute("job", "api"), Attribute("zone", "a"))
+    assert found.parts == (ColumnPart("job", "api"), ColumnPart("zone", "a"))
 
 
 EIGHT = range(8)

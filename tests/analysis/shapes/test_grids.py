@@ -37,7 +37,7 @@ def test_names_put_together_from_lists(names: list[str], template: str | None, p
     assert found.members == tuple(sorted(names))
     assert len(found.parts) == parts
     assert template is None or found.template == template
-    told = {one.name: dict(one.tags) for one in found.parsed_names()}
+    told = {one.measurement: dict(one.tags) for one in found.parsed_names()}
     assert all(all(word in name for word in tags.values()) for name, tags in told.items())
     assert len({tuple(tags.items()) for tags in told.values()}) == len(names), "nothing is lost"
 
@@ -95,7 +95,7 @@ def test_things_of_several_words_with_the_same_quantities() -> None:
     (found,) = quantities_of_things([*names, "airflow_pool", "airflow_scheduler_duration"])
     assert found.template == "airflow_dag_{first_part}_{second_part}"
     assert found.members == tuple(sorted(names))
-    told = {one.name: dict(one.tags) for one in found.parsed_names()}
+    told = {one.measurement: dict(one.tags) for one in found.parsed_names()}
     assert told["airflow_dag_crm_load_all_queued_duration"] == {
         "first_part": "crm_load_all",
         "second_part": "queued_duration",

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.examples import examples
-from tsaudit.analysis.shapes.composites import Attribute
 from tsaudit.analysis.shapes.name_families import NameFamily, name_families, parsed_names
+from tsaudit.model.change import ColumnPart
 
 
 def test_the_measurement_of_the_guideline_falls_apart_by_itself():
@@ -21,7 +21,7 @@ def test_the_measurement_of_the_guideline_falls_apart_by_itself():
             template="Cpu.{host}.{region}.usage_user",
             members=("Cpu.server-5.us-west.usage_user",),
             measurement="cpu",
-            tags=(Attribute("host", "server-5"), Attribute("region", "us-west")),
+            tags=(ColumnPart("host", "server-5"), ColumnPart("region", "us-west")),
             field="usage_user",
         )
     ]
@@ -52,30 +52,30 @@ def test_a_family_may_measure_several_things():
         (["events_y2024m03", "events_y2024m04", "events_y2024m05"], "events_{date}", "events", []),
         (["orders_2311", "orders_2312", "orders_2401", "orders_2402"], "orders_{date}", "orders", []),
         (["in.30.03.24", "in.31.03.24", "in.01.04.24"], "in.{date}", "in", []),
-        (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [Attribute("sensor_number", "1")]),
-        (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [Attribute("cpu_number", "0")]),
-        (["server-1_load", "server-2_load"], "{host}_load", "load", [Attribute("host", "server-1")]),
-        (["us-west_cpu", "us-east_cpu"], "{region}_cpu", "cpu", [Attribute("region", "us-east")]),
-        (["prod_cpu", "dev_cpu"], "{env}_cpu", "cpu", [Attribute("env", "dev")]),
-        (["job_8f3a9c21b7", "job_17bd09e2ac"], "job_{id}", "job", [Attribute("id", "17bd09e2ac")]),
-        (["up.10_0_0_1.x", "up.10_0_0_2.x"], "up.{host}.x", "up", [Attribute("host", "10_0_0_1")]),
+        (["sensor_1", "sensor_2", "sensor_3"], "sensor_{n}", "sensor", [ColumnPart("sensor_number", "1")]),
+        (["cpu0", "cpu1", "cpu2", "cpu3"], "cpu{n}", "cpu", [ColumnPart("cpu_number", "0")]),
+        (["server-1_load", "server-2_load"], "{host}_load", "load", [ColumnPart("host", "server-1")]),
+        (["us-west_cpu", "us-east_cpu"], "{region}_cpu", "cpu", [ColumnPart("region", "us-east")]),
+        (["prod_cpu", "dev_cpu"], "{env}_cpu", "cpu", [ColumnPart("env", "dev")]),
+        (["job_8f3a9c21b7", "job_17bd09e2ac"], "job_{id}", "job", [ColumnPart("id", "17bd09e2ac")]),
+        (["up.10_0_0_1.x", "up.10_0_0_2.x"], "up.{host}.x", "up", [ColumnPart("host", "10_0_0_1")]),
         (
             ["server-1.us-west.cpu"],
             "{host}.{region}.cpu",
             "cpu",
-            [Attribute("host", "server-1"), Attribute("region", "us-west")],
+            [ColumnPart("host", "server-1"), ColumnPart("region", "us-west")],
         ),
         (
             ["net.server-1.server-2.rtt"],
             "net.{host}.{host}.rtt",
             "net",
-            [Attribute("host", "server-1"), Attribute("host_2", "server-2")],
+            [ColumnPart("host", "server-1"), ColumnPart("host_2", "server-2")],
         ),
         (
             ["disk.sda1.free", "disk.sda2.free", "disk.sdb1.free"],
             "disk.{n}.free",
             "disk",
-            [Attribute("second_part", "sda1")],
+            [ColumnPart("second_part", "sda1")],
         ),
     ],
 )
@@ -137,7 +137,7 @@ def test_name_whose_id_could_be_a_number_belongs_to_those_with_ids_of_its_length
 
 def test_environment_that_is_the_same_in_all_names_and_counted_is_a_word():
     (devices,) = name_families([f"dev_{n}" for n in range(101, 105)])
-    assert (devices.template, devices.tags) == ("dev_{n}", (Attribute("dev_number", "101"),))
+    assert (devices.template, devices.tags) == ("dev_{n}", (ColumnPart("dev_number", "101"),))
     (workers,) = name_families([f"{env}_{n}" for env in ("dev", "prod") for n in range(101, 105)])
     assert workers.template == "{env}_{n}"
 

@@ -42,10 +42,11 @@ if TYPE_CHECKING:
     from tsaudit.config.settings import Columns
 
 
-_TIME_NAMES: Final = (
+TIME_NAMES: Final = (
     *("time", "timestamp", "ts", "datetime", "date", "_time", "event_time", "created_at", "recorded_at"),
     *("measured_at", "observed_at", "logged_at", "received_at", "inserted_at", "at"),
 )
+"""Common names of columns that contain the time, most likely first; in lower case."""
 _EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
 _LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d(:?\d\d)?)?)?")
@@ -91,11 +92,6 @@ class _Weighed:
     score: int
     reasons: tuple[str, ...]
     against: tuple[str, ...]
-
-
-def time_names() -> tuple[str, ...]:
-    """Common names of fields that contain the time, most likely first; in lower case."""
-    return _TIME_NAMES
 
 
 def time_candidates(columns: Sequence[Column], chosen: Columns | None = None, *, typed: bool = True) -> list[Column]:
@@ -284,7 +280,7 @@ def _by_name(column: Column) -> list[tuple[int, str]]:
         return [(-_SO_FAR - 1, "when rows were loaded")]
     if words & OTHER:
         return [(-3, "named like a different time")]
-    if column.name.lower() in _TIME_NAMES or words & EVENT - {"event"}:
+    if column.name.lower() in TIME_NAMES or words & EVENT - {"event"}:
         return [(1 if words & CHANGED else 3, "named like a time")]
     return [(1, "")] if words & (WRITTEN | EVENT) else []
 
@@ -321,7 +317,7 @@ def _is_number(data_type: str) -> bool:
 
 def _preference(column: Column) -> tuple[int, bool, str]:
     name = column.name.lower()
-    place = _TIME_NAMES.index(name) if name in _TIME_NAMES else len(_TIME_NAMES)
+    place = TIME_NAMES.index(name) if name in TIME_NAMES else len(TIME_NAMES)
     return place, column.key_position is None, name
 
 

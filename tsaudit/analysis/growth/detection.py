@@ -283,8 +283,7 @@ def detect(days: Sequence[date], values: Sequence[float], filling_days: float = 
 
     The last 90 days decide. Older days are only used to find the onset of a growth that began before them.
     """
-    older = _Older(days, values, filling_days)
-    return _evaluated(prepared(days, values, limits.LONGEST_DAYS), older)[0]
+    return _evaluated(prepared(days, values, limits.LONGEST_DAYS), filling_days)[0]
 
 
 def forecast(
@@ -300,51 +299,35 @@ def forecast(
     A count at its limit has 0 days, growing or not. With weekly seasonality, the date is that of the busiest weekday.
     """
     history = prepared(days, values, limits.LONGEST_DAYS)
-    growth, noise, growing = _evaluated(history, _Older(days, values, filling_days))
-
-    def forecast(middle: float, low: float, high: float, at_rate: float) -> Forecast:
-        days, soon, late = (_within_horizon(value) for value in (middle, low, high))
-        steady = None if days is None else at_rate
-        pace, onset, shape = growth.growth_per_day, growth.onset, growth.shape
-        provisional, newest = growth.provisional, history.day(history.times[-1])
-        return Forecast(
-            limit,
-            days,
-            soon,
-            late,
-            pace,
-            onset,
-            shape,
-            provisional,
-            unit,
-            newest,
-            steady,
-            compounds=growth.compounds,
-            has_season=growth.has_season,
-            jump=growth.jump,
-        )
-
-    if history.points and history.last >= limit:
-        return forecast(0.0, 0.0, 0.0, 0.0)
-    if growth.kind != "growth":
-        return None
-    distance = max(math.log(limit / history.season_peak) - history.level, limits.LEAST_DISTANCE)
-    at_rate = growth.days_until(distance)
-    found = outlook(history.times, history.raised, noise, distance, growing, at_rate)
-    if growth.has_new_pace:
-        # The regressions were fitted to rates that had lasted.
-        soon, late = (factor * at_rate for factor in limits.LAW_INTERVAL)
-        found = Outlook(min(found.low, soon), at_rate, max(found.high, late))
-    return forecast(found.middle, found.low, found.high, at_rate)
-
-
-@dataclass(frozen=True, slots=True)
-class _Older:
-    """The history as it was given, for looking up older days, and for how long it may have been filling up."""
-
-    days: Sequence[date]
-    values: Sequence[float]
-    filling_days: float
+    growth, noise, growing = _evaluated(history, filling_days)
+    found, at_rate = Outlook(0.0, 0.0, 0.0), 0.0
+    if not history.points or history.last < limit:
+        if growth.kind != "growth":
+            return None
+        distance = max(math.log(limit / history.season_peak) - history.level, limits.LEAST_DISTANCE)
+        at_rate = growth.days_until(distance)
+        found = outlook(history.times, history.raised, noise, distance, growing, at_rate)
+        if growth.has_new_pace:
+            # The regressions were fitted to rates that had lasted.
+            soon, late = (factor * at_rate for factor in limits.LAW_INTERVAL)
+            found = Outlook(min(found.low, soon), at_rate, max(found.high, late))
+    reached = _within_horizon(found.middle)
+    return Forecast(
+        limit,
+        reached,
+        _within_horizon(found.low),
+        _within_horizon(found.high),
+        growth.growth_per_day,
+        growth.onset,
+        growth.shape,
+        growth.provisional,
+        unit,
+        from_day=history.day(history.times[-1]),
+        days_at_rate=None if reached is None else at_rate,
+        compounds=growth.compounds,
+        has_season=growth.has_season,
+        jump=growth.jump,
+    )
 
 
 def _reaches(history: Daily, days: float, points: int) -> bool:
@@ -358,20 +341,20 @@ def _within_horizon(days: float) -> float | None:
     return None if days >= limits.HORIZON_DAYS else float(days)
 
 
-def _evaluated(history: Daily, older: _Older) -> tuple[Growth, float, int]:
+def _evaluated(history: Daily, filling_days: float) -> tuple[Growth, float, int]:
     """The verdict, the noise of daily changes, and how many points have been growing."""
     provisional = not _reaches(history, limits.ENOUGH_DAYS, limits.ENOUGH_POINTS)
     has_season = history.season_peak > 1
     unknown = Growth("unknown", None, 0.0, None, provisional, "undecided", None, history.points, has_season=has_season)
     if not _reaches(history, limits.FEWEST_DAYS, limits.FEWEST_POINTS):
         return unknown, 0.0, 0
-    seen = GrowthEvidence(history.times, history.logs, older.filling_days)
+    seen = GrowthEvidence(history.times, history.logs, filling_days)
     is_open = seen.is_open()
     noise = float(seen.noise[-1])
     if is_open[-1]:
         begin = _begin(history, is_open, seen.ends)
         resumed = _resumed(history, begin or 0)
-        return _growing(unknown, history, older, begin, resumed), noise, history.points - resumed
+        return _growing(unknown, history, filling_days, begin, resumed), noise, history.points - resumed
     return _quiet(unknown, history), noise, 0
 
 
@@ -384,12 +367,12 @@ def _quiet(unknown: Growth, history: Daily) -> Growth:
     return replace(unknown, kind="step", onset=onset, step_ratio=ratio, before=math.exp(step.before))
 
 
-def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, resumed: int) -> Growth:
+def _growing(unknown: Growth, history: Daily, filling_days: float, begin: int | None, resumed: int) -> Growth:
     """The growth that began at the point `begin`, and last resumed at the point `resumed`."""
     onset, before = _dated(history, begin)
-    if (begin or 0) < limits.UNDATED_POINTS and len(older.days) > history.points:
-        long = prepared(older.days, older.values, limits.LONGEST_GROWTH_DAYS)
-        seen = GrowthEvidence(long.times, long.logs, older.filling_days)
+    if (begin or 0) < limits.UNDATED_POINTS and len(history.given) > history.points:
+        long = prepared([*history.given], [*history.given.values()], limits.LONGEST_GROWTH_DAYS)
+        seen = GrowthEvidence(long.times, long.logs, filling_days)
         is_open = seen.is_open()
         if is_open[-1]:
             onset, before = _dated(long, _begin(long, is_open, seen.ends))
@@ -398,7 +381,7 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
     new_pace, (share, compounds) = _new_pace(whole), _pace(whole, resumed)
     rate = share * math.exp(float(whole.tamed[-1] - history.tamed[-1]))
     has_doubled = float(history.logs[-1] - history.logs[0]) > limits.DOUBLED
-    may_fill = onset is None and not has_doubled and not _reaches(history, older.filling_days, 0)
+    may_fill = onset is None and not has_doubled and not _reaches(history, filling_days, 0)
     return replace(
         unknown,
         kind="growth",
@@ -411,12 +394,12 @@ def _growing(unknown: Growth, history: Daily, older: _Older, begin: int | None, 
         flat_days=round(float(history.times[-1] - history.times[-flat])) if flat else 0,
         compounds=compounds and history.level == float(history.tamed[-1]),
         level=level,
-        jump=_jump(history, older, rate),
+        jump=_jump(history, rate),
         has_new_pace=not flat and new_pace is not None,
     )
 
 
-def _jump(history: Daily, older: _Older, rate: float) -> Jump | None:
+def _jump(history: Daily, rate: float) -> Jump | None:
     """The last change, if it is a fall, or more than twice what the rate leads to, and the rate is that of the days
     before; None otherwise.
     """
@@ -424,9 +407,8 @@ def _jump(history: Daily, older: _Older, rate: float) -> Jump | None:
     rise, usual = math.exp(last) - math.exp(float(history.tamed[-2])), rate * math.exp(expected)
     if last == expected or (last > expected and rise <= limits.JUMP * usual * (history.times[-1] - history.times[-2])):
         return None
-    counts = dict(zip(older.days, older.values, strict=True))
     before = history.day(history.times[-2])
-    return Jump(before, counts[history.day(history.times[-1])] - counts[before])
+    return Jump(before, history.given[history.day(history.times[-1])] - history.given[before])
 
 
 def _dated(history: Daily, begin: int | None) -> tuple[date | None, float | None]:

@@ -6,7 +6,7 @@ a step explains the counts as well.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import pairwise
@@ -42,6 +42,8 @@ _MEDIAN_TO_DEVIATION: Final = 1.4826
 class Daily:
     """The points of a history, oldest first."""
 
+    given: Mapping[date, float]
+    """All counts by day, also of days before the oldest point."""
     first: date
     times: Array
     """Days since the first day."""
@@ -96,7 +98,9 @@ def prepared(days: Sequence[date], values: Sequence[float], longest: int) -> Dai
     logs = np.log(np.maximum([by_day[day] for day in kept], 1.0))
     logs, season_peak = _without_season(times, logs, (times + first.weekday()) % _WEEK)
     noise = _noise(times, logs)
-    return Daily(first, times, logs, _tamed(times, logs, noise), noise, season_peak, by_day[newest] if kept else 0.0)
+    return Daily(
+        by_day, first, times, logs, _tamed(times, logs, noise), noise, season_peak, by_day[newest] if kept else 0.0
+    )
 
 
 def _noise(times: Array, logs: Array) -> float:

@@ -17,6 +17,7 @@ from functools import cached_property, partial
 from typing import Final, TypeVar
 
 from tsaudit.analysis.shapes.shape_rules import compared, kind_of, remembered
+from tsaudit.model.change import ColumnPart
 
 _MAJORITY: Final = 0.8
 _LONGEST: Final = 400
@@ -37,18 +38,10 @@ _ONE_ATTRIBUTE: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Attribute:
-    """One attribute within a value or a name."""
-
-    name: str
-    example: str
-
-
-@dataclass(frozen=True, slots=True)
 class Composite:
     """How the values of one tag or field split into attributes."""
 
-    parts: tuple[Attribute, ...]
+    parts: tuple[ColumnPart, ...]
     """Named after the key of each attribute; `part_1`, `part_2`, ... if there are no keys. In that case, parts that are
     the same in all values are left out.
     """
@@ -145,7 +138,7 @@ def _agreed(
     for name, texts in zip(names, _texts(matching), strict=True):
         if name.endswith("_2") and len(texts) > 1:
             return None  # such as OU=a,OU=b: levels of one hierarchy, of which there may be any number
-    parts = tuple(Attribute(*pair) for pair in matching[0])
+    parts = tuple(ColumnPart(*pair) for pair in matching[0])
     return Composite(parts, alike[0], tuple(_places(alike[0], matching[0]))), matching
 
 
@@ -403,12 +396,12 @@ def _keyed(places: Sequence[_Place]) -> bool:
     return len(named) >= 2 and all(named)
 
 
-def _parts(places: Sequence[_Place]) -> list[Attribute]:
+def _parts(places: Sequence[_Place]) -> list[ColumnPart]:
     keyed = _keyed(places)
-    found: list[Attribute] = []
+    found: list[ColumnPart] = []
     for i, place in enumerate(places):
         if place.values > 1:
             name = place.label or (places[i - 1].texts[0] if keyed else "") or f"part_{len(found) + 1}"
             taken = any(part.name.lower() == name.lower() for part in found)
-            found.append(Attribute(f"part_{len(found) + 1}" if taken else name, place.texts[0]))
+            found.append(ColumnPart(f"part_{len(found) + 1}" if taken else name, place.texts[0]))
     return found

@@ -14,9 +14,9 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from tsaudit.analysis.shapes.composites import Attribute
 from tsaudit.analysis.shapes.identifiers import beginning
-from tsaudit.analysis.shapes.name_families import NameFamily, ParsedName, place_name
+from tsaudit.analysis.shapes.name_families import NameFamily, place_name
+from tsaudit.model.change import ColumnPart, Merged
 
 STATISTIC: Final = re.compile(
     r"(n|num|count|counter|sum|mean|avg|average|median|min|minimum|max|maximum|upper|lower|std|stddev|std_dev|var"
@@ -73,19 +73,19 @@ class Grid:
         return tuple(tuple(sorted(set(column))) for column in zip(*self.rows, strict=True))
 
     @property
-    def parts(self) -> tuple[Attribute, ...]:
+    def parts(self) -> tuple[ColumnPart, ...]:
         """The varying places, with the word of the first member."""
-        return tuple(map(Attribute, self.names, self.rows[0]))
+        return tuple(map(ColumnPart, self.names, self.rows[0]))
 
     @property
     def family(self) -> NameFamily:
         """The same as a family of names."""
         return NameFamily(self.template, self.members, self.measurement or "readings", self.parts, None)
 
-    def parsed_names(self) -> Iterator[ParsedName]:
+    def parsed_names(self) -> Iterator[Merged]:
         """The words of each member."""
         for name, words in zip(self.members, self.rows, strict=True):
-            yield ParsedName(name, tuple(zip(self.names, words, strict=True)), "")
+            yield Merged(name, tuple(zip(self.names, words, strict=True)))
 
 
 def grids(names: Collection[str], *, strong_only: bool = False) -> list[Grid]:

@@ -16,10 +16,10 @@ from dataclasses import dataclass, replace
 from http import HTTPStatus
 from typing import Final, NamedTuple
 
-from tsaudit.analysis.shapes.composites import Attribute
 from tsaudit.analysis.shapes.identifiers import are_random_texts, are_short_ids
 from tsaudit.analysis.shapes.periods import FILLED, dated_templates
 from tsaudit.analysis.shapes.shape_rules import KUBERNETES, is_random
+from tsaudit.model.change import ColumnPart, Merged
 from tsaudit.model.profile import Field, Measurement
 
 
@@ -35,7 +35,7 @@ class NameFamily:
     """The names, sorted."""
     measurement: str
     """The suggested name for all of them."""
-    tags: tuple[Attribute, ...]
+    tags: tuple[ColumnPart, ...]
     """The suggested tags, with their values for the first member. None for a date: every row has a timestamp."""
     field: str | None
     """What the first member measures, if its last part says so."""
@@ -148,7 +148,7 @@ def _family(group: Sequence[NameReading]) -> NameFamily:
         template=first.template + last,
         members=tuple(reading.name for reading in group),
         measurement=measurement,
-        tags=tuple(map(Attribute, read, (text for kind, text in first.data if kind != "date"))),
+        tags=tuple(map(ColumnPart, read, (text for kind, text in first.data if kind != "date"))),
         field=field,
     )
 
@@ -211,24 +211,13 @@ def is_place_name(name: str) -> bool:
     return re.fullmatch(rf"({'|'.join(_ORDINALS)})_part|part_\d+", name) is not None
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedName:
-    """What one name contains."""
-
-    name: str
-    tags: tuple[tuple[str, str], ...]
-    """The tags that its family suggests, with their values in this name."""
-    field: str
-    """What it measures; empty if the name does not say so."""
-
-
-def parsed_names(family: NameFamily) -> Iterator[ParsedName]:
-    """The data in the name of each member."""
+def parsed_names(family: NameFamily) -> Iterator[Merged]:
+    """What the name of each member contains: the tags that the family suggests, with their values in it."""
     for group in _groups(family.members):
         names = _proposed_tags(group)
         for reading in group:
             tags = tuple(zip(names, (text for kind, text in reading.data if kind != "date"), strict=True))
-            yield ParsedName(reading.name, tags, (reading.field or "") if family.field else "")
+            yield Merged(reading.name, tags, (reading.field or "") if family.field else "")
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from bson.datetime_ms import DatetimeMS
 from bson.dbref import DBRef
 
 from tsaudit.analysis.columns.columns import HINT, words_of
-from tsaudit.analysis.columns.time_columns import time_names
+from tsaudit.analysis.columns.time_columns import TIME_NAMES
 from tsaudit.model.profile import ItemGrowth
 
 READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
@@ -182,7 +182,7 @@ def _time_of(item: Any) -> datetime | None:
 
 def _names_time(key: str) -> bool:
     """Whether a number so large is a time under this name: also under one as short as `t` or `tms`."""
-    return key.lower() in time_names() or bool(words_of(key) & HINT) or re.fullmatch("t[a-z]{0,2}", key) is not None
+    return key.lower() in TIME_NAMES or bool(words_of(key) & HINT) or re.fullmatch("t[a-z]{0,2}", key) is not None
 
 
 _AS_TEXT: Final = re.compile(r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d.*")

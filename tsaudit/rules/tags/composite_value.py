@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.shapes.composites import Attribute, Composite, split_composite
+from tsaudit.analysis.shapes.composites import Composite, split_composite
 from tsaudit.analysis.shapes.shapes import redact
 from tsaudit.model.change import ColumnPart, SplitColumn
 from tsaudit.model.finding import Evidence, Finding
@@ -147,7 +147,7 @@ def _without_values(composite: Composite) -> str:
     return shown + composite.example[end:]
 
 
-def _names(key: str, parts: Iterable[Attribute], taken: Iterable[str]) -> list[str]:
+def _names(key: str, parts: Iterable[ColumnPart], taken: Iterable[str]) -> list[str]:
     """A unique name for each part, distinct from the existing columns; SQL names are case-insensitive."""
     used = {name.lower() for name in taken}
     names = []
@@ -160,7 +160,7 @@ def _names(key: str, parts: Iterable[Attribute], taken: Iterable[str]) -> list[s
     return names
 
 
-def _proposed(key: str, part: Attribute) -> str:
+def _proposed(key: str, part: ColumnPart) -> str:
     """A name for the part: abbreviations expanded, and prefixed with the column's name if it is too general alone."""
     name = _LONG.get(part.name.lower(), part.name)
     return f"{key}_{name}" if name.lower() in _VAGUE or name.startswith("part_") else name
