@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -47,21 +46,14 @@ def kept_shortest(case: Case) -> tuple[str, timedelta] | None:
     return (min(kept)[1], min(kept)[0]) if kept else None
 
 
-@dataclass(frozen=True, slots=True)
-class _LeftBehind:
-    query: Downsampling
-    until: datetime
-    """The newest row of what it reads."""
-
-
 def left_behind(case: Case) -> Iterator[Finding]:
     """Queries whose retention policy was written until another one became the default: one finding for each policy."""
-    found: dict[tuple[str, str], list[_LeftBehind]] = {}
+    found: dict[tuple[str, str], list[tuple[Downsampling, datetime]]] = {}
     written = results(case)
     for query in case.engine.downsamplings(case.profile):
         until = _newest(case, query.source, query.reads)
         if until is not None and _is_taken_over(case, query, until, written):
-            found.setdefault((query.database, query.policy), []).append(_LeftBehind(query, until))
+            found.setdefault((query.database, query.policy), []).append((query, until))
     for queries in found.values():
         yield _finding(case, queries)
 
@@ -92,9 +84,10 @@ def _newest(case: Case, database: str, names: Collection[str]) -> datetime | Non
     return max((m.last_time for m in inside if m.last_time is not None), default=None)
 
 
-def _finding(case: Case, queries: Sequence[_LeftBehind]) -> Finding:
-    query, names = queries[0].query, [one.query.name for one in queries]
-    until = min(one.until for one in queries)
+def _finding(case: Case, queries: Sequence[tuple[Downsampling, datetime]]) -> Finding:
+    """`queries`: each with the newest row of what it reads."""
+    (query, _), names = queries[0], [one.name for one, _ in queries]
+    until = min(newest for _, newest in queries)
     default = next(one for one in case.profile.databases if one.name == query.database)
     kept = next(one for one in default.retention or () if one.default)
     writes = f"{many(len(names), 'continuous query')} write{'' if names[1:] else 's'} nothing ({listed(names, 4)})"
@@ -114,11 +107,8 @@ def _finding(case: Case, queries: Sequence[_LeftBehind]) -> Finding:
         observed=float(len(queries)),
         unit="continuous queries",
         evidence=tuple(
-            Evidence(
-                one.query.name,
-                f"reads {listed(one.query.reads, 3)} of {one.query.policy}, newest row {instant(one.until)}",
-            )
-            for one in queries[:8]
+            Evidence(one.name, f"reads {listed(one.reads, 3)} of {one.policy}, newest row {instant(newest)}")
+            for one, newest in queries[:8]
         ),
         since=until.date(),
         facts=("scheduled_queries", "row_sample"),

@@ -9,13 +9,19 @@ import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from typing import Final
 
 from tsaudit.analysis.columns.columns import is_integer, is_number, is_text
-from tsaudit.analysis.shapes import grids
-from tsaudit.analysis.shapes.grids import STATISTIC, Grid
-from tsaudit.analysis.shapes.name_families import NameFamily, parsed_names
+from tsaudit.analysis.shapes.name_families import (
+    STATISTIC,
+    Grid,
+    NameFamily,
+    grids,
+    parsed_names,
+    quantities_of_things,
+    whole_list,
+    word_lists,
+)
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.analysis.shapes.shape_rules import is_random
 from tsaudit.model.change import ColumnPart, Merged, MergeMeasurements
@@ -63,15 +69,12 @@ def merged_grid(database: str, grid: Grid) -> MergeMeasurements:
     return _merged(database, grid.family, grid.parsed_names())
 
 
-def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None = None) -> list[Grid]:
+def grids_of(case: Case, inside: Mapping[str, Measurement]) -> list[Grid]:
     """Grids and lists of words among the names of measurements with the same columns.
 
     Measurements with a single number, which collectors name after quantities, do not count as a list of words; their
-    names must form a grid. `inside`: the measurements to look at, by name. `fewest`: the minimum number of names in a
-    list; None for the usual number.
+    names must form a grid. `inside`: the measurements to look at, by name.
     """
-    enough = grids.FEWEST_ALIKE if fewest is None else max(2, fewest)
-
     alike: dict[frozenset[str], list[str]] = defaultdict(list)
     for name, measurement in inside.items():
         if not case.engine.has_given_columns(measurement):
@@ -79,9 +82,9 @@ def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None =
     found: list[Grid] = []
     for names in alike.values():
         first, rest = inside[names[0]], set(names)
-        searches: list[Callable[[Collection[str]], list[Grid]]] = [grids.grids, grids.quantities_of_things]
-        searches += [partial(grids.lists, fewest=enough)] if _is_wide(first) else []
-        searches += [partial(grids.whole, fewest=enough)] if _has_readings(first) else []
+        searches: list[Callable[[Collection[str]], list[Grid]]] = [grids, quantities_of_things]
+        searches += [word_lists] if _is_wide(first) else []
+        searches += [whole_list] if _has_readings(first) else []
         for search in searches:
             more = search(rest)
             found += more
@@ -89,9 +92,9 @@ def grids_of(case: Case, inside: Mapping[str, Measurement], fewest: int | None =
     return sorted(found, key=lambda one: one.template)
 
 
-def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple[NameFamily, MergeMeasurements]]:
-    """Tables of series or events with the same columns, whose names differ in data or, if there are at least `fewest`,
-    in one word; each family with the change that merges it.
+def families_of_one_schema(case: Case, database: str) -> list[tuple[NameFamily, MergeMeasurements]]:
+    """Tables of series or events with the same columns, whose names differ in data or, if they are a list, in one word;
+    each family with the change that merges it.
 
     Tables of events only count if they have measured values or a period in their names: applications create one log of
     changes per table on purpose.
@@ -109,7 +112,7 @@ def families_of_one_schema(case: Case, database: str, fewest: int) -> list[tuple
             found.append((same, merged(database, same, inside)))
     taken = {name for family, _ in found for name in family.members}
     rest = {name: m for name, m in inside.items() if name not in taken and _has_values(m)}
-    return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest, fewest))]
+    return [*found, *((grid.family, merged_grid(database, grid)) for grid in grids_of(case, rest))]
 
 
 def _schema(case: Case, measurement: Measurement) -> frozenset[str]:

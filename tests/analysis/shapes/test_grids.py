@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tsaudit.analysis.shapes.grids import grids, lists, quantities_of_things, whole
+from tsaudit.analysis.shapes.name_families import grids, quantities_of_things, whole_list, word_lists
 
 ROOMS = ("Kitchen", "Bath", "Attic", "Office", "Garage")
 KINDS = ("Temperature", "Humidity", "Light")
@@ -71,19 +71,19 @@ def test_fields_are_separated_by_what_no_word_contains() -> None:
 
 def test_tables_that_differ_in_one_word() -> None:
     names = [f"orders_{tenant}" for tenant in ("acme", "globex", "initech", "hooli", "umbrella")]
-    (found,) = lists(names)
+    (found,) = word_lists(names)
     assert (found.template, found.measurement) == ("orders_{second_part}", "orders")
     assert found.words == (("acme", "globex", "hooli", "initech", "umbrella"),)
-    assert lists(names[:4]) == []
-    assert lists(["acme", "globex", "initech", "hooli", "umbrella"]) == []
+    assert word_lists(names[:4]) == []
+    assert word_lists(["acme", "globex", "initech", "hooli", "umbrella"]) == []
 
 
 def test_tables_of_one_schema_whose_names_share_nothing() -> None:
     continents = ["africa", "asia", "europe", "north_america", "oceania"]
-    (found,) = whole(continents)
+    (found,) = whole_list(continents)
     assert [one.tags for one in found.parsed_names()] == [(("first_part", name),) for name in continents]
     assert found.family.measurement == "readings"
-    assert whole(continents[:4]) == []
+    assert whole_list(continents[:4]) == []
 
 
 TASKS = ("crm_extract", "crm_load_all", "dbt_run", "dbt_test_marts", "ml_train", "ml_score", "ml_publish")

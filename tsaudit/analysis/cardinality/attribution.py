@@ -69,8 +69,8 @@ class Contributor:
     """The first day, starting a week before `since`, that added at least half the usual number of these series."""
     carrying: float = 1.0
     """Share of the new series that carry a new value of the tag, whether it is an additional one or not."""
-    new_values: int | None = None
-    """Number of its listed values that are new; None in profiles of version 0.1."""
+    new_values: int = 0
+    """Number of its listed values that are new."""
     more_values: float | None = None
     """By how much its number of values has grown; None without a `Past`."""
     excess: float = 0.0
@@ -86,7 +86,7 @@ class Contributor:
     @property
     def additional(self) -> float:
         """By how much the number of values has grown; without a `Past`, the number of new values."""
-        return float(self.new_values or 0) if self.more_values is None else self.more_values
+        return float(self.new_values) if self.more_values is None else self.more_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,10 +175,9 @@ def added(series: Iterable[SeriesSince], since: date) -> int:
     return sum(s.series for s in series if s.day >= since)
 
 
-def added_values(values: ValuesOverTime, since: date) -> int | None:
-    """The number of listed values first seen on that day or later; None in profiles of version 0.1."""
-    counts = [s.values for s in values.series if s.day >= since]
-    return None if None in counts else sum(count or 0 for count in counts)
+def added_values(values: ValuesOverTime, since: date) -> int:
+    """The number of listed values first seen on that day or later."""
+    return sum(s.values or 0 for s in values.series if s.day >= since)
 
 
 def _contributor(
@@ -399,9 +398,8 @@ def key_change(measurement: Measurement, since: date) -> KeyChange | None:
     if dropped:
         return KeyChange(None, dropped[0].key)
     over_time = appeared[0].over_time
-    values = added_values(over_time, since) if over_time else None
     # A key with a different value in nearly every series is no label: its new values are what grows.
-    few = values is not None and values * _CHILDREN <= new
+    few = over_time is not None and added_values(over_time, since) * _CHILDREN <= new
     return KeyChange(appeared[0].key, None) if few else None
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from typing import Final
 
@@ -118,7 +117,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
                 continue
             if kind and not (kind == "integer" and (is_in_key or _name_things(field, rows))):
                 others = _others(field) if kind in ("integer", "float") else None
-                yield _beside(measurement, field, kind, others) if others else _finding(case, measurement, field, kind)
+                yield _beside(measurement, field, kind, *others) if others else _finding(case, measurement, field, kind)
             elif field.numbers_by and measurement.has_series:
                 yield _mixed(measurement, field, field.numbers_by)
             # A mean is a float, and its writer is a query.
@@ -299,40 +298,32 @@ _NO_VALUE: Final = frozenset(
 """Words that writers use in place of a number."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Others:
-    """Values that a type of numbers would lose."""
-
-    what: str
-    some: tuple[str, ...]
-
-
-def _others(field: Field) -> _Others | None:
-    """Lists of numbers, such as one for each attempt, or several words, such as the states of a door beside the
-    temperatures of a room; None if there are none.
+def _others(field: Field) -> tuple[str, list[str]] | None:
+    """What values are that a type of numbers would lose, and some of them: lists of numbers, such as one for each
+    attempt, or several words, such as the states of a door beside the temperatures of a room; None if there are none.
     """
     if lists := [v for v in field.sample if _LIST.fullmatch(v.strip()) and any(map(str.isdigit, v))]:
-        return _Others("lists of numbers", tuple(lists[:3]))
+        return "lists of numbers", lists[:3]
     words = [v for v in field.sample if _WORD.fullmatch(v.strip()) and v.strip().lower() not in _NO_VALUE]
-    return _Others("texts", tuple(words[:3])) if len(words) > 1 else None
+    return ("texts", words[:3]) if len(words) > 1 else None
 
 
-def _beside(measurement: Measurement, field: Field, kind: str, others: _Others) -> Finding:
-    """A type of numbers would lose the other values."""
-    are_texts = others.what == "texts"
+def _beside(measurement: Measurement, field: Field, kind: str, what: str, others: Sequence[str]) -> Finding:
+    """A type of numbers would lose the other values. `what`: they are."""
+    are_texts = what == "texts"
     # Nothing keeps a secret from being among them.
-    shown = [redact_unless_name(value) for value in others.some] if are_texts else others.some
+    shown = [redact_unless_name(value) for value in others] if are_texts else others
     such_as = "" if are_texts else ", such as the sum or the last number of each list,"
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=_impact(measurement, field, kind),
         message=f"Field {field.key} is stored as {' and '.join(field.types)}, and {_of_values(field, kind)} are "
-        f"{_WORDS[kind]}; others are {others.what}, such as {shown[0]}.",
+        f"{_WORDS[kind]}; others are {what}, such as {shown[0]}.",
         fix=f"Write what is computed with{such_as} to a new column such as {field.key}_number. {field.key} stays text: "
-        f"a number has no room for {others.what}.",
+        f"a number has no room for {what}.",
         main_contributor=field.key,
-        samples=(others.some[0], *(v for v in field.sample if v not in others.some))[:3],
-        evidence=(Evidence(others.what, listed(shown)),),
+        samples=(others[0], *(v for v in field.sample if v not in others))[:3],
+        evidence=(Evidence(what, listed(shown)),),
         facts=("field_types", "field_values"),
         source=field.distinct.source if field.distinct else None,
     )

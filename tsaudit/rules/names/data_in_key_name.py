@@ -7,8 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.shapes import grids
-from tsaudit.analysis.shapes.name_families import KeyedFields, NameFamily, keyed_fields
+from tsaudit.analysis.shapes.name_families import KeyedFields, NameFamily, grids, keyed_fields
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding
 from tsaudit.model.profile import Measurement
@@ -76,7 +75,7 @@ def data_in_key_name(case: Case) -> Iterator[Finding]:
         ):
             families = case.name_families(names)
             rest = set(names) - {name for family in families for name in family.members}
-            found = [*families, *(grid.family for grid in grids.grids(rest, strong_only=True))]
+            found = [*families, *(grid.family for grid in grids(rest, strong_only=True))]
             found = [family for family in found if _is_data(role, family)]
             found.sort(key=lambda family: (-len(family.members), family.template))
             groups = [found] if len(found) > _MOST_APART else [[family] for family in found]

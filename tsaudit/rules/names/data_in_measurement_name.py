@@ -221,7 +221,7 @@ def _of_tables(case: Case, database: str, inside: Mapping[str, Measurement], bey
     for family in sorted(large, key=lambda family: -len(family.members)):
         yield family, merged(database, family, inside)
     taken = {name for family in large for name in family.members}
-    for family, change in families_of_one_schema(case, database, A_LIST):
+    for family, change in families_of_one_schema(case, database):
         if taken.isdisjoint(family.members):
             yield family, change
 

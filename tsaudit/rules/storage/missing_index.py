@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from tsaudit import costs
@@ -136,17 +136,12 @@ def _useless(measurement: Measurement) -> tuple[Index, ...]:
     return tuple(i for i in brin if not any(status.is_in_order(column or "") for column in i.columns))
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
-    """What is read in vain."""
-
-    impact: Impact | None
-    evidence: tuple[Evidence, ...]
+_Read = tuple[Impact | None, tuple[Evidence, ...]]
 
 
 def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed: float, times: float = 1.0) -> _Read:
-    """`needed`: the share of the rows that queries have to read in any case, 0 to 1. `times`: of the full scans a day
-    that are reported.
+    """What is read in vain. `needed`: the share of the rows that queries have to read in any case, 0 to 1. `times`: of
+    the full scans a day that are reported.
     """
     names = {index.name for index in useless}
 
@@ -164,13 +159,13 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
     rate = costs.counted_a_day(case, measurement, rows_read)
     rows = measurement.status.figures.get("live_rows") if measurement.status else None
     if rate is None or not rows:
-        return _Read(None, ())
+        return None, ()
     label = "rows read in full scans"
     if rate.counted_s is not None and rate.counted_s < _SHORT_S:
         by_others = rate.per_day - _OF_COMMANDS * rows
         if by_others <= 0:
             unknown = "not known before they were counted for a day: so far, tsaudit may have read most of them"
-            return _Read(None, (Evidence(label, unknown),))
+            return None, (Evidence(label, unknown),)
         rate = replace(rate, per_day=by_others)
     scans = rate.per_day / rows
     words = (
@@ -179,14 +174,14 @@ def _read(case: Case, measurement: Measurement, useless: Sequence[Index], needed
     )
     least = times * case.limit("min_scans", measurement).value
     if scans < least or rows < case.limit("min_rows", measurement).value:
-        return _Read(None, (Evidence(label, words),))
+        return None, (Evidence(label, words),)
     how = "rows of full scans, as the server counts them"
     if needed:
         how += ", without what a range of one day has to read"
     impact = Impact(
         Currency.READS, now=rate.per_day * (1 - needed), whole=rate.per_day, counted_s=rate.counted_s, how=how
     )
-    return _Read(impact, (Evidence(label, words),))
+    return impact, (Evidence(label, words),)
 
 
 _READING: Final = frozenset({"null_counts", "row_sample", "series_listing", "time_extents"})
@@ -209,7 +204,8 @@ def _scanned(case: Case, measurement: Measurement, time: str | None) -> Finding 
     """What the counters alone say, if it costs something. `time`: a column of times without an index."""
     needed, times = (_a_day(case, measurement), 1.0) if time else (0.0, _BY_ANYTHING)
     read = _read(case, measurement, (), needed, times)
-    if read.impact is None or read.impact.now < case.harm.min_reads:
+    impact, _ = read
+    if impact is None or impact.now < case.harm.min_reads:
         return None
     if time is not None:
         return _without_index(case, measurement, time, ())
@@ -262,6 +258,7 @@ def _does_not_help(measurement: Measurement, index: Index) -> str:
 
 
 def _finding(measurement: Measurement, message: str, column: str, read: _Read) -> Finding:
+    impact, evidence = read
     indexes = [f"{i.name} ({', '.join(c or 'an expression' for c in i.columns)})" for i in measurement.indexes or ()]
     kept = measurement.storage.data_bytes if measurement.storage else None
     # A full scan reads all rows, whenever they are of.
@@ -271,7 +268,7 @@ def _finding(measurement: Measurement, message: str, column: str, read: _Read) -
     return Finding(
         subject=subject_of(measurement),
         message=message,
-        impact=read.impact,
+        impact=impact,
         observed=rows.value if rows else None,
         unit="rows" if rows else "",
         main_contributor=column or None,
@@ -279,7 +276,7 @@ def _finding(measurement: Measurement, message: str, column: str, read: _Read) -
             Evidence("indexes", listed(indexes)),
             *([Evidence("rows", f"{count(rows)}{within}")] if rows else []),
             *([Evidence("data", size(kept))] if kept is not None else []),
-            *read.evidence,
+            *evidence,
         ),
         facts=("indexes", "null_counts", "row_estimate", "storage", "table_status"),
         source=rows.source if rows else None,
