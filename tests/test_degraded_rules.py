@@ -70,6 +70,20 @@ def test_unknown_for_as_many_audits_as_configured_and_not_before() -> None:
     assert last(*days[:2], after=1) is not None
 
 
+@pytest.mark.parametrize("reason", [Reason.DENIED, Reason.OVER_BUDGET])
+def test_what_worked_before_and_does_not_come_back_by_itself_is_said_at_once(reason: Reason) -> None:
+    gap = Gap("series_listing", reason, "of about 1,020,000 rows at most 1,000,000 may be read", "main", "cpu")
+    said = last(a_day(judged()), a_day(lacking(gap=gap)))
+    assert said is not None
+    cause = "main/cpu: of about 1,020,000 rows at most 1,000,000 may be read"
+    assert said.findings[0].message == f"{cause}, so 1 rule that worked before is unknown: CAR001"
+    said = last(a_day(judged()), *[a_day(lacking(gap=gap))] * 2)
+    assert said is not None
+    assert "so 1 rule has been unknown for 2 audits" in said.findings[0].message
+    assert last(a_day(lacking(gap=gap))) is None
+    assert last(a_day(does_not_apply()), a_day(lacking(gap=gap))) is None
+
+
 @pytest.mark.parametrize(
     ("reason", "advice"),
     [

@@ -3,8 +3,10 @@
 This is derived from the profile, never from a particular error: however an engine responds, what counts is whether a
 measurement was read and whether a rule could be evaluated.
 
-One audit in which a rule lacks something, such as a permission or a budget, is `unknown` and notifies nobody. If that
-continues, the problems that the rule looks for may go unnoticed, so it becomes an incident.
+One audit in which a rule lacks something is `unknown` and notifies nobody: a lock or a busy server may be gone
+tomorrow. If that continues, the problems that the rule looks for may go unnoticed, so it becomes an incident. It
+becomes one at once if the rule worked in the audit before, and what it lacks does not come back by itself: a permission
+that was taken away, or a table that has outgrown the budget. Growth itself may be what hides it.
 """
 
 from __future__ import annotations
@@ -83,6 +85,8 @@ _ORDER: Final = ("databases", "policies", "measurements", "columns", "tag_keys",
 """Facts in the order in which they depend on each other: the gap of the first one is the cause."""
 _MOST_CAUSES: Final = 2
 _REFUSED: Final = frozenset({Reason.DENIED, Reason.FAILED})
+_LASTING: Final = frozenset({Reason.DENIED, Reason.OVER_BUDGET})
+"""Reasons that are the same tomorrow, unless somebody changes a permission or a setting."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -346,6 +350,8 @@ class _DegradedRule:
     """Number of consecutive audits without a result, including this one."""
     since: date
     """The day of the first of these audits."""
+    is_lost: bool
+    """Whether the rule worked in the audit before, and what it lacks does not come back by itself."""
 
 
 def outcomes_of(result: AuditResult) -> RuleOutcomes:
@@ -373,25 +379,28 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
 
 
 def degraded_rules(result: AuditResult, earlier: Sequence[RuleOutcomes], after: int) -> RuleResult | None:
-    """The rules that have been unknown in the last `after` audits or more; None if there are none.
+    """The rules that have been unknown in the last `after` audits or more, and those that were lost in this one; None
+    if there are none.
 
     A rule that never worked counts like one that stopped working. `earlier`: the outcomes of previous audits, newest
     first. Audits are counted, not days; an audit in which a rule is in neither set is skipped for that rule.
     """
     unknown = outcomes_of(result).unknown
     streaks = [_streak(rule, result.day, earlier) for rule in result.results if rule.code in unknown]
-    found = sorted((s for s in streaks if s.audits >= after), key=lambda s: (s.since, s.rule.code))
+    found = sorted((s for s in streaks if s.is_lost or s.audits >= after), key=lambda s: (s.since, s.rule.code))
     return _result(found) if found else None
 
 
 def _streak(rule: RuleResult, today: date, earlier: Iterable[RuleOutcomes]) -> _DegradedRule:
-    audits, since = 1, today
+    audits, since, has_worked = 1, today, False
     for day in earlier:
         if rule.code in day.evaluated:
+            has_worked = True
             break
         if rule.code in day.unknown:
             audits, since = audits + 1, day.day
-    return _DegradedRule(rule, audits, since)
+    is_lost = has_worked and any(gap.reason in _LASTING for gap in rule.gaps)
+    return _DegradedRule(rule, audits, since, is_lost)
 
 
 def _result(found: Sequence[_DegradedRule]) -> RuleResult:
@@ -400,14 +409,18 @@ def _result(found: Sequence[_DegradedRule]) -> RuleResult:
     named = ", ".join(codes[:_MOST_NAMED]) + more
     fewest = min(one.audits for one in found)
     least = "" if fewest == max(one.audits for one in found) else "at least "
-    have = "has" if len(found) == 1 else "have"
+    is_one = len(found) == 1
+    if fewest > 1:
+        how = f"{'has' if is_one else 'have'} been unknown for {least}{many(fewest, 'audit')}"
+    else:
+        how = f"{'that worked before ' if all(one.is_lost for one in found) else ''}{'is' if is_one else 'are'} unknown"
     causes = [_why_unknown(one.rule) for one in found]
     cause, advice = causes[0]
     others = len(found) - causes.count(causes[0])
     finding = Finding(
         subject=Subject(),
         severity=Severity.WARNING,
-        message=f"{cause}, so {many(len(found), 'rule')} {have} been unknown for {least}{many(fewest, 'audit')}"
+        message=f"{cause}, so {many(len(found), 'rule')} {how}"
         f"{f' ({others} for other reasons)' if others else ''}: {named}",
         fix=f"{advice}. {TEXTS[DEGRADED_CODE].fix}" if advice else TEXTS[DEGRADED_CODE].fix,
         since=found[0].since,
@@ -423,15 +436,14 @@ def _why_unknown(rule: RuleResult) -> tuple[str, str]:
     """Why the rule is unknown, the place first, and what would help; empty if nothing is known to."""
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return (f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason), ""
-    gap = rule.gaps[0]
-    # A right or a budget: the setting or statement that would help follows what happened.
-    separators = "[:;] " if gap.reason in (Reason.DENIED, Reason.OVER_BUDGET) else "$"
-    cause, *advice = re.split(separators, gap.detail, maxsplit=1)
+    gap = next((gap for gap in rule.gaps if gap.reason in _LASTING), rule.gaps[0])
+    # A right or a budget: the statement or setting that would help follows what happened.
+    cause, *advice = re.split("[:;] " if gap.reason in _LASTING else "$", gap.detail, maxsplit=1)
     helps = "".join(advice)
-    # A statement is copied as it is; what to set is a sentence.
-    return f"{gap.place or gap.fact}: {cause}", helps[:1].upper() + helps[
-        1:
-    ] if gap.reason is Reason.OVER_BUDGET else helps
+    if gap.reason is Reason.OVER_BUDGET:
+        # A statement is copied as it is; what to set is a sentence.
+        helps = helps[:1].upper() + helps[1:]
+    return f"{gap.place or gap.fact}: {cause}", helps
 
 
 def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:

@@ -239,7 +239,7 @@ def test_time_of_the_audit_is_used_up(written: Writer) -> None:
     hurried = target.model_copy(update={"budget": target.budget.model_copy(update={"deadline_s": 1e-9})})
     profile = collected(target, asked_as=hurried)
     assert profile.gaps
-    assert {g.reason for g in profile.gaps} == {Reason.OVER_BUDGET}
+    assert {g.reason for g in profile.gaps} == {Reason.TIMED_OUT}
     assert all("raise budget.deadline_s" in g.detail for g in profile.gaps)
     assert profile.measurements == ()
 

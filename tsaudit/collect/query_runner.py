@@ -454,7 +454,7 @@ class QueryRunner:
             return Unanswered(Reason.UNREACHABLE, self._gone)
         left = self._deadline.left()
         if left <= 0:
-            return Unanswered(Reason.OVER_BUDGET, self._out_of_time())
+            return Unanswered(Reason.TIMED_OUT, self._out_of_time())
         if overspent := self._query_costs.overspent():
             return Unanswered(Reason.OVER_BUDGET, overspent)
         timeout = min(timeout_s, left)
@@ -471,7 +471,7 @@ class QueryRunner:
         except (FactError, OutOfTimeError, ConnectorError) as error:
             reason, detail = reason_of(error, timeout)
             if reason is Reason.TIMED_OUT and timeout < timeout_s:
-                return Unanswered(Reason.OVER_BUDGET, self._out_of_time())
+                return Unanswered(Reason.TIMED_OUT, self._out_of_time())
             if reason is Reason.UNREACHABLE:
                 self._connections.broke_off()
             if reason in _SILENCE and self._responds_again(detail) and reason is Reason.UNREACHABLE:

@@ -358,7 +358,9 @@ class Incidents(Model):
     resolve_after: int = Field(2, ge=1)
     """Number of consecutive audits without the finding after which an incident is resolved."""
     unknown_after: int = Field(3, ge=1)
-    """Number of consecutive audits that could not evaluate rules after which that becomes an incident (`TGT002`)."""
+    """Number of consecutive audits that could not evaluate rules after which that becomes an incident (`TGT002`). It is
+    one at once if the rules worked in the audit before, and lack a permission or a larger budget now.
+    """
 
 
 class Report(Model):

@@ -384,7 +384,7 @@ def test_server_goes_away_in_the_middle(with_flight: bool) -> None:
 @pytest.mark.parametrize(
     ("status", "body", "reason", "detail"),
     [
-        (429, b"too many requests", Reason.OVER_BUDGET, "too many requests"),
+        (429, b"too many requests", Reason.TIMED_OUT, "too many requests"),
         (503, b"", Reason.UNREACHABLE, "HTTP 503"),
         (400, b"ResourceExhausted: would need 3 GB", Reason.OVER_BUDGET, "would need 3 GB"),
         (

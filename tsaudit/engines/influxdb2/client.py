@@ -183,10 +183,10 @@ def _wait(response: urllib3.BaseHTTPResponse, deadline: float) -> None:
     asked = response.headers.get("Retry-After", "")
     said = f"the server is busy or its quota is used up (HTTP {response.status})"
     if not asked.isdecimal():
-        raise FactError(Reason.OVER_BUDGET, said, cheaper_helps=False)
+        raise FactError(Reason.TIMED_OUT, said, cheaper_helps=False)
     if int(asked) >= deadline - time.monotonic():
         too_long = f"{said}; it asks to wait {asked} s, longer than the audit may wait"
-        raise FactError(Reason.OVER_BUDGET, too_long, cheaper_helps=False)
+        raise FactError(Reason.TIMED_OUT, too_long, cheaper_helps=False)
     time.sleep(int(asked))
 
 

@@ -306,7 +306,7 @@ def _http_error(response: urllib3.BaseHTTPResponse) -> FactError:
     if status in (401, 403):
         return FactError(Reason.DENIED, detail)
     if status == 429:
-        return FactError(Reason.OVER_BUDGET, detail, cheaper_helps=False)
+        return FactError(Reason.TIMED_OUT, detail, cheaper_helps=False)
     return FactError(Reason.UNREACHABLE, detail) if status in (502, 503, 504) else _refused(detail)
 
 

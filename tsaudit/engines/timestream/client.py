@@ -309,7 +309,7 @@ class Client:
         while True:
             if not self._services.pace.wait(operation, deadline):
                 said = "the service throttles: Request rate limit exceeded"
-                raise FactError(Reason.OVER_BUDGET, said, cheaper_helps=False)
+                raise FactError(Reason.TIMED_OUT, said, cheaper_helps=False)
             left = max(deadline - time.monotonic(), 0.001)
             try:
                 return self._sent(service, operation, left, parameters)
@@ -369,7 +369,7 @@ def _refused(error: ClientError) -> FactError:
     if code == "AccessDeniedException":
         return FactError(Reason.DENIED, f"{_words(error)}; {_GRANT}")
     if code in _THROTTLED or "MaxQueryTCU" in str(error):
-        return FactError(Reason.OVER_BUDGET, f"the service throttles: {_words(error)}", cheaper_helps=False)
+        return FactError(Reason.TIMED_OUT, f"the service throttles: {_words(error)}", cheaper_helps=False)
     return FactError(Reason.FAILED, _words(error))
 
 
