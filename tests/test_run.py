@@ -538,7 +538,7 @@ def test_budget_that_is_used_up_before_the_first_measurement(
     assert [(c.incident.code, c.kind) for c in done.changes] == [(UNREACHABLE_CODE, ChangeKind.OPENED)]
 
 
-def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_when_it_is_back(
+def test_right_that_is_taken_away_is_an_incident_at_once_and_over_when_it_is_back(
     tmp_path: Path, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     target = write(Dataset([a_table()]), "sqlite", tmp_path / "a.db")
@@ -561,10 +561,10 @@ def test_right_that_is_taken_away_is_an_incident_after_three_audits_and_over_whe
     with monkeypatch.context() as patched:
         patched.setattr(connectors, "open_connection", without_listings)
         lost = days([1, 4, 5])
-    assert lost == [[], [], [(DEGRADED_CODE, ChangeKind.OPENED)]]
+    assert lost == [[(DEGRADED_CODE, ChangeKind.OPENED)], *[[(DEGRADED_CODE, ChangeKind.CONTINUED)]] * 2]
     said: list[str] = []
     AuditSession(settings, store).notify(said.append)
-    assert sum("rules have been unknown for 3 audits" in text for text in said) == 1
+    assert sum("rules that worked before are unknown" in text for text in said) == 1
     assert "no SELECT" in said[0]
     assert days([6]) == [[(DEGRADED_CODE, ChangeKind.RESOLVED)]]
 
