@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import replace
 from typing import Final
 
 from tsaudit.engines.timestream.tables import ENFORCEMENT, KEY, EnforceKey, best_key, values
-from tsaudit.model.change import Change
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact, Limit
 from tsaudit.model.profile import Measurement, Tag
 from tsaudit.rule import Case, Threshold, rule, subject_of
@@ -65,21 +64,8 @@ def weak_partition_key(case: Case) -> Iterator[Finding]:
       https://docs.aws.amazon.com/timestream/latest/developerguide/customer-defined-partition-keys-low-cardinality-dimensions.html
     """
     for measurement in case.measurements:
-        if measurement.options is not None and (found := _weakness(case, measurement, measurement.options.get(KEY))):
-            yield _finding(measurement, found)
-
-
-@dataclass(frozen=True, slots=True)
-class _Weakness:
-    """The problem of a table's partition key."""
-
-    message: str
-    advice: str
-    change: Change | None
-    observed: float
-    limit: Limit
-    lacks: bool = False
-    """Whether some records lack the key."""
+        if measurement.options is not None and (found := _evaluate(case, measurement, measurement.options.get(KEY))):
+            yield found
 
 
 _MOVE: Final = (
@@ -88,93 +74,73 @@ _MOVE: Final = (
 )
 
 
-def _weakness(case: Case, measurement: Measurement, key: str | None) -> _Weakness | None:
+def _evaluate(case: Case, measurement: Measurement, key: str | None) -> Finding | None:
     best, limit = best_key(measurement), case.limit("min_values", measurement)
     if key is None:
         return None if best is None else _missing(measurement, best, limit)
     tag = measurement.tag(key)
     if tag is None:
-        return _never_written(measurement, key, limit)
+        # Without records or columns, it is not known whether one has the key.
+        if not measurement.columns or not measurement.rows or not measurement.rows.value:
+            return None
+        text = f"No record has the partition key {key} as a dimension."
+        return _unenforced(measurement, text, key, 0.0, limit, lacks=True)
     if tag.values is None:
         return None
     is_coarse = tag.values.value < limit.value and not tag.values.is_lower_bound
     if is_coarse and best is not None and values(best) > tag.values.value:
-        return _Weakness(
-            (
-                f"The partition key {key} has only {many(tag.values.value, 'value')}, {best.key} has "
-                f"{number(values(best))}."
-            ),
-            _MOVE,
-            None,
-            tag.values.value,
-            limit,
-        )
+        few, most = many(tag.values.value, "value"), number(values(best))
+        message = f"The partition key {key} has only {few}, {best.key} has {most}."
+        return _finding(measurement, message, tag.values.value, limit, fix=_MOVE)
     if (measurement.options or {}).get(ENFORCEMENT) == "REQUIRED":
         return None
     absent = tag.absent.value if tag.absent else 0.0
     text = f"{percent(absent)} of the series lack it" if absent else "all records have it so far"
-    return _Weakness(
-        f"The partition key {key} is not enforced: {text}.",
-        "",
-        EnforceKey(subject_of(measurement), key),
-        absent,
-        limit,
-        lacks=absent > 0,
-    )
+    message = f"The partition key {key} is not enforced: {text}."
+    return _unenforced(measurement, message, key, absent, limit, lacks=absent > 0)
 
 
-def _never_written(measurement: Measurement, key: str, limit: Limit) -> _Weakness | None:
-    """The problem of a key that is no dimension of any record; None if no records, or no columns, are known."""
-    if not measurement.columns or not measurement.rows or not measurement.rows.value:
-        return None
-    return _Weakness(
-        f"No record has the partition key {key} as a dimension.",
-        "",
-        EnforceKey(subject_of(measurement), key),
-        0.0,
-        limit,
-        lacks=True,
-    )
-
-
-def _missing(measurement: Measurement, best: Tag, limit: Limit) -> _Weakness | None:
+def _missing(measurement: Measurement, best: Tag, limit: Limit) -> Finding | None:
     rows, names = measurement.rows, measurement.measure_names
     if rows is None or not rows.value or values(best) < limit.value:
         return None
     largest = (names.names[0].rows or 0) / rows.value if names and names.names else 0.0
     if largest <= _MOST:
         return None
-    return _Weakness(
+    message = (
         f"It has no partition key except the measure name, and {percent(largest)} of its "
         f"{rows_of(rows)} have the same one: a query for one of {number(values(best))} values of "
-        f"{best.key} cannot be limited to its partition.",
-        _MOVE,
-        None,
-        values(best),
-        limit,
+        f"{best.key} cannot be limited to its partition."
     )
+    return _finding(measurement, message, values(best), limit, fix=_MOVE)
 
 
-def _finding(measurement: Measurement, found: _Weakness) -> Finding:
+def _unenforced(
+    measurement: Measurement, message: str, key: str, absent: float, limit: Limit, *, lacks: bool
+) -> Finding:
+    """`lacks`: whether some records lack the key."""
+    impact = Impact(
+        Currency.MECHANISM,
+        consequence="No query can be limited to a part of the table by this key.",
+        how="schema by DescribeTable, and series without it",
+    )
+    found = _finding(measurement, message, absent, limit)
+    changes = (EnforceKey(subject_of(measurement), key),)
+    return replace(found, impact=impact if lacks else None, changes=changes)
+
+
+def _finding(measurement: Measurement, message: str, observed: float, limit: Limit, fix: str = "") -> Finding:
     options = measurement.options or {}
     key = options.get(KEY)
     tags = sorted(measurement.tags, key=lambda t: (-values(t), t.key))[:5]
     return Finding(
         subject=subject_of(measurement),
-        impact=Impact(
-            Currency.MECHANISM,
-            consequence="No query can be limited to a part of the table by this key.",
-            how="schema by DescribeTable, and series without it",
-        )
-        if found.lacks
-        else None,
         basis=Basis.DECLARED,
-        message=found.message,
-        fix=found.advice,
-        changes=() if found.change is None else (found.change,),
-        observed=found.observed,
-        limit=found.limit,
-        unit=found.limit.unit,
+        message=message,
+        fix=fix,
+        observed=observed,
+        limit=limit,
+        unit=limit.unit,
         main_contributor=key,
         evidence=(
             Evidence("partition key", f"{key}, {options.get(ENFORCEMENT, '').lower()}" if key else "the measure name"),
