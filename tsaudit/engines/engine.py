@@ -12,6 +12,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.quoting import Language, Qualified
@@ -163,12 +164,16 @@ class Engine:
 
     # --- Connecting ---------------------------------------------------------------------------------------------------
 
+    connector: str = ""
+    """The function that opens a connection, as `module:name`; unused if the engine overrides `connect`."""
+
     def connect(self, access: Access) -> AbstractContextManager[Connection]:
         """Open a connection.
 
         Raises ConnectorError, and ModuleNotFoundError without the driver.
         """
-        raise NotImplementedError
+        opened: AbstractContextManager[Connection] = resolve_name(self.connector)(access)
+        return opened
 
     def spelled(self, url: str) -> str:
         """The address with the engine's own scheme instead of an alternative one."""
@@ -422,17 +427,19 @@ class Engine:
 
     # --- Advice -------------------------------------------------------------------------------------------------------
 
-    def advice(self) -> type[Advice]:
-        """The class with the steps for changes on this engine; `Advice` itself handles no change."""
-        from tsaudit.engines.advice import Advice
+    adviser: str = "tsaudit.engines.advice:Advice"
+    """The class with the steps for changes on this engine, as `module:name`; the default handles no change."""
 
-        return Advice
+    def advice(self) -> type[Advice]:
+        """The class with the steps for changes on this engine."""
+        found: type[Advice] = resolve_name(self.adviser)
+        return found
 
     def problem(self) -> str:
         """Why the declaration is invalid, in one line; empty if it is valid."""
         if not NAME.fullmatch(self.name):
             return f"the name `{self.name}` is not valid; use lower-case letters, digits, `_`, and `-`"
-        if type(self).connect is Engine.connect:
+        if type(self).connect is Engine.connect and not self.connector:
             return "it has no method `connect`"
         if missing := [str(folder) for folder in self.sql_folders if not Path(folder).is_dir()]:
             return f"there is no folder {missing[0]}"

@@ -8,7 +8,6 @@ from tsaudit.engines.engine import ServerLimit, Words
 from tsaudit.engines.sql import BATCHED, FileEngine
 
 if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
     from tsaudit.engines.sql.connector import FileDriver
     from tsaudit.model.profile import Index
 
@@ -17,6 +16,7 @@ class Duckdb(FileEngine):
     """DuckDB."""
 
     name = "duckdb"
+    adviser = "tsaudit.engines.duckdb.advice:DuckdbAdvice"
     example_url = "duckdb:///{name}.duckdb"
     extra = "duckdb"
     keywords = ("duckdb/keywords.txt",)
@@ -82,11 +82,6 @@ class Duckdb(FileEngine):
             path = f"'$.' || to_json({label})"
             return f"CASE WHEN json_valid({column}) THEN json_extract_string({column}, {path}) END"
         return None
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.duckdb.advice import DuckdbAdvice
-
-        return DuckdbAdvice
 
 
 def _listed(column: str, label: str) -> str:

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.sql import BATCHED
 
 if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.profile import Measurement, Profile
 
 
@@ -23,6 +20,8 @@ class Greptimedb(Engine):
     """GreptimeDB."""
 
     name = "greptimedb"
+    connector = "tsaudit.engines.greptimedb.connector:connect"
+    adviser = "tsaudit.engines.greptimedb.advice:GreptimeAdvice"
     example_url = "mysql+pymysql://localhost:4002"
     extra = "greptimedb"
     keywords = ("greptimedb/keywords.txt",)
@@ -87,11 +86,6 @@ class Greptimedb(Engine):
         "F2": "permissions are granted per table",
     }
 
-    def connect(self, access: Access) -> AbstractContextManager[Connection]:
-        from tsaudit.engines.greptimedb import connector
-
-        return connector.connect(access)
-
     def edition(self, profile: Profile, measurement: Measurement) -> str:
         from tsaudit.engines.greptimedb import tables
 
@@ -119,11 +113,6 @@ class Greptimedb(Engine):
         from tsaudit.engines.greptimedb import tables
 
         return measurement.options is not None and not tables.is_append_only(measurement)
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.greptimedb.advice import GreptimeAdvice
-
-        return GreptimeAdvice
 
 
 ENGINE: Final = Greptimedb()

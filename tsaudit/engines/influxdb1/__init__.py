@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from contextlib import AbstractContextManager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
@@ -12,8 +11,6 @@ from tsaudit.engines.engine import Downsampling, Failure, LocalServer, ServerLim
 from tsaudit.engines.influx import InfluxEngine
 
 if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.profile import Profile
 
 
@@ -46,6 +43,8 @@ class Influxdb1(InfluxEngine):
     """InfluxDB 1.x."""
 
     name = "influxdb1"
+    connector = "tsaudit.engines.influxdb1.connector:connect"
+    adviser = "tsaudit.engines.influxdb1.advice:Influxdb1Advice"
     reads_password_apart = True
     right_to_list = "READ on the database"
     settings_are_for_admins = True
@@ -74,11 +73,6 @@ class Influxdb1(InfluxEngine):
         "named_policy": "the retention policy to name in the statement; empty: the default one, or the URL names it",
     }
 
-    def connect(self, access: Access) -> AbstractContextManager[Connection]:
-        from tsaudit.engines.influxdb1 import connector
-
-        return connector.connect(access)
-
     def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:
         from tsaudit.engines.influxdb1 import continuous_queries
 
@@ -94,11 +88,6 @@ class Influxdb1(InfluxEngine):
         # whatever the settings are.
         in_memory = profile.server.settings.get("index_in_memory") if profile.server else None
         return None if in_memory is None else bool(in_memory)
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.influxdb1.advice import Influxdb1Advice
-
-        return Influxdb1Advice
 
 
 ENGINE: Final = Influxdb1()

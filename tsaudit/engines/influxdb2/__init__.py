@@ -3,16 +3,10 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit.engines.engine import Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.influx import InfluxEngine
-
-if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Access, Connection
-
 
 _ACCOUNTS: Final = "https://docs.influxdata.com/influxdb/cloud/account-management/limits/"
 _SERIES: Final = "https://docs.influxdata.com/influxdb/cloud/reference/glossary/#series"
@@ -24,6 +18,8 @@ class Influxdb2(InfluxEngine):
     """InfluxDB 2.x and InfluxDB Cloud (TSM)."""
 
     name = "influxdb2"
+    connector = "tsaudit.engines.influxdb2.connector:connect"
+    adviser = "tsaudit.engines.influxdb2.advice:Influxdb2Advice"
     shard_duration_statement = "influx bucket update --id ID --shard-group-duration {hours}h"
     example_url = "http://localhost:8086?org=acme"
     failures = {
@@ -58,16 +54,6 @@ class Influxdb2(InfluxEngine):
         "several": "the names of measurements to query together; empty: only `measurement`",
         "measurement": "in files about all measurements: the measurement to query, if each needs its own statement",
     }
-
-    def connect(self, access: Access) -> AbstractContextManager[Connection]:
-        from tsaudit.engines.influxdb2 import connector
-
-        return connector.connect(access)
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.influxdb2.advice import Influxdb2Advice
-
-        return Influxdb2Advice
 
 
 ENGINE: Final = Influxdb2()

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit.engines.engine import Engine, ServerLimit, Words
-
-if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Access, Connection
-
 
 _DOCS: Final = "https://docs.influxdata.com/influxdb3"
 
@@ -25,6 +19,8 @@ class Influxdb3(Engine):
     """InfluxDB 3, which is queried in SQL and has no index of series."""
 
     name = "influxdb3"
+    connector = "tsaudit.engines.influxdb3.connector:connect"
+    adviser = "tsaudit.engines.influxdb3.advice:Influxdb3Advice"
     example_url = "http://localhost:8181"
     icon = "influxdb"
     keywords = ("influxdb3/keywords.txt", "influx/keywords.txt")
@@ -57,16 +53,6 @@ class Influxdb3(Engine):
         "C5": "tag values are always text",
         "D7": "D6 covers the same",
     }
-
-    def connect(self, access: Access) -> AbstractContextManager[Connection]:
-        from tsaudit.engines.influxdb3 import connector
-
-        return connector.connect(access)
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.influxdb3.advice import Influxdb3Advice
-
-        return Influxdb3Advice
 
 
 ENGINE: Final = Influxdb3()

@@ -3,15 +3,10 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from tsaudit.engines.engine import Engine, Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.quoting import Language
-
-if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Access, Connection
 
 DOCUMENT_ID: Final = "_id"
 """The field that identifies a document in its collection: always present, always indexed."""
@@ -25,6 +20,8 @@ class Mongodb(Engine):
     """MongoDB, and servers that speak its protocol."""
 
     name = "mongodb"
+    connector = "tsaudit.engines.mongodb.connector:connect"
+    adviser = "tsaudit.engines.mongodb.advice:MongoAdvice"
     example_url = "mongodb://localhost:27017"
     extra = "mongodb"
     language = Language.MONGOSH
@@ -103,18 +100,8 @@ class Mongodb(Engine):
         "F1": "expiry is set for each collection",
     }
 
-    def connect(self, access: Access) -> AbstractContextManager[Connection]:
-        from tsaudit.engines.mongodb import connector
-
-        return connector.connect(access)
-
     def names_itself(self, column: str) -> bool:
         return column == DOCUMENT_ID
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.mongodb.advice import MongoAdvice
-
-        return MongoAdvice
 
 
 ENGINE: Final = Mongodb()

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Failure, LocalServer, ServerLimit, Words
 from tsaudit.engines.sql import BATCHED, SqlEngine
 
 if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Access, Connection
     from tsaudit.engines.quoting import Qualified
     from tsaudit.model.profile import IdSequence
 
@@ -23,6 +20,8 @@ class Postgresql(SqlEngine):
     """PostgreSQL and TimescaleDB."""
 
     name = "postgresql"
+    connector = "tsaudit.engines.postgresql.connector:connect"
+    adviser = "tsaudit.engines.postgresql.advice:PostgresqlAdvice"
     measurement_bytes = 16_000
     index_bytes = 10_000
     measurement_price = "16 kB of disk for each table, and 10 kB for each index: measured on PostgreSQL 15"
@@ -169,11 +168,6 @@ class Postgresql(SqlEngine):
         ),
     }
 
-    def connect(self, access: Access) -> AbstractContextManager[Connection]:
-        from tsaudit.engines.postgresql import connector
-
-        return connector.connect(access)
-
     def more_ids(
         self, table: Qualified, column: str, sequence: IdSequence | None, *, is_wide: bool, is_wasted: bool
     ) -> str:
@@ -212,11 +206,6 @@ class Postgresql(SqlEngine):
                 f"WHERE starts_with(pair, {label} || ':') OR starts_with(pair, {label} || '='))"
             )
         return None
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.postgresql.advice import PostgresqlAdvice
-
-        return PostgresqlAdvice
 
 
 ENGINE: Final = Postgresql()

@@ -9,7 +9,6 @@ from tsaudit.engines.engine import ServerLimit
 from tsaudit.engines.sql import FileEngine
 
 if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
     from tsaudit.engines.sql.connector import FileDriver
 
 
@@ -17,6 +16,7 @@ class Sqlite(FileEngine):
     """SQLite, which stores any value in any column."""
 
     name = "sqlite"
+    adviser = "tsaudit.engines.sqlite.advice:SqliteAdvice"
     example_url = "sqlite:///{name}.db"
     keywords = ("sqlite/keywords.txt",)
     file_magic = (0, b"SQLite format 3\0")
@@ -51,11 +51,6 @@ class Sqlite(FileEngine):
             return None
         path = f"'$.' || json_quote({label})"
         return f"CASE WHEN json_valid({column}) THEN CAST(json_extract({column}, {path}) AS TEXT) END"
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.sqlite.advice import SqliteAdvice
-
-        return SqliteAdvice
 
 
 ENGINE: Final = Sqlite()

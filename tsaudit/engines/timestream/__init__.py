@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from contextlib import AbstractContextManager
 from datetime import timedelta
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.engine import Engine, ServerLimit, Words
 
 if TYPE_CHECKING:
-    from tsaudit.engines.advice import Advice
-    from tsaudit.engines.connection import Access, Connection
     from tsaudit.model.finding import Impact
     from tsaudit.model.profile import Measurement, Tag
 
@@ -31,6 +28,8 @@ class Timestream(Engine):
     """Amazon Timestream for LiveAnalytics."""
 
     name = "timestream"
+    connector = "tsaudit.engines.timestream.connector:connect"
+    adviser = "tsaudit.engines.timestream.advice:TimestreamAdvice"
     example_url = "timestream://eu-central-1"
     extra = "timestream"
     icon = "aws"
@@ -67,11 +66,6 @@ class Timestream(Engine):
         "H5": "the API does not report bytes of a table, and no disk can fill up: storage is billed",
     }
 
-    def connect(self, access: Access) -> AbstractContextManager[Connection]:
-        from tsaudit.engines.timestream import connector
-
-        return connector.connect(access)
-
     def names_itself(self, column: str) -> bool:
         # The name of the column in single-value records, which is followed by the type.
         return column.startswith("measure_value::")
@@ -80,11 +74,6 @@ class Timestream(Engine):
         from tsaudit.engines.timestream import prices
 
         return prices.of_dimension(measurement, tag, days, horizon)
-
-    def advice(self) -> type[Advice]:
-        from tsaudit.engines.timestream.advice import TimestreamAdvice
-
-        return TimestreamAdvice
 
 
 ENGINE: Final = Timestream()
