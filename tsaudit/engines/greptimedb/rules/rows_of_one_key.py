@@ -317,6 +317,14 @@ def _without_key(measurement: Measurement) -> Finding | None:
     events = [f.key for f in event_columns(measurement)]
     source = next((f.key for f in several if f.key not in events), "")
     seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
+    changes: tuple[Change, ...] = ()
+    fix = "If rows of several sources are to come, add a column that names the source to the key before."
+    if source and not events:
+        changes = (MakeTag(subject_of(measurement), source),)
+        fix = f"{source} says which source a row is of, by its values. What was overwritten has to be written again."
+    elif events or lost:
+        changes = (SetOption(subject_of(measurement), "append_mode", "true"),)
+        fix = "What was overwritten has to be written again." if events else fix
     evidence = [Evidence("key", "none"), Evidence("append_mode", "false")]
     if texts := [*events, *(f.key for f in several)]:
         evidence.append(Evidence("texts that may identify rows", listed(list(dict.fromkeys(texts)), 8)))
@@ -327,30 +335,14 @@ def _without_key(measurement: Measurement) -> Finding | None:
         impact=loss(measurement) or (loss_by_odds(measurement) if events else None),
         message="The table has no key and is not append-only: rows with the same time overwrite each other"
         + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
-        changes=_changes(measurement, source, bool(events), bool(lost)),
-        fix=_advice(source, bool(events)),
+        changes=changes,
+        fix=fix,
         observed=lost or None,
         unit="rows" if lost else "",
         evidence=tuple(evidence),
         facts=("options", "columns", "field_values", "stored_rows", "null_counts", "row_sample"),
         source=measurement.rows.source if measurement.rows else None,
     )
-
-
-def _changes(measurement: Measurement, source: str, has_events: bool, has_lost: bool) -> tuple[Change, ...]:
-    """The changes: a key with the column that may identify the source of a row; an append-only table for events."""
-    subject = subject_of(measurement)
-    if source and not has_events:
-        return (MakeTag(subject, source),)
-    return (SetOption(subject, "append_mode", "true"),) if has_events or has_lost else ()
-
-
-def _advice(source: str, has_events: bool) -> str:
-    if source and not has_events:
-        return f"{source} says which source a row is of, by its values. What was overwritten has to be written again."
-    if has_events:
-        return "What was overwritten has to be written again."
-    return "If rows of several sources are to come, add a column that names the source to the key before."
 
 
 def _has_several(field: Field) -> bool:

@@ -118,14 +118,8 @@ def _misfit(case: Case, measurement: Measurement, column: Tag | Field) -> _Misfi
     if "inverted" in kinds and in_all > low.value:
         return _Misfit("inverted", "skipping", "an inverted index lists the rows of each", low, in_all, how or among)
     if "skipping" in kinds and values.value <= _FEW and _are_all(measurement, column, values):
-        return _Misfit(
-            "skipping",
-            "inverted",
-            "each block of rows contains nearly all of them, so none is skipped",
-            None,
-            values.value,
-            among,
-        )
+        why = "each block of rows contains nearly all of them, so none is skipped"
+        return _Misfit("skipping", "inverted", why, None, values.value, among)
     if not kinds and isinstance(column, Field) and _is_large_id(measurement, column):
         return _Misfit("", "skipping", "a search for one reads every block", low, values.value, among)
     return None

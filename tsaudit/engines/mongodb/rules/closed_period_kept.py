@@ -99,21 +99,16 @@ def _finding(case: Case, family: CollectionFamily, closed: Sequence[Member], tak
     documents = documents_of(closed)
     freed = max(0.0, taken - _COUNT_BYTES * len(closed))
     how = f"bytes by $collStats, {family.how}, less {_COUNT_BYTES} B for each count"
+    subject = Subject(family.database, family.template)
     return Finding(
-        subject=Subject(family.database, family.template),
+        subject=subject,
         impact=costs.of_periods(case, family, freed, how=how),
         basis=Basis.MEASURED if _only_count(closed) else Basis.INFERRED,
         message=(
             f"{many(len(closed), 'closed ' + family.unit)} of {family.template} are kept in full; their counts alone "
             f"would free {size(freed)}."
         ),
-        changes=(
-            KeepCounts(
-                Subject(family.database, family.template),
-                f"{family.stem or 'period'}_counts",
-                tuple(member.name for member in closed),
-            ),
-        ),
+        changes=(KeepCounts(subject, f"{family.stem or 'period'}_counts", tuple(member.name for member in closed)),),
         observed=freed,
         unit="bytes",
         samples=(closed[0].name, closed[-1].name),

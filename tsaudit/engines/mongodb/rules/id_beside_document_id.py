@@ -157,20 +157,16 @@ def _finding(case: Case, spares: Sequence[_Spare], family: CollectionFamily | No
     key, kind = first.field.key, first.field.types[0]
     where = f"{many(len(family.members), 'collection')} named {family.template}" if family else "the collection"
     is_asked_for = any((s.own.scans or 0) > 0 for s in spares)
+    database, name = first.measurement.database, family.template if family else first.measurement.name
     return Finding(
-        subject=Subject(first.measurement.database, family.template if family else first.measurement.name, key),
+        subject=Subject(database, name, key),
         impact=None if is_asked_for else _impact(case, first, family, data + index),
         message=(
             f"{key} could be the _id: in {where} this would save {size(data + index)}, {size(data)} of "
             f"documents and {size(index)} of an index."
         ),
         fix=_CLOSED if family else "",
-        changes=(
-            UseAsId(
-                Subject(first.measurement.database, family.template if family else first.measurement.name),
-                key,
-            ),
-        ),
+        changes=(UseAsId(Subject(database, name), key),),
         observed=data + index,
         unit="bytes",
         main_contributor=key,
