@@ -18,25 +18,8 @@ from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQu
 from tsaudit.engines.http_client import HttpClient
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Reader, Series
+from tsaudit.engines.influxdb1 import answers
 from tsaudit.engines.influxdb1 import policies as retention
-from tsaudit.engines.influxdb1.answers import (
-    INDEX_IN_MEMORY,
-    AcceptedShard,
-    Shard,
-    accepted_shards,
-    as_batch,
-    continuous_queries,
-    database_series,
-    databases,
-    described,
-    early_rows,
-    index_row,
-    kept,
-    overwritten,
-    retention_rows,
-    shards,
-    status_rows,
-)
 from tsaudit.engines.quoting import Language
 from tsaudit.model.facts import FACTS, Given, OfMeasurement
 from tsaudit.model.profile import Reason
@@ -137,11 +120,11 @@ class InfluxConnection:
         self._known = known or retention.KnownParts()
         self._client = Client(access)
         self.server_version = self._client.version
-        self._shards: tuple[str, list[Shard], bool] | FactError | None = None
+        self._shards: tuple[str, list[answers.Shard], bool] | FactError | None = None
         """The statement that returned the shards, all shards, and whether it is known which have expired; or the error
         that prevented reading them. None before they were queried.
         """
-        self._accepted: list[AcceptedShard] | None = None
+        self._accepted: list[answers.AcceptedShard] | None = None
         """The shards whose points can be counted, newest first; None before they were queried."""
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
@@ -192,7 +175,9 @@ class InfluxConnection:
     def _policies(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The names of the parts of the database that are audited, once it is known which policies contain data."""
         database = ask.about["database"]
-        listed = [p for s in self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in described(s)]
+        listed = [
+            p for s in self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows) for p in answers.described(s)
+        ]
         contents = retention.read_contents(listed, lambda policy: self._fields_in(ask, policy))
         found = list(retention.parts(database, contents, lambda *about: self._lists(ask, *about)))
         self._known.remember(database, contents, found)
@@ -222,7 +207,7 @@ class InfluxConnection:
             yield from self._read(ask)
             return
         ask.rows.statements = 0
-        yield as_batch([ask.part.policy] if ask.part.policy else [])
+        yield answers.as_batch([ask.part.policy] if ask.part.policy else [])
 
     def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         if not ask.part.is_divided:
@@ -267,7 +252,7 @@ class InfluxConnection:
             ask.rows.statements += 1
             statement = queries.render(_ENGINE, "early_rows", **{**about, "oldest": True})
             found += self._client.whole(statement, ask.left_s, ask.rows)
-        yield early_rows(found)
+        yield answers.early_rows(found)
 
     def _series_listing(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The series in the index. If the index also lists series of other policies, and there are not too many, only
@@ -317,16 +302,16 @@ class InfluxConnection:
         """The continuous queries. Users who are no administrators have to name a database that they may read."""
         known = next(iter(self._known.contents), "")
         answer = self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows, database=known)
-        yield from continuous_queries(answer)
+        yield from answers.continuous_queries(answer)
 
     def _server_status(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """What the server reports about itself: everything to administrators, to others recorded counters."""
         statement, answer = self._about_shards(ask, "limits and dropped points")
         ask.rows.statement = statement
-        found = list(status_rows(iter(answer)))
+        found = list(answers.status_rows(iter(answer)))
         settings = {name for kind, name, _, _ in found if kind == "setting"}
-        if settings and INDEX_IN_MEMORY not in settings:
-            found.extend(index_row(self._heap_profile(ask)))
+        if settings and answers.INDEX_IN_MEMORY not in settings:
+            found.extend(answers.index_row(self._heap_profile(ask)))
         yield http_client.status_batch(found)
 
     def _heap_profile(self, ask: _Ask) -> list[bytes]:
@@ -346,7 +331,9 @@ class InfluxConnection:
         with suppress(FactError):
             if self._accepted is None:
                 self._accepted = []
-                self._accepted = accepted_shards(self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows))
+                self._accepted = answers.accepted_shards(
+                    self._client.whole(ask.rows.statement, ask.timeout_s, ask.rows)
+                )
             else:
                 ask.rows.statements = 0
             about = ask.part.database, ask.part.takes
@@ -355,9 +342,9 @@ class InfluxConnection:
                 parameters = {"database": shard.database, "policy": shard.policy, "first": shard.first}
                 statement = queries.render_file(_ENGINE, "_kept_values.influxql", **parameters, last=shard.last)
                 ask.rows.statements += 1
-                held = kept(self._client.series(statement, min(ask.left_s, _COUNTING_S), ask.rows))
+                held = answers.kept(self._client.series(statement, min(ask.left_s, _COUNTING_S), ask.rows))
                 ask.rows.statement = statement
-                measurement, lost = overwritten(shard.accepted, held)
+                measurement, lost = answers.overwritten(shard.accepted, held)
                 rows = [{"measurement": measurement, "accepted": shard.accepted, "overwritten": lost}]
                 rows[0] |= {"first": shard.first, "last": shard.last}
         yield fact_batch(ask.fact, rows)
@@ -367,7 +354,7 @@ class InfluxConnection:
         if self._shards is None:
             try:
                 statement, answer = self._about_shards(ask, "bytes")
-                self._shards = statement, *shards(answer)
+                self._shards = statement, *answers.shards(answer)
             except FactError as error:
                 self._shards = error
         else:
@@ -434,10 +421,10 @@ def _version(text: str) -> tuple[int, int]:
 
 _READERS: Final[Mapping[str, Reader]] = {
     **influxql.READERS,
-    "databases": databases,
+    "databases": answers.databases,
     "measurements": influxql.columns_of(measurement="name"),
-    "retention": retention_rows,
-    "database_series": database_series,
+    "retention": answers.retention_rows,
+    "database_series": answers.database_series,
 }
 _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]]] = {
     "policies": InfluxConnection._policies,

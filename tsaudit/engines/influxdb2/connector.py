@@ -18,17 +18,7 @@ from tsaudit.engines import http_client, queries
 from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral, fact_batch
 from tsaudit.engines.http_client import MOST_BYTES
 from tsaudit.engines.influx import influxql
-from tsaudit.engines.influxdb2.client import (
-    BucketList,
-    Client,
-    Dbrp,
-    Gauges,
-    Known,
-    Record,
-    StatusError,
-    read_gauges,
-    shown,
-)
+from tsaudit.engines.influxdb2 import client
 from tsaudit.model.facts import Given, OfMeasurement
 from tsaudit.model.profile import Reason
 
@@ -53,7 +43,7 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
         raise ConnectorError("InfluxDB 2 requires an API token: set it as `password`, without `username`")
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
     org = settings.get("org", [""])[0]
-    connection = InfluxConnection(Known(replace(access, url=server, password=token), org))
+    connection = InfluxConnection(client.Known(replace(access, url=server, password=token), org))
     try:
         yield connection
     finally:
@@ -63,10 +53,10 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
 class InfluxConnection:
     """A pool of HTTP connections, used by one thread."""
 
-    def __init__(self, known: Known) -> None:
+    def __init__(self, known: client.Known) -> None:
         self._known = known
-        self._client = Client(known.access)
-        self._buckets = BucketList(self._client, known)
+        self._client = client.Client(known.access)
+        self._buckets = client.BucketList(self._client, known)
         self.server_version = self._client.version
 
     def query(self, fact: str, timeout_s: float, given: Given) -> Rows:
@@ -126,7 +116,7 @@ class InfluxConnection:
 
     def _databases(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
-        ask.rows.statement = shown(request)
+        ask.rows.statement = client.shown(request)
         page: list[Any] = [{}] * _PAGE
         while len(page) == _PAGE:
             page = self._client.rest(request, ask)["buckets"]
@@ -156,29 +146,29 @@ class InfluxConnection:
         bucket = self._buckets.of(ask)
         request = json.loads(queries.render(_ENGINE, ask.fact, "json", **ask.about))
         found = self._read_gauges(request, ask)
-        count = None if isinstance(found, StatusError) else found.series.get(bucket.id)
+        count = None if isinstance(found, client.StatusError) else found.series.get(bucket.id)
         if count is not None:
-            ask.rows.statement = shown(request)
+            ask.rows.statement = client.shown(request)
             ask.rows.query = queries.query_name(_ENGINE, ask.fact, "json")
             ask.rows.scope = "tag sets of all time, from /metrics"
         return count
 
-    def _read_gauges(self, request: Mapping[str, Any], ask: FactQuery) -> Gauges | StatusError:
+    def _read_gauges(self, request: Mapping[str, Any], ask: FactQuery) -> client.Gauges | client.StatusError:
         """The contents of /metrics, at most 10 s old, or the server's error."""
         if time.monotonic() - self._known.metrics[0] >= _GAUGES_S:
             try:
-                found: Gauges | StatusError = read_gauges(self._client.lines(request, ask))
-            except StatusError as error:
+                found: client.Gauges | client.StatusError = client.read_gauges(self._client.lines(request, ask))
+            except client.StatusError as error:
                 found = error
             self._known.metrics = (time.monotonic(), found)
         return self._known.metrics[1]
 
-    def _needed_gauges(self, ask: FactQuery, what: str) -> Gauges:
+    def _needed_gauges(self, ask: FactQuery, what: str) -> client.Gauges:
         """The contents of /metrics, which nothing else reports. Raises FactError if they cannot be read."""
         request = json.loads(queries.render(_ENGINE, ask.fact, **ask.about))
-        ask.rows.statement = shown(request)
+        ask.rows.statement = client.shown(request)
         found = self._read_gauges(request, ask)
-        if isinstance(found, StatusError):
+        if isinstance(found, client.StatusError):
             detail = f"only /metrics reports {what}, and it cannot be read (HTTP {found.status})"
             raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
         return found
@@ -229,7 +219,7 @@ class InfluxConnection:
                 yield from influxql.READERS[ask.fact](self._client.series(ask.rows.statement, ask), ask.about)
                 ask.rows.path = (dbrp.database, dbrp.policy)
                 return
-            except StatusError as error:
+            except client.StatusError as error:
                 if error.status not in (404, 405):
                     raise
                 self._known.has_influxql = False
@@ -238,7 +228,7 @@ class InfluxConnection:
         ask.rows.query = queries.query_name(_ENGINE, ask.fact, "flux")
         yield from _FLUX[ask.fact](self, ask)
 
-    def _tag_values(self, ask: FactQuery, dbrp: Dbrp | None) -> Iterator[pa.RecordBatch]:
+    def _tag_values(self, ask: FactQuery, dbrp: client.Dbrp | None) -> Iterator[pa.RecordBatch]:
         """The values of each tag, with one statement per tag."""
         file = f"_tag_values.{'influxql' if dbrp else 'flux'}"
         for tag in ask.about["tags"]:
@@ -252,7 +242,7 @@ class InfluxConnection:
 
     # --- Flux, for buckets that InfluxQL cannot access -----------------------------------------------------------
 
-    def _records(self, statement: str, ask: FactQuery, most: int | None = None) -> Iterator[Record]:
+    def _records(self, statement: str, ask: FactQuery, most: int | None = None) -> Iterator[client.Record]:
         return self._client.records(statement, self._buckets.of(ask).org_id, ask, most)
 
     def _tag_keys(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:

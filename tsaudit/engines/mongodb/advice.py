@@ -13,14 +13,7 @@ from typing import Any, Final
 
 from tsaudit.analysis.columns.columns import distinct_types
 from tsaudit.engines.advice import Advice, Piece, Place, together
-from tsaudit.engines.mongodb.collections import (
-    ConvertToDates,
-    ItemsToDocuments,
-    KeepCounts,
-    LongerSpan,
-    MakeTimeSeries,
-    UseAsId,
-)
+from tsaudit.engines.mongodb import collections
 from tsaudit.engines.mongodb.documents import EPOCHS
 from tsaudit.model.change import Change, ChangeType, Diagnose, DropIndex, MergeMeasurements, SplitMeasurement
 from tsaudit.model.plan import Step, StepKind
@@ -132,16 +125,16 @@ class MongoAdvice(Advice):
     handles = frozenset(
         {
             ChangeType,
-            ConvertToDates,
+            collections.ConvertToDates,
             Diagnose,
             DropIndex,
-            ItemsToDocuments,
-            KeepCounts,
-            LongerSpan,
-            MakeTimeSeries,
+            collections.ItemsToDocuments,
+            collections.KeepCounts,
+            collections.LongerSpan,
+            collections.MakeTimeSeries,
             MergeMeasurements,
             SplitMeasurement,
-            UseAsId,
+            collections.UseAsId,
         }
     )
 
@@ -169,11 +162,11 @@ class MongoAdvice(Advice):
         kinds = {type(change) for change in self.changes} - {Diagnose}
         if not kinds:
             return None
-        if LongerSpan in kinds:
+        if collections.LongerSpan in kinds:
             said = "Look at the documents per bucket in the audit of tomorrow: they must have become more."
         elif DropIndex in kinds:
             said = "Watch the slow query log for a week: no query may read all documents."
-        elif kinds & {MergeMeasurements, KeepCounts}:
+        elif kinds & {MergeMeasurements, collections.KeepCounts}:
             said = "Look at the number of collections in the audit of tomorrow, and again in a month: it must not grow."
         else:
             said = "The audit of tomorrow must no longer list the finding for new documents."
@@ -197,9 +190,9 @@ class MongoAdvice(Advice):
                     yield f"Write {column} {self._type_to_keep(column)} in all documents."
                 case ChangeType(column=column):
                     yield f"Write {column} as a date."
-                case UseAsId(field=field):
+                case collections.UseAsId(field=field):
                     yield f"Write {field} as the document's _id, and query by _id instead of {field}."
-                case ItemsToDocuments(field=field):
+                case collections.ItemsToDocuments(field=field):
                     yield (
                         f"Write each item of {field} as a document of its own, with the _id of the document it belongs "
                         "to and an index on it; or, if nobody needs old items, drop them on each write with $push and "
@@ -212,7 +205,7 @@ class MongoAdvice(Advice):
                     first = members[0]
                     what = f" with {script(dict(first.tags))} in each document" if first.tags else ""
                     yield f"Write to {into}{what}, instead of to {first.measurement}."
-                case MakeTimeSeries(time=time, source=source):
+                case collections.MakeTimeSeries(time=time, source=source):
                     yield (
                         f"Write to the time series collection of the next step, with {time} as a date and {source} to "
                         "name the source."
@@ -239,13 +232,13 @@ class MongoAdvice(Advice):
                     "brings it back at once.",
                     f"{self._here}.dropIndex({text(index)})",
                 )
-            case LongerSpan(granularity=granularity):
+            case collections.LongerSpan(granularity=granularity):
                 asked = {"collMod": self.place.here.name, "timeseries": {"granularity": granularity}}
                 yield Piece(
                     "Let a bucket cover more time, which keeps more of each source together. It cannot be undone.",
                     f"{self._database}.runCommand({script(asked)})",
                 )
-            case MakeTimeSeries(time=time, source=source):
+            case collections.MakeTimeSeries(time=time, source=source):
                 options = {"timeField": time, "metaField": source}
                 yield Piece(
                     "Create a time series collection. It has no unique index, and updates documents only by their "
@@ -270,19 +263,19 @@ class MongoAdvice(Advice):
                     "reads and writes all documents",
                     "documents that a TTL index on it finds expired, within minutes",
                 )
-            case ConvertToDates(column=column, forms=forms):
+            case collections.ConvertToDates(column=column, forms=forms):
                 for form in forms:
                     yield self._converted(column, form)
-            case UseAsId(field=field):
+            case collections.UseAsId(field=field):
                 yield Piece(
                     f"Nothing changes a stored _id: documents keep theirs, and {field} with its index, until they are "
                     "written again."
                 )
-            case KeepCounts():
+            case collections.KeepCounts():
                 yield self._counts(change)
-            case ItemsToDocuments(field=field):
+            case collections.ItemsToDocuments(field=field):
                 yield Piece(f"Stored items stay in {field}, unless a program writes each as a document of its own.")
-            case MakeTimeSeries():
+            case collections.MakeTimeSeries():
                 yield Piece(
                     "Stored documents stay where they are until nobody needs them. Copying them takes $out in an "
                     "aggregation, with the writers stopped."
@@ -315,7 +308,7 @@ class MongoAdvice(Advice):
             "documents that are past their expiry",
         )
 
-    def _counts(self, change: KeepCounts) -> Piece:
+    def _counts(self, change: collections.KeepCounts) -> Piece:
         name = change.collections[0]
         stages = [
             {"$count": "n"},

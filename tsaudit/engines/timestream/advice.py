@@ -15,20 +15,7 @@ from tsaudit.engines.advice import WRITTEN, Advice, Piece, no_longer_sent, toget
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql import statements
 from tsaudit.engines.sql.statements import DiagnosticQueries
-from tsaudit.engines.timestream.tables import (
-    ENFORCEMENT,
-    KEY,
-    EncryptRejected,
-    EnforceKey,
-    KeepInMemory,
-    OneRecord,
-    create_like,
-    encrypt_rejected,
-    enforce_key,
-    keep_for,
-    keep_in_memory,
-    magnetic_days,
-)
+from tsaudit.engines.timestream import tables
 from tsaudit.engines.writers import Program, Terms, step
 from tsaudit.model.change import (
     ChangeType,
@@ -73,9 +60,17 @@ class TimestreamAdvice(Advice):
     """The steps of a plan on Timestream."""
 
     also: Sequence[TimestreamAdvice]
-    handles = frozenset({*WRITTEN, Diagnose, EncryptRejected, EnforceKey, KeepInMemory, OneRecord, SetRetention}) - {
-        Rename
-    }
+    handles = frozenset(
+        {
+            *WRITTEN,
+            Diagnose,
+            tables.EncryptRejected,
+            tables.EnforceKey,
+            tables.KeepInMemory,
+            tables.OneRecord,
+            SetRetention,
+        }
+    ) - {Rename}
 
     def find(self) -> Step | None:
         asked = self.asked_for() or self.new_values()
@@ -110,7 +105,7 @@ class TimestreamAdvice(Advice):
             )
         if not self._new_table and not any(isinstance(c, LeaveOut) for c in self.changes):
             return None
-        days = magnetic_days(self.place.here)
+        days = tables.magnetic_days(self.place.here)
         if days is not None and timedelta(days=days) <= _SOON:
             last = self.place.profile.day + timedelta(days=days)
             return Step(
@@ -131,11 +126,11 @@ class TimestreamAdvice(Advice):
             return None
         if kinds <= {SetRetention}:
             said = "Look at the stored bytes in the bill after a day: the service deletes older records by then."
-        elif kinds <= {KeepInMemory}:
+        elif kinds <= {tables.KeepInMemory}:
             said = "Look at the memory store in the bill after a day."
-        elif kinds <= {EncryptRejected, EnforceKey}:
+        elif kinds <= {tables.EncryptRejected, tables.EnforceKey}:
             said = "Look for rejected records in the S3 location of the table after a day: there must be no new ones."
-        elif OneRecord in kinds:
+        elif tables.OneRecord in kinds:
             said = "Look at the rows of the audit in a day: there must be one for each instant and source."
         elif MergeMeasurements in kinds:
             said = "Look at the number of tables in the audit of tomorrow, and again in a month: it must not grow."
@@ -157,9 +152,9 @@ class TimestreamAdvice(Advice):
     def _records_to_write(self) -> Iterator[str]:
         for change in self.changes:
             match change:
-                case EnforceKey(dimension=dimension):
+                case tables.EnforceKey(dimension=dimension):
                     yield f"Have every writer send {dimension}."
-                case OneRecord(names=names):
+                case tables.OneRecord(names=names):
                     groups = -(-len(names) // _MOST_MEASURES)
                     several = f", in {groups} records of up to {_MOST_MEASURES} measures each" if groups > 1 else ""
                     yield (
@@ -169,7 +164,7 @@ class TimestreamAdvice(Advice):
 
     def _example(self) -> str:
         """An example of a record as it should be written; empty if only the table is a different one."""
-        shown = (ChangeType, LeaveOut, MakeField, MakeTag, OneRecord, SplitColumn)
+        shown = (ChangeType, LeaveOut, MakeField, MakeTag, tables.OneRecord, SplitColumn)
         if self.place.measurement is None or not any(isinstance(change, shown) for change in self.changes):
             return ""
         dimensions, measures = self._columns()
@@ -187,7 +182,7 @@ class TimestreamAdvice(Advice):
         to_dimension = {c.column for c in self.changes if isinstance(c, MakeTag)}
         types = {c.column: c.to for c in self.changes if isinstance(c, ChangeType)}
         parts = {p.name: c.is_tag for c in self.changes if isinstance(c, SplitColumn) for p in c.parts}
-        one_record = [name for c in self.changes if isinstance(c, OneRecord) for name in c.names]
+        one_record = [name for c in self.changes if isinstance(c, tables.OneRecord) for name in c.names]
         known = {
             n.name: n.data_type.upper() for n in (here.measure_names.names if here.measure_names else ()) if n.data_type
         }
@@ -219,50 +214,50 @@ class TimestreamAdvice(Advice):
                     yield Piece(
                         f"Decide how long the records are needed, and set that as the retention: here "
                         f"{many(days, 'day')}.",
-                        keep_for(self.place.here, days),
+                        tables.keep_for(self.place.here, days),
                         loses=f"records older than {many(days, 'day')}, from then on",
                     )
-                case KeepInMemory(hours=hours, days=days):
+                case tables.KeepInMemory(hours=hours, days=days):
                     yield Piece(
                         f"Keep records in the memory store for {many(hours, 'hour')}; the magnetic store has them "
                         "afterward, and queries read both.",
-                        keep_in_memory(self.place.here, hours, days),
+                        tables.keep_in_memory(self.place.here, hours, days),
                     )
-                case EncryptRejected(key=key):
+                case tables.EncryptRejected(key=key):
                     yield Piece(
                         "If the database has a key of your own, encrypt rejected records with it, too. AWS's own key "
                         "for Timestream cannot be used elsewhere.",
-                        encrypt_rejected(self.place.here, key),
+                        tables.encrypt_rejected(self.place.here, key),
                     )
-                case EnforceKey(dimension=dimension) if not self._new_table:
+                case tables.EnforceKey(dimension=dimension) if not self._new_table:
                     yield Piece(
                         f"Then have the service reject records without {dimension}.",
-                        enforce_key(self.place.here, dimension),
+                        tables.enforce_key(self.place.here, dimension),
                         loses=f"records that a writer still sends without {dimension}",
                     )
                 case MergeMeasurements(into=into, members=members):
                     first = members[0].measurement
                     inside = (m for m in self.place.profile.measurements if m.database == self.place.database)
                     if (like := next((m for m in inside if m.name == first), None)) is not None:
-                        yield Piece(f"Create {into}, with the settings of {first}.", create_like(like, into))
+                        yield Piece(f"Create {into}, with the settings of {first}.", tables.create_like(like, into))
         if self._new_table:
             yield self._created()
 
     def _created(self) -> Piece:
         options = self.place.here.options or {}
-        asked = next((c.dimension for c in self.changes if isinstance(c, EnforceKey)), "")
-        key = asked or options.get(KEY, "")
+        asked = next((c.dimension for c in self.changes if isinstance(c, tables.EnforceKey)), "")
+        key = asked or options.get(tables.KEY, "")
         to_measure = {change.tag for change in self.changes if isinstance(change, MakeField)}
         if key in to_measure:
             key = ""  # A measure cannot be a partition key.
         by = f", partitioned by {key}" if key else ""
         return Piece(
             f"Create {self._new_table}{by}: no command changes the role, type, or partition key of a column.",
-            create_like(
+            tables.create_like(
                 self.place.here,
                 self._new_table,
                 key,
-                "REQUIRED" if asked else options.get(ENFORCEMENT, "OPTIONAL"),
+                "REQUIRED" if asked else options.get(tables.ENFORCEMENT, "OPTIONAL"),
             ),
             loses=f"records without {key}, which the new table rejects" if asked else "",
         )

@@ -17,28 +17,12 @@ from typing import Any, Final
 from urllib.parse import urlsplit
 
 import boto3
-import botocore.exceptions
 import botocore.session
 import urllib3
+from botocore import exceptions
 from botocore.awsrequest import AWSResponse
 from botocore.config import Config
 from botocore.discovery import EndpointDiscoveryRefreshFailed
-from botocore.exceptions import (
-    BotoCoreError,
-    ClientError,
-    ConfigParseError,
-    ConnectTimeoutError,
-    CredentialRetrievalError,
-    EndpointConnectionError,
-    HTTPClientError,
-    InvalidConfigError,
-    NoCredentialsError,
-    PartialCredentialsError,
-    ProfileNotFound,
-    ProxyConnectionError,
-    SSOError,
-    TokenRetrievalError,
-)
 from botocore.httpsession import get_cert_path
 from botocore.parsers import ResponseParserError as ParserError
 from botocore.utils import get_environ_proxies
@@ -187,13 +171,23 @@ _UNKNOWN_CALLER: Final = frozenset(
     }
 )
 # Raised for credentials of `aws login`, which was added in botocore 1.41; older versions do not raise it.
-_NOT_LOGGED_IN: Final[type[Exception]] = getattr(botocore.exceptions, "LoginError", SSOError)
+_NOT_LOGGED_IN: Final[type[Exception]] = getattr(exceptions, "LoginError", exceptions.SSOError)
 _NO_CREDENTIALS: Final = (
-    *(NoCredentialsError, PartialCredentialsError, CredentialRetrievalError, SSOError, TokenRetrievalError),
-    *(InvalidConfigError, ConfigParseError, ProfileNotFound, _NOT_LOGGED_IN),
+    exceptions.NoCredentialsError,
+    exceptions.PartialCredentialsError,
+    exceptions.CredentialRetrievalError,
+    exceptions.SSOError,
+    exceptions.TokenRetrievalError,
+    exceptions.InvalidConfigError,
+    exceptions.ConfigParseError,
+    exceptions.ProfileNotFound,
+    _NOT_LOGGED_IN,
 )
 _UNREACHABLE: Final = (
-    *(HTTPClientError, EndpointConnectionError, ConnectTimeoutError, ProxyConnectionError),
+    exceptions.HTTPClientError,
+    exceptions.EndpointConnectionError,
+    exceptions.ConnectTimeoutError,
+    exceptions.ProxyConnectionError,
     EndpointDiscoveryRefreshFailed,
 )
 _GRANT: Final = "see sql/timestream/grants.md"
@@ -247,7 +241,7 @@ class Client:
         self._account = account
         try:
             self._services = services or _Services(account)
-        except BotoCoreError as error:
+        except exceptions.BotoCoreError as error:
             raise ConnectorError(_without_credentials(error)) from error
         self._sender = self._new_sender()
 
@@ -267,7 +261,7 @@ class Client:
         """Check whether the service responds at all, even if it refuses. Raises ConnectorError."""
         try:
             answer = self._sent("timestream-write", "ListDatabases", self._account.connect_timeout_s, {"MaxResults": 1})
-        except ClientError as error:
+        except exceptions.ClientError as error:
             if _code(error) in _UNKNOWN_CALLER:
                 raise ConnectorError(_unknown(error)) from error
             if _code(error).isdigit():
@@ -277,7 +271,7 @@ class Client:
             raise ConnectorError(_without_credentials(error)) from error
         except UnfitAnswerError as error:
             raise ConnectorError(f"the server {self._place} is not Timestream: {error}") from error
-        except (BotoCoreError, HTTPError, OSError) as error:
+        except (exceptions.BotoCoreError, HTTPError, OSError) as error:
             said = http.cause_of(error) if isinstance(error, HTTPError | OSError) else _words(error)
             raise ConnectorError(f"Timestream {self._place} does not respond: {said}{self._hint()}") from error
         except Exception as error:
@@ -305,7 +299,7 @@ class Client:
         Returns by the deadline.
         """
         wait, failures = _FIRST_WAIT_S, 0
-        throttled: ClientError | None = None
+        throttled: exceptions.ClientError | None = None
         while True:
             if not self._services.pace.wait(operation, deadline):
                 said = "the service throttles: Request rate limit exceeded"
@@ -313,7 +307,7 @@ class Client:
             left = max(deadline - time.monotonic(), 0.001)
             try:
                 return self._sent(service, operation, left, parameters)
-            except ClientError as error:
+            except exceptions.ClientError as error:
                 failures += _is_failure(error)
                 if _code(error) in _THROTTLED:
                     self._services.pace.throttled()
@@ -321,7 +315,7 @@ class Client:
                 again = _code(error) in _THROTTLED or (_is_failure(error) and failures < _MOST_FAILURES)
                 if not again or time.monotonic() + wait >= deadline:
                     raise _refused(error) from error
-            except (BotoCoreError, HTTPError, OSError) as error:
+            except (exceptions.BotoCoreError, HTTPError, OSError) as error:
                 failed = _failed(error, left)
                 # The time ran out while the call waited for its turn.
                 raise (_refused(throttled) if throttled and failed.reason is Reason.TIMED_OUT else failed) from error
@@ -353,16 +347,16 @@ class Client:
         return Sender(self._account.connect_timeout_s, self._services.certificates)
 
 
-def _code(error: ClientError) -> str:
+def _code(error: exceptions.ClientError) -> str:
     return str(error.response.get("Error", {}).get("Code", ""))
 
 
-def _is_failure(error: ClientError) -> bool:
+def _is_failure(error: exceptions.ClientError) -> bool:
     """Whether the service failed, so that a retry may help."""
     return int(error.response.get("ResponseMetadata", {}).get("HTTPStatusCode", 0)) >= 500
 
 
-def _refused(error: ClientError) -> FactError:
+def _refused(error: exceptions.ClientError) -> FactError:
     code = _code(error)
     if code in _UNKNOWN_CALLER:
         return FactError(Reason.DENIED, _unknown(error))
@@ -373,7 +367,7 @@ def _refused(error: ClientError) -> FactError:
     return FactError(Reason.FAILED, _words(error))
 
 
-def _failed(error: BotoCoreError | HTTPError | OSError, timeout_s: float) -> FactError:
+def _failed(error: exceptions.BotoCoreError | HTTPError | OSError, timeout_s: float) -> FactError:
     if isinstance(error, UnfitAnswerError):
         return FactError(Reason.FAILED, str(error))
     if isinstance(error, TimeoutError | ReadTimeoutError):
@@ -385,15 +379,15 @@ def _failed(error: BotoCoreError | HTTPError | OSError, timeout_s: float) -> Fac
     return FactError(Reason.UNREACHABLE if isinstance(error, _UNREACHABLE) else Reason.FAILED, _words(error))
 
 
-def _unknown(error: ClientError) -> str:
+def _unknown(error: exceptions.ClientError) -> str:
     return f"AWS does not accept the credentials: {_words(error)}"
 
 
-def _without_credentials(error: BotoCoreError) -> str:
+def _without_credentials(error: exceptions.BotoCoreError) -> str:
     return f"no AWS credentials: {_words(error)}; {_SET_CREDENTIALS}"
 
 
 def _words(error: Exception) -> str:
     """The service's own message in one line."""
-    text = error.response.get("Error", {}).get("Message") if isinstance(error, ClientError) else str(error)
+    text = error.response.get("Error", {}).get("Message") if isinstance(error, exceptions.ClientError) else str(error)
     return " ".join(str(text or error).split())[:300]

@@ -8,18 +8,7 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.columns.columns import is_text
 from tsaudit.analysis.significance import REPEATS
-from tsaudit.engines.greptimedb.tables import (
-    deduplicates,
-    event_columns,
-    is_append_only,
-    loss,
-    loss_by_odds,
-    lost_events,
-    option,
-    overwritten,
-    primary_key,
-    sources_outside_key,
-)
+from tsaudit.engines.greptimedb import tables
 from tsaudit.model.change import Change, DropRepeats, MakeTag, SetOption
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Field, Measurement, Repeats, Tag
@@ -96,8 +85,8 @@ def rows_of_one_key(case: Case) -> Iterator[Finding]:
     - Table options: https://docs.greptime.com/reference/sql/alter/#alter-table-options
     """
     for measurement in case.measurements:
-        finding = _repeated(case, measurement) if is_append_only(measurement) else None
-        if deduplicates(measurement):
+        finding = _repeated(case, measurement) if tables.is_append_only(measurement) else None
+        if tables.deduplicates(measurement):
             finding = (
                 _of_events(measurement)
                 or _partial(measurement)
@@ -134,7 +123,7 @@ def _impact(case: Case, measurement: Measurement, share: float) -> Impact | None
 
 
 def _of_repeated(case: Case, measurement: Measurement, seen: Repeats, repeated: int) -> Finding:
-    key = primary_key(measurement)
+    key = tables.primary_key(measurement)
     same = "are the same in all columns" if repeated == seen.identical else "have the same key and time"
     subject = subject_of(measurement)
     # If values are numbers, the row that was written last is correct; each text, however, may be an event of its own.
@@ -166,8 +155,8 @@ def _of_events(measurement: Measurement) -> Finding | None:
     rows = measurement.rows
     if not measurement.tags or rows is None:
         return None
-    named: list[Field | Tag] = [*event_columns(measurement), *_ids_in_key(measurement, rows.value)]
-    events = named or lost_events(measurement)
+    named: list[Field | Tag] = [*tables.event_columns(measurement), *_ids_in_key(measurement, rows.value)]
+    events = named or tables.lost_events(measurement)
     return _finding(measurement, events, is_certain=bool(named)) if events else None
 
 
@@ -193,10 +182,10 @@ def _ids_in_key(measurement: Measurement, rows: int) -> list[Tag]:
 
 def _finding(measurement: Measurement, events: Sequence[Field | Tag], *, is_certain: bool) -> Finding:
     """`is_certain`: whether the contents of columns show the events, not only their irregular times."""
-    lost, stored = overwritten(measurement), measurement.stored
+    lost, stored = tables.overwritten(measurement), measurement.stored
     ratio = None if lost is None or stored is None else lost / stored.rows
     is_counted = ratio is not None and ratio > _RETRIES
-    odds = loss_by_odds(measurement) if is_certain and not is_counted else None
+    odds = tables.loss_by_odds(measurement) if is_certain and not is_counted else None
     if odds is not None:
         said = f"its times are whole seconds, and as many of them have a row that about {many(odds.now, 'row')} of the "
         said += "same key and second must have been overwritten"
@@ -213,7 +202,7 @@ def _finding(measurement: Measurement, events: Sequence[Field | Tag], *, is_cert
         )
     return Finding(
         subject=subject_of(measurement),
-        impact=loss(measurement, is_certain=is_certain) if is_counted else odds,
+        impact=tables.loss(measurement, is_certain=is_certain) if is_counted else odds,
         message=f"The table contains events and is not append-only: {said}.",
         changes=(SetOption(subject_of(measurement), "append_mode", "true"),),
         fix="Do so where no row is ever written again or deleted: what a sender's retry repeats stays from then on.",
@@ -230,11 +219,11 @@ def _finding(measurement: Measurement, events: Sequence[Field | Tag], *, is_cert
 
 
 def _partial(measurement: Measurement) -> Finding | None:
-    lost, stored, seen = overwritten(measurement), measurement.stored, measurement.row_patterns
+    lost, stored, seen = tables.overwritten(measurement), measurement.stored, measurement.row_patterns
     if not lost or stored is None or seen is None or lost < _RETRIES * stored.rows:
         return None
     # Log lines of different kinds are not parts of one row.
-    if option(measurement, "merge_mode") == "last_non_null" or lost_events(measurement):
+    if tables.option(measurement, "merge_mode") == "last_non_null" or tables.lost_events(measurement):
         return None
     groups, partial = _parts(measurement)
     empty = [f.key for f in measurement.fields if f.null_ratio is not None and f.null_ratio.value == 1]
@@ -247,7 +236,7 @@ def _partial(measurement: Measurement) -> Finding | None:
         return None
     return Finding(
         subject=subject_of(measurement),
-        impact=loss(measurement),
+        impact=tables.loss(measurement),
         message=f"Merge mode last_row loses values: {said}, and {percent(lost / stored.rows)} of the stored rows were "
         "replaced by another with the same key and time.",
         changes=(SetOption(subject_of(measurement), "merge_mode", "last_non_null"),),
@@ -255,7 +244,7 @@ def _partial(measurement: Measurement) -> Finding | None:
         observed=lost / stored.rows,
         unit="share of the stored rows",
         evidence=(
-            Evidence("merge_mode", option(measurement, "merge_mode") or "last_row, by default"),
+            Evidence("merge_mode", tables.option(measurement, "merge_mode") or "last_row, by default"),
             Evidence("rows in files that others overwrote, at least", f"{number(lost)} of {number(stored.rows)}"),
             Evidence("rows that lack a field others fill", f"{number(partial)} of {number(seen.rows)}"),
         ),
@@ -282,16 +271,16 @@ def _parts(measurement: Measurement) -> tuple[list[tuple[str, ...]], int]:
 
 def _keyed(case: Case, measurement: Measurement) -> Finding | None:
     """The finding for a table with a key, of whose rows too many were overwritten."""
-    lost, stored = overwritten(measurement), measurement.stored
-    if not measurement.fields or option(measurement, "merge_mode") == "last_non_null":
+    lost, stored = tables.overwritten(measurement), measurement.stored
+    if not measurement.fields or tables.option(measurement, "merge_mode") == "last_non_null":
         return None
     if lost is None or stored is None or lost <= case.harm.max_overwritten_share * stored.rows:
         return None
-    sources = [field.key for field in sources_outside_key(measurement)]
+    sources = [field.key for field in tables.sources_outside_key(measurement)]
     key = listed([tag.key for tag in measurement.tags])
     return Finding(
         subject=subject_of(measurement),
-        impact=loss(measurement, is_certain=False) if sources else None,
+        impact=tables.loss(measurement, is_certain=False) if sources else None,
         message=f"{percent(lost / stored.rows)} of the stored rows were overwritten by others with the same {key} and "
         f"time{f', though {listed(sources, 4)} may differ' if sources else ''}.",
         fix="Look for writers that send the same key and time. Repeats and corrections do no harm. If several sources "
@@ -312,9 +301,9 @@ def _keyed(case: Case, measurement: Measurement) -> Finding | None:
 def _without_key(measurement: Measurement) -> Finding | None:
     if measurement.tags or not measurement.fields:
         return None
-    lost = overwritten(measurement)
+    lost = tables.overwritten(measurement)
     several = [f for f in measurement.fields if _has_several(f)]
-    events = [f.key for f in event_columns(measurement)]
+    events = [f.key for f in tables.event_columns(measurement)]
     source = next((f.key for f in several if f.key not in events), "")
     seen = f" {many(lost, 'stored row')} can no longer be read." if lost else ""
     changes: tuple[Change, ...] = ()
@@ -332,7 +321,7 @@ def _without_key(measurement: Measurement) -> Finding | None:
         evidence.append(Evidence("rows in files that others overwrote, at least", number(lost)))
     return Finding(
         subject=subject_of(measurement),
-        impact=loss(measurement) or (loss_by_odds(measurement) if events else None),
+        impact=tables.loss(measurement) or (tables.loss_by_odds(measurement) if events else None),
         message="The table has no key and is not append-only: rows with the same time overwrite each other"
         + (f".{seen}" if seen else ", which is correct for a single source only." if not several else "."),
         changes=changes,
