@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+import numpy as np
+
 from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
@@ -159,10 +161,5 @@ def spread(count: int, most: int) -> list[int]:
 def interpolated(known: Mapping[int, float], count: int) -> list[float]:
     """A value for each position from 0 to `count` - 1: linear between known positions, constant beyond them."""
     places = sorted(known)
-    found = []
-    for place in range(count):
-        before = max((p for p in places if p <= place), default=places[0])
-        after = min((p for p in places if p >= place), default=places[-1])
-        share = (place - before) / (after - before) if after > before else 0.0
-        found.append(known[before] + share * (known[after] - known[before]))
+    found: list[float] = np.interp(range(count), places, [known[place] for place in places]).tolist()
     return found

@@ -23,10 +23,8 @@ from tsaudit.analysis.columns import roles
 from tsaudit.analysis.columns.columns import HINT, Column, TimeColumn, TimeKind, native, words_of
 from tsaudit.analysis.columns.roles import are_quantities
 from tsaudit.analysis.columns.table_kinds import (
-    Decided,
     KindEvidence,
     Seen,
-    Sources,
     decide,
     ids_of_rows,
     lives,
@@ -474,10 +472,11 @@ def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) ->
     before = draft.previous
     decided = decide(evidence, before.kind if before else None)
     if decided is None and before is not None and before.kind is not None and not evidence.rows:
-        decided = Decided(before.kind, before.kind_reason)
+        decided = before.kind, before.kind_reason
     if decided is None:
         return Kind(TableKind.OTHER, NOT_CLASSIFIED, never) if evidence.rows else Kind(None, "", never)
-    return Kind(decided.kind, decided.reason, never)
+    kind, reason = decided
+    return Kind(kind, reason, never)
 
 
 def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
@@ -495,7 +494,7 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
     times = {name_: found for name_, found in _all_times(sample, draft, time).items() if found is not None}
     changing = lives(time.name, times) if time.name in times else []
     of_others = {life.name for life in changing}
-    numbering, found = _sources(sample, draft, time, seen, of_others)
+    numbering, (regular_share, coverage) = _sources(sample, draft, time, seen, of_others)
     return KindEvidence(
         columns=draft.columns,
         time=time.name,
@@ -506,8 +505,8 @@ def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
         rows=sample.num_rows,
         instants=len(sample.times_us(time.name, time.kind).distinct),
         is_whole=whole,
-        regular_share=found.regular_share,
-        coverage=found.coverage,
+        regular_share=regular_share,
+        coverage=coverage,
         sequences=numbering,
         is_never_updated=_is_never_updated(draft),
     )
@@ -558,8 +557,8 @@ def _times(sample: ReadRows, name: str, kind: TimeKind, rows: int | None = None)
 
 def _sources(
     sample: ReadRows, draft: Draft, time: TimeColumn, seen: Mapping[str, Seen], times: set[str]
-) -> tuple[frozenset[str], Sources]:
-    """The key columns that only number rows, and how the sources write."""
+) -> tuple[frozenset[str], tuple[float | None, float | None]]:
+    """The key columns that only number rows, and how regularly the sources write, and how likely one is known."""
     key = [c.name for c in draft.columns if c.key_position is not None]
     able = {c.name: sample.column(c.name).codes for c in draft.columns if c.name in key}
     integers = {

@@ -121,10 +121,10 @@ def test_kind_is_kept_from_the_day_before_if_the_evidence_is_close() -> None:
     columns = (Column("ts", "TIMESTAMP"), Column("who", "TEXT"), Column("v", "REAL"))
     seen = {"who": Seen(3, is_text=True), "v": Seen(is_measure=True)}
     close = KindEvidence(columns, "ts", seen=seen, rows=900, coverage=0.4)
-    assert decide(close).kind is TableKind.SERIES  # type: ignore[union-attr]
-    assert decide(close, TableKind.EVENTS).kind is TableKind.EVENTS  # type: ignore[union-attr]
+    assert decide(close)[0] is TableKind.SERIES  # type: ignore[index]
+    assert decide(close, TableKind.EVENTS)[0] is TableKind.EVENTS  # type: ignore[index]
     clear = KindEvidence(columns, "ts", seen=seen, rows=900, coverage=1.0, regular_share=1.0)
-    assert decide(clear, TableKind.EVENTS).kind is TableKind.SERIES  # type: ignore[union-attr]
+    assert decide(clear, TableKind.EVENTS)[0] is TableKind.SERIES  # type: ignore[index]
 
 
 @pytest.mark.parametrize(
@@ -205,8 +205,8 @@ def test_numbers_that_partitions_force_into_the_key_name_no_source() -> None:
     evidence = KindEvidence(columns, "at", seen=seen, rows=2_000, sequences=of_rows, coverage=1.0, regular_share=1.0)
     decided = decide(evidence)
     assert decided is not None
-    assert decided.kind is TableKind.SERIES
-    assert "key" not in decided.reason
+    assert decided[0] is TableKind.SERIES
+    assert "key" not in decided[1]
 
 
 @pytest.mark.parametrize("is_empty", [True, False])
@@ -226,10 +226,10 @@ def test_reviews_by_the_time_as_their_number_are_events() -> None:
     seen = {"cid": Seen(900, is_integer=True), "ivl": Seen(300, is_integer=True, is_measure=True)}
     logged = decide(KindEvidence(columns, "id", seen=seen, rows=6_000, coverage=0.9, regular_share=0.0))
     assert logged is not None
-    assert logged.kind is TableKind.EVENTS
+    assert logged[0] is TableKind.EVENTS
     station = decide(KindEvidence((columns[0], columns[2]), "id", seen={"ivl": seen["ivl"]}, rows=6_000))
     assert station is not None
-    assert station.kind is TableKind.SERIES, "the only source"
+    assert station[0] is TableKind.SERIES, "the only source"
 
 
 def test_word_alone_makes_no_log() -> None:
@@ -237,7 +237,7 @@ def test_word_alone_makes_no_log() -> None:
     seen = {"host": Seen(5, is_text=True), "event": Seen(4, is_text=True), "v": Seen(is_measure=True)}
     decided = decide(KindEvidence(columns, "at", seen=seen, rows=2_000, coverage=1.0))
     assert decided is not None
-    assert decided.kind is TableKind.SERIES
+    assert decided[0] is TableKind.SERIES
 
 
 def test_readings_by_name_are_values_by_attribute(tmp_path: Path) -> None:

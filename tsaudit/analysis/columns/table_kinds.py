@@ -133,12 +133,8 @@ class KindEvidence:
     """Whether the server has counted all rows that were written, and no row that was updated."""
 
 
-@dataclass(frozen=True, slots=True)
-class Decided:
-    """The kind of a table and the reason, which is part of a sentence."""
-
-    kind: TableKind
-    reason: str
+Decided = tuple[TableKind, str]
+"""The kind of a table and the reason, which is part of a sentence."""
 
 
 def decide(evidence: KindEvidence, previous: TableKind | None = None) -> Decided | None:
@@ -156,7 +152,7 @@ def decide(evidence: KindEvidence, previous: TableKind | None = None) -> Decided
     if may_be and score >= least:
         said = ", ".join(words for points, words in weighed if points > 0 and words)
         kind = TableKind.ATTRIBUTE_VALUE if _attribute_of(evidence) else TableKind.SERIES
-        return Decided(kind, said or "rows with a time and values")
+        return kind, said or "rows with a time and values"
     if evidence.rows < ALIKE and score > -MIN_SCORE + 1:
         return None
     return _other(evidence, [words for points, words in weighed if points < 0 and words])
@@ -208,16 +204,16 @@ def _without_time(evidence: KindEvidence) -> Decided | None:
     # Numbers and texts show only in rows that they are times.
     without = "without a time" if evidence.rows else "and no row was read that shows a time"
     if unique:
-        return Decided(TableKind.REFERENCE, f"one row for each {unique[-1]}, {without}")
+        return TableKind.REFERENCE, f"one row for each {unique[-1]}, {without}"
     if key:
-        return Decided(TableKind.REFERENCE, f"one row for each combination of {_listed(key)}, {without}")
+        return TableKind.REFERENCE, f"one row for each combination of {_listed(key)}, {without}"
     if not evidence.is_whole or not evidence.rows or _measures(evidence):
         # A table of readings whose time was not recognized looks the same.
         return None
     if evidence.rows < SMALL:
-        return Decided(TableKind.REFERENCE, f"a list of {evidence.rows} rows without a time")
+        return TableKind.REFERENCE, f"a list of {evidence.rows} rows without a time"
     apart = [name for name, seen in evidence.seen.items() if seen.is_unique and _names_thing(evidence, name)]
-    return Decided(TableKind.REFERENCE, f"{apart[0]} is different in every row, without a time") if apart else None
+    return (TableKind.REFERENCE, f"{apart[0]} is different in every row, without a time") if apart else None
 
 
 def _by_versions(evidence: KindEvidence) -> Decided | None:
@@ -230,7 +226,7 @@ def _by_versions(evidence: KindEvidence) -> Decided | None:
             ends += [name] if words & ENDS else []
     if not begins or not ends or set(begins) == set(ends):
         return None
-    return Decided(TableKind.REFERENCE, f"one row per version of a thing, valid from {begins[0]} until {ends[-1]}")
+    return TableKind.REFERENCE, f"one row per version of a thing, valid from {begins[0]} until {ends[-1]}"
 
 
 def _as_queue(evidence: KindEvidence) -> Decided | None:
@@ -250,7 +246,7 @@ def _as_queue(evidence: KindEvidence) -> Decided | None:
     work = found.keys() & {"attempts", "who took it", "when it is due"}
     if len(work) < 2 or "attempts" not in found or len(found) < 3 or _time_in_key(evidence):
         return None
-    return Decided(TableKind.QUEUE, f"jobs that workers take: {_listed(list(found.values()))}")
+    return TableKind.QUEUE, f"jobs that workers take: {_listed(list(found.values()))}"
 
 
 def _weighed(evidence: KindEvidence) -> Iterator[tuple[int, str]]:
@@ -336,8 +332,8 @@ def _other(evidence: KindEvidence, against: Sequence[str]) -> Decided:
     is_thing = len(key) == 1 and key[0] != evidence.time and _is_named_key(evidence, key[0])
     is_pair = len(key) > 1 and evidence.time not in key and not list(_description(evidence))
     if changes or is_thing or is_pair or evidence.referred_to or _further_keys(evidence):
-        return Decided(TableKind.ENTITY, "; ".join(against) or "one row per thing")
-    return Decided(TableKind.EVENTS, "; ".join(against) or "each row stands for itself, without measured values")
+        return TableKind.ENTITY, "; ".join(against) or "one row per thing"
+    return TableKind.EVENTS, "; ".join(against) or "each row stands for itself, without measured values"
 
 
 def _further_keys(evidence: KindEvidence) -> list[str]:
@@ -515,25 +511,17 @@ def _is_fixed(lag: Times) -> bool:
     return abs(middle) > _SECOND and bool((np.abs(lag - middle) <= 0.01 * abs(middle) + _SECOND).mean() >= _SAME_LAG)
 
 
-@dataclass(frozen=True, slots=True)
-class Sources:
-    """How often the same sources write, and how regularly."""
-
-    regular_share: float | None
-    coverage: float | None
-    """The probability that the next row is from a source that is among the rows read; None if no column could name a
-    source.
-    """
-
-
-def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], times: Times) -> Sources:
-    """How often and how regularly the sources write. `codes`: columns that could name a source to a code per row, the
+def sources(
+    codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], times: Times
+) -> tuple[float | None, float | None]:
+    """How regularly the sources write, and how likely the next row is from a source that is among the rows read: see
+    `KindEvidence.regular_share` and `coverage`. `codes`: columns that could name a source to a code per row, the
     same for equal values. `key`: the columns that, with the time, identify a row.
     """
     known = ~np.isnan(times)
     rows = int(known.sum())
     if not rows:
-        return Sources(None, None)
+        return None, None
     at = times[known].astype(np.int64)
     named = {name: numbers[known] for name, numbers in codes.items()}
     groups = [[name] for name in named]
@@ -545,10 +533,7 @@ def sources(codes: Mapping[str, npt.NDArray[np.int64]], key: Sequence[str], time
             break  # More there cannot be.
         if (share := _regular([named[n] for n in group], at)) is not None:
             most = max(most or 0.0, share)
-    return Sources(
-        most,
-        _coverage(combined(list(named.values()), rows)) if named else None,
-    )
+    return most, _coverage(combined(list(named.values()), rows)) if named else None
 
 
 def _coverage(sources: npt.NDArray[np.int64]) -> float:

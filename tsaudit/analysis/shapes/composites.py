@@ -16,7 +16,8 @@ from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Final, TypeVar
 
-from tsaudit.analysis.shapes.shape_rules import compared, kind_of, remembered
+from tsaudit.analysis.alike import remembered
+from tsaudit.analysis.shapes.shape_rules import compared, kind_of
 from tsaudit.model.change import ColumnPart
 
 _MAJORITY: Final = 0.8

@@ -6,7 +6,6 @@ addresses, numbers, and others.
 from __future__ import annotations
 
 import functools
-import hashlib
 import ipaddress
 import itertools
 import math
@@ -15,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
-from typing import Any, Final, TypeVar
+from typing import Final
 
 UNKNOWN: Final = "unknown"
 
@@ -424,32 +423,3 @@ def compared(values: Sequence[str]) -> Sequence[str]:
     if len(values) <= _COMPARED:
         return values
     return [values[i * len(values) // _COMPARED] for i in range(_COMPARED)]
-
-
-_Found = TypeVar("_Found")
-
-
-_LISTS: Final = 4_096
-_LONGEST: Final = 4_096
-"""Most characters of all values of a list together to keep them with its result: of longer lists, only a digest is
-kept, because they would take hundreds of megabytes.
-"""
-_results: Final[Callable[..., list[Any]]] = functools.lru_cache(_LISTS)(lambda *_: [])
-"""Where the result of a function for some values is kept."""
-
-
-def remembered(find: Callable[[Sequence[str]], _Found], values: Sequence[str]) -> _Found:
-    """The result of `find` for the values, from the cache if possible. `find` may depend on nothing but the values.
-
-    Several rules ask about the same column, and tables of one family have the same values, such as hosts and states.
-    """
-    lengths = [*map(len, values)]
-    key: tuple[str, ...] | bytes = tuple(values)
-    if sum(lengths) > _LONGEST:
-        text = f"{lengths}{''.join(values)}"
-        key = hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).digest()
-    results = _results(find, key)
-    if not results:
-        results.append(find(values))
-    found: _Found = results[0]
-    return found

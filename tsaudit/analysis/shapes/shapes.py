@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from tsaudit.analysis.alike import remembered
 from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.identifiers import FEWEST, identifier_kind
 from tsaudit.analysis.shapes.shape_rules import (
@@ -18,7 +19,6 @@ from tsaudit.analysis.shapes.shape_rules import (
     ShapeRule,
     compared,
     kind_of,
-    remembered,
     rule_for,
     sentences,
     unordered,
