@@ -100,7 +100,7 @@ def _typed(profile: Profile, measurement: Measurement | None, changes: Sequence[
     """The changes, with a type for tags that are text only because tags always are: as fields, the next audit would
     find that they lack it.
     """
-    if measurement is None or profile.engine not in ENGINES:
+    if measurement is None:
         return changes
     types = {
         tag.key: kind_of_texts(tag.key, tag.sample, ENGINES[profile.engine])
@@ -122,7 +122,7 @@ def _with_a_field(
     """The changes except for those that turn all fields into tags, if the engine does not store rows
     without a field.
     """
-    if measurement is None or profile.engine not in ENGINES or not ENGINES[profile.engine].takes_line_protocol:
+    if measurement is None or not ENGINES[profile.engine].takes_line_protocol:
         return changes, ()
     gone = {name for one in changes for (aspect, name), to in one.change.claims().items() if _ends_field(aspect, to)}
     made = any(isinstance(one.change, MakeField) for one in changes)
@@ -162,7 +162,7 @@ def _plan(profile: Profile, measurements: Mapping[Subject, Measurement], units: 
     return Plan(
         first.subject,
         tuple(replace(one, rules=tuple(rules[_key(one.change)])) for one in first.changes),
-        tuple(_steps(places, units)),
+        tuple(_steps(places, [[one.change for one in unit.changes] for unit in units])),
         effect,
         tuple(unit.subject for unit in units[1:]),
         tuple(left_out.values()),
@@ -177,12 +177,14 @@ def _place(profile: Profile, measurement: Measurement | None, at: Subject, chang
     return replace(place, effect=effect_of(profile.engine, measurement, changes), removed_tags=removed)
 
 
-def _steps(places: Sequence[Place], units: Sequence[_Unit], kinds: Sequence[StepKind] = ()) -> Iterator[Step]:
-    """The engine's steps, at most one of each kind. `kinds`: only these, in this order."""
+def _steps(
+    places: Sequence[Place], changes: Sequence[Sequence[Change]], kinds: Sequence[StepKind] = ()
+) -> Iterator[Step]:
+    """The engine's steps, at most one of each kind. `changes`: of each place. `kinds`: only these, in this order."""
     engine = places[0].profile.engine
     try:
         make = ENGINES[engine].advice()
-        each = [make(p, [one.change for one in u.changes]) for p, u in zip(places, units, strict=True)]
+        each = list(map(make, places, changes))
         advice = replace(each[0], also=each[1:])
         # The name of each kind is the name of the method for it.
         made = ((kind, getattr(advice, kind)()) for kind in kinds or advice.order)
@@ -230,9 +232,9 @@ def _sentence(
     handled, _ = _handled(profile, [Requested(change, ()) for change in changes])
     if not handled:
         return
-    place, unit = _place(profile, measurement, at, changes), _Unit(at, handled, (), ())
+    place, own = _place(profile, measurement, at, changes), [one.change for one in handled]
     says_most = (StepKind.WRITER, StepKind.SCHEMA, StepKind.STORED, StepKind.FIND)
-    for step in itertools.islice(_steps([place], [unit], says_most), 1):
+    for step in itertools.islice(_steps([place], [own], says_most), 1):
         is_bare = severity is Severity.NOTE and step.text
         yield describe.brief(step.words, most=0) if is_bare else describe.brief(step.words)
 

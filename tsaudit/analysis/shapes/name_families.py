@@ -19,7 +19,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from http import HTTPStatus
-from typing import Final, NamedTuple
+from typing import Final
 
 from tsaudit.analysis.shapes.identifiers import are_random_texts, are_short_ids, beginning
 from tsaudit.analysis.shapes.periods import FILLED, dated_templates
@@ -297,12 +297,11 @@ def readings(names: Sequence[str]) -> Iterator[NameReading]:
     for name, text in undated.items():
         data = [("date", name)] if name in dated else []
         parts = text.split(".")
-        beside = _Beside(ids.get(text), frozenset(counters[text]))
         if len(parts) < 3:
-            template, found = _marked(text, beside)
+            template, found = _marked(text, ids.get(text), counters[text])
             yield NameReading(name, template, (*data, *found), None, sure=False)
         else:
-            yield _read_dotted(name, parts, data, beside)
+            yield _read_dotted(name, parts, data, ids.get(text), counters[text])
 
 
 def _varying(dated: Mapping[str, str]) -> dict[str, str]:
@@ -317,14 +316,6 @@ def _varying(dated: Mapping[str, str]) -> dict[str, str]:
     same = {start for start, found in dates.items() if names[start] > 1 and len(found) == 1}
     same = {start for start in same if all(map(_LONG_NUMBER.fullmatch, dates[start]))}
     return {name: template for name, template in dated.items() if template.partition("{date}")[0] not in same}
-
-
-class _Beside(NamedTuple):
-    """What only shows beside the other names."""
-
-    id: str | None
-    counters: frozenset[str]
-    """The parts with a number that counts."""
 
 
 def _short_ids(texts: Sequence[str]) -> dict[str, str]:
@@ -374,10 +365,13 @@ def _is_run(before: str, numbers: Collection[int]) -> bool:
 _AFTER_NUMBER: Final = re.compile(r"(?:\d|\{date\})[^A-Za-z0-9]+$")
 
 
-def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]], beside: _Beside) -> NameReading:
+def _read_dotted(
+    name: str, parts: Sequence[str], data: list[tuple[str, str]], known_id: str | None, counting: Collection[str]
+) -> NameReading:
     words, sure = [], False
     for i, part in enumerate(parts):
-        template, found = _marked(part, beside, parts[i - 1] if i and "{" not in parts[i - 1] else "")
+        before = parts[i - 1] if i and "{" not in parts[i - 1] else ""
+        template, found = _marked(part, known_id, counting, before)
         kinds = [kind for kind, _ in found]
         if found:
             # A part that contains data is data as a whole: the disk `sda1`, the host `web-eu-3`.
@@ -389,45 +383,42 @@ def _read_dotted(name: str, parts: Sequence[str], data: list[tuple[str, str]], b
     return NameReading(name, ".".join(words[:-1] if field else words), tuple(data), field, sure)
 
 
-def _marked(text: str, beside: _Beside, before: str = "") -> tuple[str, list[tuple[str, str]]]:
-    """The text with its data replaced by `{kind}`, and the data. `before`: what precedes it in the name."""
+def _marked(
+    text: str, known_id: str | None, counting: Collection[str], before: str = ""
+) -> tuple[str, list[tuple[str, str]]]:
+    """The text with its data replaced by `{kind}`, and the data. `known_id`, `counting`: the ID in it, and the parts
+    with a number that counts, which only show beside the other names. `before`: what precedes it in the name.
+    """
     data: list[tuple[str, str]] = []
-
-    def mark(found: re.Match[str]) -> str:
-        kind = str(found.lastgroup)
-        if kind == "token":
-            return _marked_token(found, beside.counters, before, data)
-        if kind == "mac" and not re.search("[a-f:]", found[0], re.IGNORECASE):
-            return found[0]
-        return known({"address": "host", "pod": "id"}.get(kind, kind), found[0])
 
     def known(kind: str, piece: str) -> str:
         data.append((kind, piece))
         return "{" + kind + "}"
 
+    def mark(found: re.Match[str]) -> str:
+        kind, piece = str(found.lastgroup), found[0]
+        if kind == "mac" and not re.search("[a-f:]", piece, re.IGNORECASE):
+            return piece
+        if kind != "token":
+            return known({"address": "host", "pod": "id"}.get(kind, kind), piece)
+        if is_random(piece):
+            return known("id", piece)
+        counter = _COUNTER.fullmatch(piece)
+        if not counter:
+            return piece
+        word = _LAST_WORD.search(before + "." + found.string[: found.start()])
+        stem = counter[1] or (word[1] if word else "")
+        if piece not in counting and (not stem or _NOT_COUNTED.fullmatch(stem)):
+            return piece
+        return counter[1] + known("n", counter[2])
+
     def read(piece: str) -> str:
-        before, known_id, after = piece.partition(beside.id) if beside.id else (piece, "", "")
-        return _DATA.sub(mark, before) + (known("id", known_id) + _DATA.sub(mark, after) if known_id else "")
+        first, own_id, rest = piece.partition(known_id) if known_id else (piece, "", "")
+        return _DATA.sub(mark, first) + (known("id", own_id) + _DATA.sub(mark, rest) if own_id else "")
 
     # Text in braces was found before.
     pieces = re.split(r"(\{date\})", text)
     return "".join(piece if piece == "{date}" else read(piece) for piece in pieces), data
-
-
-def _marked_token(found: re.Match[str], counting: Collection[str], before: str, data: list[tuple[str, str]]) -> str:
-    token = found[0]
-    if is_random(token):
-        data.append(("id", token))
-        return "{id}"
-    counter = _COUNTER.fullmatch(token)
-    if not counter:
-        return token
-    word = _LAST_WORD.search(before + "." + found.string[: found.start()])
-    stem = counter[1] or (word[1] if word else "")
-    if token not in counting and (not stem or _NOT_COUNTED.fullmatch(stem)):
-        return token
-    data.append(("n", counter[2]))
-    return counter[1] + "{n}"
 
 
 _FEWEST_KEYS: Final = 8

@@ -16,7 +16,7 @@ from tsaudit.harm import severity_of
 from tsaudit.model.change import Change, MakeField
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import SERVER, Currency, Evidence, Finding, Impact, Limit
-from tsaudit.model.profile import Database, Measurement, MeasureNames, Partitioning, ServerCounter
+from tsaudit.model.profile import Database, Measurement, MeasureNames, Partitioning, ServerCounter, TableStatus
 from tsaudit.rule import Case, Reach, Threshold, declared_limit, rule, subject_of
 from tsaudit.rules.merged_families import merged, tenants
 from tsaudit.rules.series_estimate import on_sample
@@ -329,39 +329,35 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
             levels_at=(most + 1) * of_each,
             consequence="Statements on all partitions fail with `out of shared memory` as soon as several run at once.",
         )
-    if (status := measurement.status) is not None:
-        rows_a_day = costs.rows_a_day(case, measurement)
-        before = _ids_before(case, measurement)
-        for column, last in status.ids.items():
-            grows = ("last_id", subject_of(measurement, column), last)
-            if column in status.refers:
-                rise = _rise_of(case, measurement, status.refers[column])
-                advice = partial(_reference, case, measurement, column)
-                yield _Use(
-                    "ids",
-                    last,
-                    advice,
-                    grows,
-                    per_day=rise,
-                    most=status.id_limits[column],
-                    is_used_up=True,
-                    before=before.get(column),
-                )
-                continue
-            per_day, are_in_rows = _rise(measurement, column), _are_in_rows(measurement, column, last)
-            come = (per_day, rows_a_day)
-            if per_day is None and measurement.time_column is None and measurement.rows and not are_in_rows:
-                come = costs.rate(case, *grows), costs.rate(case, "rows", at, measurement.rows.value)
-            yield _Use(
-                "ids",
-                last,
-                partial(_ids, case, measurement, column, *come),
-                grows,
-                per_day=rows_a_day if per_day is None and are_in_rows else per_day,
-                most=status.id_limits[column],
-                is_used_up=True,
-                before=before.get(column),
-            )
+    if measurement.status is not None:
+        yield from _of_ids(case, measurement, measurement.status)
+
+
+def _of_ids(case: Case, measurement: Measurement, status: TableStatus) -> Iterator[_Use]:
+    rows_a_day, before = costs.rows_a_day(case, measurement), _ids_before(case, measurement)
+    for column, last in status.ids.items():
+        grows = ("last_id", subject_of(measurement, column), last)
+        if column in status.refers:
+            per_day = _rise_of(case, measurement, status.refers[column])
+            advice = partial(_reference, case, measurement, column, status.refers[column])
+        else:
+            rise, are_in_rows = _rise(measurement, column), _are_in_rows(measurement, status, column, last)
+            per_day = rows_a_day if rise is None and are_in_rows else rise
+            come = (rise, rows_a_day)
+            if rise is None and measurement.time_column is None and measurement.rows and not are_in_rows:
+                rows = costs.rate(case, "rows", subject_of(measurement), measurement.rows.value)
+                come = (costs.rate(case, *grows), rows)
+            advice = partial(_ids, case, measurement, status, column, *come)
+        yield _Use(
+            "ids",
+            last,
+            advice,
+            grows,
+            per_day=per_day,
+            most=status.id_limits[column],
+            is_used_up=True,
+            before=before.get(column),
+        )
 
 
 def _ids_before(case: Case, measurement: Measurement) -> Mapping[str, float]:
@@ -401,21 +397,27 @@ def _rise_of(case: Case, near: Measurement, column: str) -> float | None:
     return next((_rise(m, column[len(m.name) + 1 :]) for m in inside if column.startswith(f"{m.name}.")), None)
 
 
-def _are_in_rows(measurement: Measurement, column: str, last: float) -> bool:
+def _are_in_rows(measurement: Measurement, status: TableStatus, column: str, last: float) -> bool:
     """Whether rows, or those deleted since, have most of the IDs given so far, so that rows show how fast IDs are
     given.
     """
-    status, rows = measurement.status, measurement.rows_total or measurement.rows
-    if status is None or rows is None:
+    rows = measurement.rows_total or measurement.rows
+    if rows is None:
         return False
     sequence, inserted = status.sequences.get(column), status.counters.get("rows_inserted", 0.0)
     return last <= _WASTED * max(rows.value, inserted) * (sequence.step if sequence else 1)
 
 
-def _ids(case: Case, measurement: Measurement, column: str, per_day: float | None, rows_a_day: float | None) -> _Advice:
+def _ids(
+    case: Case,
+    measurement: Measurement,
+    status: TableStatus,
+    column: str,
+    per_day: float | None,
+    rows_a_day: float | None,
+) -> _Advice:
     """`per_day`: IDs given a day; None if neither rows nor history show it. `rows_a_day`: rows that come and stay."""
-    status, types = measurement.status, {field.key: field.types for field in measurement.fields}
-    assert status is not None
+    types = {field.key: field.types for field in measurement.fields}
     sequence, counters = status.sequences.get(column), status.counters
     given = None if per_day is None or sequence is None or sequence.is_shared else per_day / sequence.step
     inserted, deleted = counters.get("rows_inserted", 0.0), counters.get("rows_deleted", 0.0)
@@ -434,13 +436,12 @@ def _ids(case: Case, measurement: Measurement, column: str, per_day: float | Non
     )
 
 
-def _reference(case: Case, measurement: Measurement, column: str) -> _Advice:
-    assert measurement.status is not None
+def _reference(case: Case, measurement: Measurement, column: str, referred: str) -> _Advice:
     at = Qualified(measurement.database, measurement.name)
     return _Advice(
         case.engine.more_ids(at, column, None, is_wide=False, is_wasted=False),
         ("table_status",),
-        inside=f" given to {measurement.status.refers[column]}, to which {column} refers",
+        inside=f" given to {referred}, to which {column} refers",
         after="; a row that refers to a higher one is rejected",
     )
 
