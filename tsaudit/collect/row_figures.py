@@ -60,7 +60,6 @@ from tsaudit.model.profile import (
     RowPattern,
     RowPatterns,
     RowsApart,
-    SampledPoint,
     SetApart,
     Source,
     SplitName,
@@ -166,19 +165,13 @@ def point_sample(
     values = {key: (tag.texts.to_pylist(), tag.codes_of_words[first].tolist()) for key, tag in tags.items()}
     # At the oldest instant, some rows may not have been read.
     start = int(window.start.timestamp()) if all_rows else int(at.min(initial=0)) // _US_PER_SECOND + 1
-    own = duplicates.signature(
+    return duplicates.point_sample(
         values,
         len(numbers),
         np.searchsorted(numbers, series)[times.known],
         at,
         start=start,
         end=int(window.end.timestamp()),
-    )
-    return PointSample(
-        points=tuple(SampledPoint(hashed, time) for hashed, time in own.points.items()),
-        complete=own.complete,
-        start=datetime.fromtimestamp(own.start, UTC),
-        end=datetime.fromtimestamp(own.end, UTC),
         source=source,
     )
 

@@ -11,15 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tsaudit.analysis.rows.duplicates import (
-    POINTS_KEPT,
-    ColumnGroup,
-    Overlap,
-    Signature,
-    overlap,
-    same_points,
-    signature,
-)
+from tests.builders import a_source
+from tsaudit.analysis.rows.duplicates import POINTS_KEPT, ColumnGroup, Overlap, overlap, point_sample, same_points
+from tsaudit.model.profile import PointSample
 
 HOUR = 3_600
 Integers = npt.NDArray[np.int64]
@@ -28,20 +22,20 @@ Point = tuple[int, int]
 points = st.frozensets(st.tuples(st.integers(0, 5), st.integers(0, 50)), max_size=40)
 
 
-def of(given: Iterable[Point], start: int = 0, end: int = 10**9) -> Signature:
+def of(given: Iterable[Point], start: int = 0, end: int = 10**9) -> PointSample:
     rows = list(given)
     tag_sets = [{"host": f"h{number}", "region": "eu"} for number in range(max((s for s, _ in rows), default=0) + 1)]
     series = np.array([s for s, _ in rows], np.int64)
     times = np.array([t * 1_000_000 for _, t in rows], np.int64)
-    return _signature(tag_sets, series, times, start=start, end=end)
+    return _sample(tag_sets, series, times, start=start, end=end)
 
 
-def _signature(tag_sets: list[dict[str, str]], series: Integers, times: Integers, *, start: int, end: int) -> Signature:
+def _sample(tag_sets: list[dict[str, str]], series: Integers, times: Integers, *, start: int, end: int) -> PointSample:
     tags = {}
     for key in {key for tags in tag_sets for key in tags}:
         values = sorted({one[key] for one in tag_sets if key in one})
         tags[key] = (values, [values.index(one[key]) if key in one else -1 for one in tag_sets])
-    return signature(tags, len(tag_sets), series, times, start=start, end=end)
+    return point_sample(tags, len(tag_sets), series, times, start=start, end=end, source=a_source())
 
 
 def grid(hosts: int, instants: int, step: int = 60, since: int = 0) -> list[Point]:
@@ -72,8 +66,12 @@ def test_neither_order_nor_repetition_matter(rows: list[Point], random: object) 
 
 
 def test_hash_is_that_of_every_version() -> None:
-    """Signatures are stored: one made by another version has to mean the same."""
-    assert list(of([(0, 0), (1, 0), (1, 60)]).points.items()) == [(2389011654, 60), (2874501664, 0), (3592957307, 0)]
+    """Samples are stored: one made by another version has to mean the same."""
+    assert [(p.hash, p.time_s) for p in of([(0, 0), (1, 0), (1, 60)]).points] == [
+        (2389011654, 60),
+        (2874501664, 0),
+        (3592957307, 0),
+    ]
 
 
 def test_no_tag_set_looks_like_another() -> None:
@@ -87,7 +85,7 @@ def test_no_tag_set_looks_like_another() -> None:
         {},
     ]
     hashes = [
-        tuple(_signature([tags], np.zeros(1, np.int64), np.zeros(1, np.int64), start=0, end=1).points) for tags in alike
+        tuple(_sample([tags], np.zeros(1, np.int64), np.zeros(1, np.int64), start=0, end=1).points) for tags in alike
     ]
     assert len(set(hashes)) == len(alike)
 
@@ -109,8 +107,8 @@ def test_what_is_kept_is_bounded() -> None:
     assert of(grid(8, 8)).complete
 
 
-def _group(**signatures: Signature) -> tuple[ColumnGroup, ...]:
-    return same_points(signatures, min_share=0.9, min_instants=5)
+def _group(**samples: PointSample) -> tuple[ColumnGroup, ...]:
+    return same_points(samples, min_share=0.9, min_instants=5)
 
 
 def test_groups_of_many_measurements() -> None:

@@ -15,6 +15,7 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from hashlib import blake2b
 from typing import Final
 
@@ -24,6 +25,7 @@ import numpy.typing as npt
 from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, order_by
 from tsaudit.analysis.significance import CHANCE, ENOUGH, NEARLY_ALL
 from tsaudit.analysis.values.hashes import mixed
+from tsaudit.model.profile import PointSample, SampledPoint, Source
 
 Numbers = npt.NDArray[np.int64]
 
@@ -389,21 +391,7 @@ one of 10^11 pairs.
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
-    """A few points of a measurement: those with the lowest hashes."""
-
-    points: Mapping[int, int]
-    """32-bit hash to the time of the point, in whole seconds since 1970; ascending by hash."""
-    complete: bool
-    """Whether these are all points from `start` to `end`."""
-    start: int
-    """Start of the period from which all points were read, in seconds since 1970, inclusive."""
-    end: int
-    """End of that period, in seconds since 1970, exclusive."""
-
-
-def signature(
+def point_sample(
     tags: Mapping[str, tuple[Sequence[str], Sequence[int]]],
     sources: int,
     series: npt.NDArray[np.int64],
@@ -411,19 +399,22 @@ def signature(
     *,
     start: int,
     end: int,
-) -> Signature:
-    """The signature of the given points.
+    source: Source,
+) -> PointSample:
+    """The given points with the lowest hashes.
 
     `tags`: the values of each tag, and for each of the `sources` the position of its value among them, -1 if it has no
-    value. `series`: the source of each point. `times`: in microseconds since 1970.
+    value. `series`: the source of each point. `times`: in microseconds since 1970. `start`, `end`: of the period from
+    which all points were read, in seconds since 1970, the end exclusive.
     """
     hashed = _hashes(tags, sources)
     hashes = mixed(hashed[series] ^ mixed(times.astype(np.uint64))) >> np.uint64(32)
     inside = times >= start * 1_000_000
     found, first = np.unique(hashes[inside], return_index=True)
     seconds = times[inside][first] // 1_000_000
-    points = dict(zip(found[:POINTS_KEPT].tolist(), seconds[:POINTS_KEPT].tolist(), strict=True))
-    return Signature(points, len(found) <= POINTS_KEPT, start, end)
+    points = tuple(map(SampledPoint, found[:POINTS_KEPT].tolist(), seconds[:POINTS_KEPT].tolist()))
+    begin, until = (datetime.fromtimestamp(second, UTC) for second in (start, end))
+    return PointSample(points, len(found) <= POINTS_KEPT, begin, until, source)
 
 
 def _hashes(tags: Mapping[str, tuple[Sequence[str], Sequence[int]]], sources: int) -> npt.NDArray[np.uint64]:
@@ -456,15 +447,16 @@ class Overlap:
         return self.common / self.points if self.points else 0.0
 
 
-def overlap(a: Signature, b: Signature) -> Overlap:
+def overlap(a: PointSample, b: PointSample) -> Overlap:
     """Compares the points with hashes below the maximums of both, in the period that both cover."""
-    start, end = max(a.start, b.start), min(a.end, b.end)
-    highest = min((max(s.points) for s in (a, b) if not s.complete), default=1 << 32)
+    start, end = max(a.start, b.start).timestamp(), min(a.end, b.end).timestamp()
+    highest = min((s.points[-1].hash for s in (a, b) if not s.complete), default=1 << 32)
     first, second = (
-        {point for point, time in s.points.items() if point <= highest and start <= time < end} for s in (a, b)
+        {point.hash: point.time_s for point in s.points if point.hash <= highest and start <= point.time_s < end}
+        for s in (a, b)
     )
-    both = first & second
-    return Overlap(len(first | second), len(both), len({a.points[point] for point in both}))
+    both = first.keys() & second.keys()
+    return Overlap(len(first.keys() | second.keys()), len(both), len({first[point] for point in both}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -482,23 +474,24 @@ class ColumnGroup:
 
 
 def same_points(
-    signatures: Mapping[str, Signature], *, min_share: float, min_instants: float
+    samples: Mapping[str, PointSample], *, min_share: float, min_instants: float
 ) -> tuple[ColumnGroup, ...]:
     """Groups of at least two measurements; each shares its points with the first member by name. Sorted."""
     members: dict[str, list[str]] = {}
     overlaps: dict[str, list[Overlap]] = defaultdict(list)
     known: dict[int, list[str]] = defaultdict(list)
-    for name in sorted(signatures):
-        own = signatures[name]
-        for first in _likely(own.points, known):
-            found = overlap(signatures[first], own)
+    for name in sorted(samples):
+        own = samples[name]
+        points = [point.hash for point in own.points]
+        for first in _likely(points, known):
+            found = overlap(samples[first], own)
             if found.share >= min_share and found.instants >= min_instants:
                 members[first].append(name)
                 overlaps[first].append(found)
                 break
         else:
             members[name] = [name]
-            for point in own.points:
+            for point in points:
                 known[point].append(name)
     return tuple(
         ColumnGroup(

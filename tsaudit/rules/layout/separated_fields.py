@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.analysis.significance import A_LIST
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Evidence, Finding
-from tsaudit.model.profile import MOST_COMPARED_FIELDS, SERIES_KINDS, Measurement, PointSample
+from tsaudit.model.profile import MOST_COMPARED_FIELDS, SERIES_KINDS, Measurement
 from tsaudit.rule import Case, Reach, rule
 from tsaudit.rules import downsampling
 from tsaudit.text import listed, many, number, percent
 
 if TYPE_CHECKING:
-    from tsaudit.analysis.rows.duplicates import ColumnGroup, Signature
+    from tsaudit.analysis.rows.duplicates import ColumnGroup
 
 _SHARED: Final = 0.9
 """Minimum share of common points: it allows for sources that lack some of the quantities, or fail occasionally."""
@@ -88,7 +88,7 @@ def _groups(few: Mapping[str, Measurement]) -> Sequence[ColumnGroup]:
     from tsaudit.analysis.rows import duplicates
 
     return duplicates.same_points(
-        {name: _signature(m.point_sample) for name, m in few.items() if m.point_sample is not None},
+        {name: m.point_sample for name, m in few.items() if m.point_sample is not None},
         min_share=_SHARED,
         min_instants=A_LIST,
     )
@@ -110,13 +110,6 @@ def _of_few_fields(case: Case, database: str, summaries: Set[tuple[str, str]]) -
     inside = {m.name: m for m in case.measurements if m.database == database and (database, m.name) not in summaries}
     in_families = {name for family in case.name_families(inside) for name in family.members}
     return {name: m for name, m in inside.items() if name not in in_families and len(m.fields) <= MOST_COMPARED_FIELDS}
-
-
-def _signature(sample: PointSample) -> Signature:
-    from tsaudit.analysis.rows.duplicates import Signature
-
-    points = {point.hash: point.time_s for point in sample.points}
-    return Signature(points, sample.complete, int(sample.start.timestamp()), int(sample.end.timestamp()))
 
 
 def _finding(case: Case, group: ColumnGroup, members: Sequence[Measurement]) -> Finding:
