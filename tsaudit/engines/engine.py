@@ -280,7 +280,7 @@ class Engine:
     not exist.
     """
 
-    def label(self, column: str, data_type: str, label: str) -> str | None:  # noqa: ARG002 -- for subclasses
+    def label(self, column: str, data_type: str, label: str) -> str | None:
         """The expression for one label in a column of label sets as text, null where it is absent; None if single
         labels of such a column cannot be read.
 
@@ -342,24 +342,18 @@ class Engine:
         each = self.index_entry_bytes
         return None if each is None else max(each, sum(widths) + _ENTRY_BYTES)
 
-    def series_bytes(self, measurement: Measurement) -> float | None:  # noqa: ARG002 -- for subclasses
+    def series_bytes(self, measurement: Measurement) -> float | None:
         """Memory of one series of the measurement in bytes, as measured on a server; None if it was not measured."""
         return None
 
-    def tag_cost(
-        self,
-        measurement: Measurement,  # noqa: ARG002 -- for subclasses
-        tag: Tag,  # noqa: ARG002
-        days: float,  # noqa: ARG002
-        horizon: timedelta,  # noqa: ARG002
-    ) -> Impact | None:
+    def tag_cost(self, measurement: Measurement, tag: Tag, days: float, horizon: timedelta) -> Impact | None:
         """The cost of a tag that each row repeats, on engines where series cost nothing; None if it was not measured.
 
         `days`: the number of days in which its rows were written. `horizon`: how far ahead its growth is evaluated.
         """
         return None
 
-    def misdated_fix(self, found: MisdatedRows, table: str, rows: str) -> str:  # noqa: ARG002 -- for subclasses
+    def misdated_fix(self, found: MisdatedRows, table: str, rows: str) -> str:
         """What to do about rows whose times were written in a wrong unit.
 
         `table`: the name of their measurement, quoted; empty if others have the name. `rows`: their number in words.
@@ -369,59 +363,53 @@ class Engine:
             f"multiply the time since 1970 of those in January 1970 by {found.factor:,}."
         )
 
-    def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:  # noqa: ARG002 -- for subclasses
+    def downsamplings(self, profile: Profile) -> Sequence[Downsampling]:
         """The queries that the server runs by itself, in the databases of the profile."""
         return ()
 
-    def redirection(self, query: Downsampling, policy: str) -> str:  # noqa: ARG002 -- for subclasses
+    def redirection(self, query: Downsampling, policy: str) -> str:
         """How to let the query read another retention policy, in sentences with statements."""
         return ""
 
-    def enforces_limits(self, profile: Profile) -> bool | None:  # noqa: ARG002 -- for subclasses
+    def enforces_limits(self, profile: Profile) -> bool | None:
         """Whether the server rejects what exceeds limits whose `is_enforced` is None; None: not reported."""
         return False
 
     def more_ids(
-        self,
-        table: Qualified,  # noqa: ARG002 -- for subclasses
-        column: str,  # noqa: ARG002
-        sequence: IdSequence | None,  # noqa: ARG002
-        *,
-        is_wide: bool,  # noqa: ARG002
-        is_wasted: bool,  # noqa: ARG002
+        self, table: Qualified, column: str, sequence: IdSequence | None, *, is_wide: bool, is_wasted: bool
     ) -> str:
         """What to do when the IDs of a column run out, with its statements. `is_wide`: only the sequence is too small,
         not the column. `is_wasted`: most IDs go to no row.
         """
         return ""
 
-    def names_itself(self, column: str) -> bool:  # noqa: ARG002 -- for subclasses
+    def names_itself(self, column: str) -> bool:
         """Whether the engine itself chose the name of the column."""
         return False
 
-    def index_unused(self, index: Index, *, on_time: bool) -> str:  # noqa: ARG002 -- for subclasses
+    def index_unused(self, index: Index, *, on_time: bool) -> str:
         """Why no query uses the index, as part of a sentence; empty if queries may use it. `on_time`: whether its only
         column is the time.
         """
         return ""
 
-    def edition(self, profile: Profile, measurement: Measurement) -> str:  # noqa: ARG002 -- for subclasses
+    def edition(self, profile: Profile, measurement: Measurement) -> str:
         """The edition whose limits apply to the table, as `ServerLimit.edition` names it."""
         return profile.edition
 
-    def has_given_columns(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+    def has_given_columns(self, measurement: Measurement) -> bool:
         """Whether the server derived the names of its columns from a protocol, so that nobody chose them."""
         return False
 
-    def has_labels_as_key(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+    def has_labels_as_key(self, measurement: Measurement) -> bool:
         """Whether the key consists of all its tags by design."""
         return False
 
-    def keeps_all_rows(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+    def keeps_all_rows(self, measurement: Measurement) -> bool:
         """Whether it keeps all rows, including those with the same key and time."""
         return False
 
-    def deduplicates_within_partitions(self, measurement: Measurement) -> bool:  # noqa: ARG002 -- for subclasses
+    def deduplicates_within_partitions(self, measurement: Measurement) -> bool:
         """Whether rows with the same key and time replace each other only within one partition."""
         return False
 

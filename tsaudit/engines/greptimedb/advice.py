@@ -10,17 +10,7 @@ from typing import Final
 
 from tsaudit.engines import writers
 from tsaudit.engines.advice import Place, days_of
-from tsaudit.engines.greptimedb.tables import (
-    INDEX_KINDS,
-    METRIC_OF_ROW,
-    deduplicates,
-    indexes_on,
-    is_append_only,
-    is_metric,
-    option,
-    primary_key,
-    version,
-)
+from tsaudit.engines.greptimedb import tables
 from tsaudit.engines.quoting import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
@@ -73,7 +63,7 @@ class GreptimeAdvice(SqlAdvice):
         if (of_metrics := self._of_metrics()) is not None:
             return of_metrics
         here = self.place.measurement
-        is_of_metrics = here is not None and is_metric(here)
+        is_of_metrics = here is not None and tables.is_metric(here)
         usual = writers.Program.PROMETHEUS if is_of_metrics else writers.Program.APPLICATION
         found = writers.step(self, _TERMS, usual=usual, example=self.example())
         if found is None or here is None:
@@ -86,7 +76,7 @@ class GreptimeAdvice(SqlAdvice):
 
     def _of_metrics(self) -> Step | None:
         """The step for a physical table, whose metrics each have their own series; None for other tables."""
-        if not any(isinstance(c, MakeField) and c.tag == METRIC_OF_ROW for c in self.changes):
+        if not any(isinstance(c, MakeField) and c.tag == tables.METRIC_OF_ROW for c in self.changes):
             return None
         words = "Write only the metrics that somebody looks at: each has series of its own. If Prometheus writes them:"
         rule = "  - source_labels: [__name__]\n    regex: 'unused_metric_.*'\n    action: drop"
@@ -119,12 +109,12 @@ class GreptimeAdvice(SqlAdvice):
         """What the table is like after the changes."""
         here = self.place.here
         gone = {c.tag for c in self.changes if isinstance(c, MakeField)}
-        key = [c for c in primary_key(here) if c not in gone]
+        key = [c for c in tables.primary_key(here) if c not in gone]
         # In a table that keeps all rows anyway, an index is as good as a place in the key.
         added = [c.column for c in self.changes if isinstance(c, MakeTag) and not self._stays_append_only]
         key += [column for column in added if column not in key and column in here.columns]
         options = {c.option: c.value for c in self.changes if isinstance(c, SetOption)}
-        if primary_key(here) and not self._stays_append_only and (not key or self._loses_ids(gone)):
+        if tables.primary_key(here) and not self._stays_append_only and (not key or self._loses_ids(gone)):
             options |= APPEND_ONLY
         if options.get("append_mode") == "true":
             options |= APPEND_ONLY
@@ -143,44 +133,44 @@ class GreptimeAdvice(SqlAdvice):
         """
         series, rows = self.place.here.series, self.place.here.rows
         is_each = (
-            deduplicates(self.place.here)
+            tables.deduplicates(self.place.here)
             and series is not None
             and rows is not None
             and series.value >= _EACH_ROW * rows.value
         )
-        return is_each and bool(gone & set(primary_key(self.place.here)))
+        return is_each and bool(gone & set(tables.primary_key(self.place.here)))
 
     @cached_property
     def _is_replaced(self) -> bool:
         """Whether ALTER TABLE cannot make all the changes."""
         new, here = self._new, self.place.here
-        if is_metric(here):
+        if tables.is_metric(here):
             return False
         joins = not new.is_partitioned and here.partitioning is not None
-        return new.key != primary_key(here) or joins or bool(self._fixed_options)
+        return new.key != tables.primary_key(here) or joins or bool(self._fixed_options)
 
     @property
     def _fixed_options(self) -> dict[str, str]:
         """Options that change but cannot be set by ALTER TABLE."""
-        changed = {k: v for k, v in self._new.options.items() if option(self.place.here, k) != v}
+        changed = {k: v for k, v in self._new.options.items() if tables.option(self.place.here, k) != v}
         alters = {k for k, v in changed.items() if self._alters(k, v)}
         if "append_mode" in alters:
             alters.add("merge_mode")  # It is set together with append_mode.
         return {k: v for k, v in changed.items() if k not in alters}
 
     def _alters(self, name: str, value: str) -> bool:
-        known = version(self.place.profile)
+        known = tables.version(self.place.profile)
         return name == "ttl" or ((name, value) in _FROM_1_0 and (not known or known >= (1, 0)))
 
     @cached_property
     def _stays_append_only(self) -> bool:
         wanted = [c.value for c in self.changes if isinstance(c, SetOption) and c.option == "append_mode"]
-        return wanted[-1] == "true" if wanted else is_append_only(self.place.here)
+        return wanted[-1] == "true" if wanted else tables.is_append_only(self.place.here)
 
     @property
     def _keeps_all_rows(self) -> bool:
         """Whether no row overwrites another one after the changes, whatever the key."""
-        return self._new.options.get("append_mode", option(self.place.here, "append_mode")) == "true"
+        return self._new.options.get("append_mode", tables.option(self.place.here, "append_mode")) == "true"
 
     @cached_property
     def _indexes(self) -> dict[str, frozenset[str]]:
@@ -188,16 +178,16 @@ class GreptimeAdvice(SqlAdvice):
         here, found = self.place.here, dict[str, set[str]]()
 
         def of(column: str) -> set[str]:
-            return found.setdefault(column, set(indexes_on(here, column)))
+            return found.setdefault(column, set(tables.indexes_on(here, column)))
 
         for change in self.changes:
-            if isinstance(change, DropIndex) and len(change.columns) == 1 and change.method in INDEX_KINDS:
+            if isinstance(change, DropIndex) and len(change.columns) == 1 and change.method in tables.INDEX_KINDS:
                 of(change.columns[0]).discard(change.method)
             elif isinstance(change, AddIndex) and len(change.columns) == 1:
                 of(change.columns[0]).add(change.method or "inverted")
             elif isinstance(change, MakeTag) and self._stays_append_only and change.column in here.columns:
                 of(change.column).add("inverted")
-            elif isinstance(change, MakeField) and "inverted" in indexes_on(here, change.tag):
+            elif isinstance(change, MakeField) and "inverted" in tables.indexes_on(here, change.tag):
                 # A skipping index also finds single values among many, with a fraction of the memory.
                 of(change.tag).discard("inverted")
                 of(change.tag).add("skipping")
@@ -209,7 +199,7 @@ class GreptimeAdvice(SqlAdvice):
         if self.place.measurement is None:
             yield from self.merges()
             return
-        if is_metric(self.place.here):
+        if tables.is_metric(self.place.here):
             yield from self._by_hand()
         else:
             if self._is_replaced:
@@ -230,7 +220,7 @@ class GreptimeAdvice(SqlAdvice):
     def _indexed(self) -> Iterator[Part]:
         alter = f"ALTER TABLE {self.place.table()} MODIFY COLUMN"
         for column, kinds in sorted(self._indexes.items()):
-            now = set(indexes_on(self.place.here, column))
+            now = set(tables.indexes_on(self.place.here, column))
             for kind in sorted(kinds - now):
                 yield Part(
                     f"Set {_a(kind)} index on {column}: it covers files written from then on, and others once they are "
@@ -311,7 +301,7 @@ class GreptimeAdvice(SqlAdvice):
 
     def _why(self) -> Iterator[str]:
         """What the new table is like, and why, in sentences."""
-        here, new, now = self.place.here, self._new, primary_key(self.place.here)
+        here, new, now = self.place.here, self._new, tables.primary_key(self.place.here)
         what = list[str]()
         if new.key != now:
             what.append(f"the key ({', '.join(new.key)})" if new.key else "no key")
@@ -319,11 +309,11 @@ class GreptimeAdvice(SqlAdvice):
         if not new.is_partitioned and here.partitioning is not None:
             what.append("no partitions")
         yield f"Recreate {here.name} with {listed(what, _MOST_NAMES)}: no ALTER TABLE does this."
-        if new.options.get("append_mode") == "true" and not is_append_only(here):
+        if new.options.get("append_mode") == "true" and not tables.is_append_only(here):
             yield "It is append-only: it keeps all rows, and DELETE is refused."
 
     def table_ddl(self, name: str, types: Mapping[str, str], key: Sequence[str], like: Measurement) -> str:
-        kinds = {column: indexes_on(like, column) for column in types}
+        kinds = {column: tables.indexes_on(like, column) for column in types}
         return create(self.place, name, types, key, like.time_column, kinds, options_clause(like, {}))
 
     # --- Stored rows ------------------------------------------------------------------------------------------------
@@ -335,7 +325,7 @@ class GreptimeAdvice(SqlAdvice):
             if isinstance(change, DropRepeats):
                 words = f"Copy each row of {self.place.here.name} once, with SELECT DISTINCT, to a new table like it."
                 yield Part(words, loses=f"rows that equal another one in all columns: {change.found}")
-        if self.place.measurement is not None and is_metric(self.place.here):
+        if self.place.measurement is not None and tables.is_metric(self.place.here):
             # The statements above change how long rows are kept, and nothing else.
             if not all(isinstance(c, Diagnose | SetOption | SetRetention) for c in self.changes):
                 yield Part(f"Stored rows stay as they are.{self.expires()}")
@@ -407,7 +397,7 @@ class NewTable:
         types = types_of(place.here) | {
             column: ENGINES["greptimedb"].sql_types[kind] for column, kind in self.types.items()
         }
-        kinds = {c: self.indexes.get(c, frozenset(indexes_on(place.here, c))) for c in types}
+        kinds = {c: self.indexes.get(c, frozenset(tables.indexes_on(place.here, c))) for c in types}
         partitions = partitions_clause(place, place.here) if self.is_partitioned else ""
         end = f"{partitions}{options_clause(place.here, self.options)}"
         return create(place, name, types, self.key, place.here.time_column, kinds, end)

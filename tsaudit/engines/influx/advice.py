@@ -11,7 +11,7 @@ from typing import ClassVar, Final
 from tsaudit.engines.advice import WRITTEN, Advice, Place, days_of, no_longer_sent
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
-from tsaudit.engines.writers.opentelemetry import Group, Signal
+from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
     Change,
     ChangeType,
@@ -82,7 +82,7 @@ class InfluxAdvice(Advice):
         """
         return "", ""
 
-    def of_source(self, change: StopSource) -> tuple[str, str]:  # noqa: ARG002 -- for subclasses
+    def of_source(self, change: StopSource) -> tuple[str, str]:
         """A single statement that deletes the points of a source, and its language; both empty if there is none."""
         return "", ""
 
@@ -449,7 +449,7 @@ def exporter_step(place: Place, changes: Sequence[Change], terms: Terms) -> Step
     option = "log_record_dimensions" if signal is Signal.LOG else "span_dimensions"
     text = f"exporters:\n  influxdb:\n    {option}: {opentelemetry.flow(tags)}"
     if signal is Signal.LOG and ids:
-        block = opentelemetry.transform(here.name, [Group(signal, tuple(_as_attributes()))])
+        block = opentelemetry.transform(here.name, [(signal, list(_as_attributes()))])
         text = f"{block}\n{text}"
     words += " If an OpenTelemetry collector writes it, in its exporter; what is no tag is in the field attributes:"
     return Step(StepKind.WRITER, words, text, "yaml", loses=loss(place.effect, terms.row))

@@ -18,8 +18,7 @@ from tsaudit.collect.query_runner import QueryRunner, keeping
 from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, sampled, shorter, with_misdated
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
-from tsaudit.engines.influx.all_rows import scaled_error
-from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, slice_of
+from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, scaled_error, slice_of, with_row_count
 from tsaudit.model.facts import OfDatabase, OfRowCount, OfRowSample
 from tsaudit.model.profile import (
     AT_LEAST,
@@ -188,10 +187,10 @@ class InfluxMeasuring(Measuring):
             self.runner.gap("row_count", reason, detail, draft.database, draft.name)
             return draft
         if draft.is_read_whole:
-            return _with_rows(draft, self._scaled(draft, _per_series(draft), "row_sample"))
+            return with_row_count(draft, self._scaled(draft, _per_series(draft), "row_sample"))
         if draft.unread or draft.sampled_since:
             # The server would count the values of each field, or of each series, most of which have stopped.
-            return _with_rows(draft, self._scaled(replace(draft, sampled_series=0), [], "row_sample"))
+            return with_row_count(draft, self._scaled(replace(draft, sampled_series=0), [], "row_sample"))
         batches: list[pa.RecordBatch] = []
         given = self._count_of(draft, _series_to_read(draft, database_series) or ())
         answer = self.runner.first_answered("row_count", shorter(given), keeping(batches))
@@ -201,7 +200,7 @@ class InfluxMeasuring(Measuring):
         rows = self._scaled(draft, counts, "row_count")
         if rows and answer.failed:
             rows = scaled_up(self.runner, draft, "row_count", answer, rows)
-        return _with_rows(draft, rows).sent("row_count", answer.statement)
+        return with_row_count(draft, rows).sent("row_count", answer.statement)
 
     def _look_for_early_rows(self, drafts: Sequence[Draft]) -> None:
         """`drafts`: all measurements."""
@@ -408,10 +407,6 @@ class InfluxMeasuring(Measuring):
         how, error = how_summed(known)
         source = self.runner.source("series_listing", how, "the sum over the measurements")
         return Count(sum(count.value for count in known), source, error)
-
-
-def _with_rows(draft: Draft, rows: Count | None) -> Draft:
-    return replace(draft, measurement=replace(draft.measurement, rows=rows))
 
 
 def _within(draft: Draft, window: Window) -> Draft:

@@ -9,7 +9,6 @@ import enum
 import json
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from tsaudit.model.change import Change, LeaveOut, MakeField
@@ -137,10 +136,10 @@ def _without(signal: Signal, gone: Sequence[str], condition: str) -> Iterator[Gr
         lifted = f"set({attribute(signal.record, key)}, {_SCOPE[key]})"
         above.append(lifted + only(others, f'{_SCOPE[key]} != ""'))
     dropped = [removed(signal.record, gone, condition)] if own else []
-    yield Group(signal, (*above, *dropped))
+    yield signal, [*above, *dropped]
     # The scope loses its attribute before the resource, because statements about scopes can also read the resource.
-    yield Group(signal, tuple(f'set({_SCOPE[key]}, "")' for key in scope))
-    yield Group(signal, (removed("resource", own),) if own else ())
+    yield signal, [f'set({_SCOPE[key]}, "")' for key in scope]
+    yield signal, [removed("resource", own)] if own else []
 
 
 # --- Statements ---------------------------------------------------------------------------------------------------
@@ -173,23 +172,19 @@ def removed(of: str, names: Sequence[str], *conditions: str) -> str:
 # --- The collector's configuration --------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Statements that run one after the other on all data of a batch, before the next group runs."""
-
-    signal: Signal
-    statements: tuple[str, ...]
+Group = tuple[Signal, Sequence[str]]
+"""Statements that run one after the other on all data of a batch of a signal, before the next group runs."""
 
 
 def transform(name: str, groups: Iterable[Group]) -> str:
     """The processor, as a piece of the collector's configuration; empty if there are no statements."""
     lines, signal = list[str](), None
-    for group in (group for group in groups if group.statements):
-        if group.signal is not signal:
-            lines.append(f"    {group.signal}_statements:")
-            signal = group.signal
+    for of, statements in (group for group in groups if group[1]):
+        if of is not signal:
+            lines.append(f"    {of}_statements:")
+            signal = of
         lines.append("      - statements:")
-        for statement in group.statements:
+        for statement in statements:
             lines += _folded(f"          - {scalar(statement)}")
     if not lines:
         return ""
