@@ -217,7 +217,7 @@ def _draft(measuring: Measuring, name: str, database: str | None, files: frozens
     wanted |= files & {"row_estimate", "column_statistics", "scan_estimate", "time_extents"}
     found: list[tuple[Draft, int | None]] = []
     known = catalog.databases(measuring, wanted)
-    databases = [db for db in known.names if database in (None, db)]
+    databases = [db for db in known.audited if database in (None, db)]
     for db in databases:
         names = tuple(map(glob.escape, sorted(_within(db, name))))
         runner.target = target.model_copy(update={"include": names, "exclude": ()})

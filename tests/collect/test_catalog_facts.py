@@ -32,9 +32,11 @@ def member(index: str, position: int, column: str | None, **changes: Any) -> dic
 
 
 def described(
-    drafts: Sequence[Draft], answers: Mapping[str, Sequence[dict[str, Any]] | None], now: datetime = NOW
+    drafts: Sequence[Draft], answers: Mapping[str, Sequence[dict[str, Any]]], now: datetime = NOW
 ) -> list[Measurement]:
-    return [draft.measurement for draft in describe_storage(drafts, answers, now)]
+    for fact, rows in answers.items():
+        drafts = describe_storage(drafts, fact, rows, now)
+    return [draft.measurement for draft in drafts]
 
 
 DRAFTS = (Draft.new("main", "cpu"), Draft.new("main", "mem"))
@@ -122,11 +124,6 @@ def test_options_and_storage_when_one_measurement_has_none() -> None:
     assert mem.options == {}
     assert cpu.storage == Storage(10, None)
     assert mem.storage is None
-
-
-def test_nothing_is_known_when_a_gap_was_left() -> None:
-    (cpu,) = described(DRAFTS[:1], dict.fromkeys(("indexes", "options", "storage", "partitions")))
-    assert (cpu.indexes, cpu.options, cpu.storage, cpu.partitioning) == (None, None, None, None)
 
 
 def test_rows_in_files_when_they_have_no_time() -> None:

@@ -23,7 +23,7 @@ from tsaudit.engines.opening import of_package
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Gap, Measurement, Profile, Reason, Window, utc_now
+from tsaudit.model.profile import Gap, Profile, Reason, Window, utc_now
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.net.watchdog import Deadline
 
@@ -173,16 +173,10 @@ def of_its_day(profile: Profile) -> Profile:
         if not is_bounded:
             facts = [fact for fact in _OF_ROWS if fact in profile.facts]
             gaps += [Gap(fact, Reason.PAST_DAY, _READ, one.database, one.name) for fact in facts]
-            one = _without_rows(one)
-        measurements.append(_without_series(one) if engine.has_series_index or not is_bounded else one)
+            fields = tuple(replace(field, null_ratio=None, distinct=None) for field in one.fields)
+            one = replace(one, rows=None, documents=None, fields=fields, row_patterns=None)
+        if engine.has_series_index or not is_bounded:
+            tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in one.tags)
+            one = replace(one, series=None, tags=tags, tag_sets=None, arrivals=None)
+        measurements.append(one)
     return replace(profile, databases=databases, measurements=tuple(measurements), gaps=tuple(gaps))
-
-
-def _without_rows(measurement: Measurement) -> Measurement:
-    fields = tuple(replace(field, null_ratio=None, distinct=None) for field in measurement.fields)
-    return replace(measurement, rows=None, documents=None, fields=fields, row_patterns=None)
-
-
-def _without_series(measurement: Measurement) -> Measurement:
-    tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in measurement.tags)
-    return replace(measurement, series=None, tags=tags, tag_sets=None, arrivals=None)

@@ -89,11 +89,6 @@ class Databases:
     listed: frozenset[str] | None
     """The databases that the server lists; None if it did not list any."""
 
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The databases to audit."""
-        return tuple(self.audited)
-
 
 def find(
     measuring: Measuring,
@@ -113,14 +108,14 @@ def find(
     outlined: list[Database] = []
     drafts: list[Draft] = []
     names: dict[str, list[str]] = {}
-    for name in known.names:
+    for name in known.audited:
         database, found, listed = outline(measuring, name, known, queried, before)
         outlined.append(database)
         drafts += found
         if listed is not None:
             names[name] = listed
     unused: tuple[UnusedSetting, ...] = ()
-    if known.names and len(names) == len(known.names):
+    if known.audited and len(names) == len(known.audited):
         # A setting can only be called unused if everything on the server is known.
         unused = tuple(unused_settings(runner.target, names, drafts))
         if why := nothing_to_audit(runner.target, names):
@@ -224,7 +219,8 @@ def outline(
         of_each = {fact for fact in queried if issubclass(FACTS[fact].given, OfMeasurements | OfMeasurement)}
         runner.gap_in_all(of_each, Reason.OVER_BUDGET, detail, name)
     as_of = earlier_days.as_of(runner.window)
-    estimates = _estimates(runner, name, chosen) if "row_estimate" in queried else {}
+    estimated = rows_about(runner, "row_estimate", name, chosen) if "row_estimate" in queried else None
+    estimates = {row["measurement"]: row for row in estimated or ()}
     # The list of facts is part of the fingerprint, so that a new version with more facts measures again: with a reused
     # profile, the missing facts would look like a pass.
     settings = [sorted(queried), sorted(FACTS), str(runner.target.window)]
@@ -290,11 +286,6 @@ def _chosen(runner: QueryRunner, names: list[str]) -> tuple[list[str], list[str]
     return sorted(chosen), [name for name in wanted if name not in chosen]
 
 
-def _estimates(runner: QueryRunner, database: str, chosen: list[str]) -> dict[str, Row]:
-    rows = rows_about(runner, "row_estimate", database, chosen) or ()
-    return {row["measurement"]: row for row in rows}
-
-
 def _state(estimate: Row | None) -> int | str | None:
     """A value that changes when rows are written; None if the engine reports no such value."""
     return None if estimate is None else estimate.get("state", estimate["rows"])
@@ -355,7 +346,8 @@ def of_target(
     # First of all, what the server itself reports as wrong, because everything after it costs more.
     status = _server_status(runner, queried)
     stored = _stored_queries(runner) if "scheduled_queries" in queried else None
-    return status, stored, _target_storage(runner) if "target_storage" in queried else None
+    storage = rows_of(runner, "target_storage", OfTarget()) if "target_storage" in queried else None
+    return status, stored, Storage(**storage[0]) if storage else None
 
 
 def _stored_queries(runner: QueryRunner) -> tuple[StoredQuery, ...] | None:
@@ -395,12 +387,6 @@ def _server_status(runner: QueryRunner, queried: frozenset[str]) -> ServerStatus
         failures=counted("failure"),
         started=None if started is None else datetime.fromtimestamp(started, UTC),
     )
-
-
-def _target_storage(runner: QueryRunner) -> Storage | None:
-    """The storage that all databases use together; None if a gap was left."""
-    rows = rows_of(runner, "target_storage", OfTarget())
-    return Storage(**rows[0]) if rows else None
 
 
 def _retention_of(runner: QueryRunner, database: str) -> tuple[Retention, ...] | None:

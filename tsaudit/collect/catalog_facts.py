@@ -47,7 +47,7 @@ _NAMED_BY: Final = {
 """Facts that are lists in which each item has one row, with the columns that identify the item."""
 
 
-def each_of(runner: QueryRunner, fact: str, database: str, chosen: list[str]) -> dict[str, list[Row] | None] | None:
+def each_of(runner: QueryRunner, fact: str, database: str, chosen: list[str]) -> Mapping[str, list[Row] | None] | None:
     """Measurement to its rows of the fact; None in place of rows that left a gap.
 
     An engine that describes each measurement in a separate statement may refuse some and not others.
@@ -55,12 +55,7 @@ def each_of(runner: QueryRunner, fact: str, database: str, chosen: list[str]) ->
     if runner.engine.describes_singly:
         return {name: rows_of(runner, fact, _about(runner, database, [name]), name) for name in chosen}
     rows = rows_of(runner, fact, _about(runner, database, chosen))
-    if rows is None:
-        return None
-    found: dict[str, list[Row] | None] = {}
-    for row in rows:
-        found.setdefault(row["measurement"], []).append(row)  # type: ignore[union-attr]
-    return found
+    return None if rows is None else _by_measurement(rows)
 
 
 def rows_about(runner: QueryRunner, fact: str, database: str, names: list[str]) -> list[Row] | None:
@@ -125,48 +120,21 @@ def single_value(column: pa.Array) -> Any:
     return column[0].as_py()
 
 
-STORAGE_FACTS: Final[tuple[str, ...]] = (
-    "storage",
-    "options",
-    "effective_options",
-    "indexes",
-    "index_use",
-    "partitions",
-    "activity",
-    "table_status",
-    "table_retention",
-    "stored_rows",
-)
-"""In query order: some need the results of others."""
-
-
-def describe_storage(
-    drafts: Sequence[Draft], answers: Mapping[str, Sequence[Row] | None], now: datetime
-) -> list[Draft]:
-    """The drafts of one database with their storage from the catalog.
-
-    `answers`: each queried fact to its rows; None if it left a gap. `now`: the day on which they were queried.
-    """
-    described = list(drafts)
-    for fact, rows in answers.items():
-        if rows is not None:
-            described_by, of_measurement = _DESCRIBED_BY[fact], _by_measurement(rows)
-            described = [
-                _described(draft, described_by(draft.measurement, of_measurement.get(draft.name, [])))
-                for draft in described
-            ]
-    if answers.keys() & {"indexes", "index_use"}:
-        described = [_described(draft, _uses_observed(draft, now)) for draft in described]
+def describe_storage(drafts: Sequence[Draft], fact: str, rows: Sequence[Row], now: datetime) -> list[Draft]:
+    """The drafts of one database with what the rows of one of `STORAGE_FACTS` say. `now`: the day of the query."""
+    of_measurement = _by_measurement(rows)
+    described = []
+    for draft in drafts:
+        known = _DESCRIBED_BY[fact](draft.measurement, of_measurement.get(draft.name, []))
+        if fact in ("indexes", "index_use"):
+            known = _uses_observed(known, draft.previous, now)
+        described.append(draft if known is draft.measurement else replace(draft, measurement=known))
     return described
 
 
-def _described(draft: Draft, measurement: Measurement) -> Draft:
-    return draft if measurement is draft.measurement else replace(draft, measurement=measurement)
-
-
-def _uses_observed(draft: Draft, now: datetime) -> Measurement:
+def _uses_observed(measurement: Measurement, previous: Measurement | None, now: datetime) -> Measurement:
     """The measurement with `scans_since` set for each index: since when audits have seen the same number of uses."""
-    before = {(i.name, i.columns): i for i in draft.previous.indexes or ()} if draft.previous else {}
+    before = {(i.name, i.columns): i for i in previous.indexes or ()} if previous else {}
 
     def observed(index: Index) -> Index:
         if index.scans is None:
@@ -175,8 +143,8 @@ def _uses_observed(draft: Draft, now: datetime) -> Measurement:
         since = same.scans_since if same and same.scans == index.scans else None
         return replace(index, scans_since=since or now)
 
-    indexes = draft.measurement.indexes
-    return replace(draft.measurement, indexes=tuple(map(observed, indexes))) if indexes else draft.measurement
+    indexes = measurement.indexes
+    return replace(measurement, indexes=tuple(map(observed, indexes))) if indexes else measurement
 
 
 def _by_measurement(rows: Iterable[Row]) -> dict[str, list[Row]]:
@@ -331,9 +299,11 @@ _DESCRIBED_BY: Final[Mapping[str, Callable[[Measurement, list[Row]], Measurement
     "effective_options": _effective_options,
     "indexes": _indexes,
     "index_use": _index_use,
+    "partitions": _partitions,
     "activity": _activity,
     "table_status": _status,
-    "partitions": _partitions,
     "table_retention": _retention,
     "stored_rows": _stored,
 }
+STORAGE_FACTS: Final = tuple(_DESCRIBED_BY)
+"""In query order: some need the results of others."""

@@ -193,8 +193,9 @@ class Measuring:
         # Index uses are counted up to now, whatever day is audited.
         today = utc_now().replace(hour=0, minute=0, second=0, microsecond=0)
         for fact, rows in answers.items():
-            with runner.understanding(fact, database):
-                drafts = describe_storage(drafts, {fact: rows}, today)
+            if rows is not None:
+                with runner.understanding(fact, database):
+                    drafts = describe_storage(drafts, fact, rows, today)
         if answers.get("storage") is not None:
             self._note_unknown_sizes(drafts)
         return self._with_statistics(drafts) if "column_statistics" in queried else drafts

@@ -135,7 +135,7 @@ def database_names(target: Target, connection: Connection, *, deadline: Deadline
     end = utc_now()
     with closing(QueryRunner(target, connection, Window(end - target.window, end), deadline)) as runner:
         measuring = measuring_of(ENGINES[target.engine])(runner)
-        names = catalog.databases(measuring, frozenset()).names
+        names = tuple(catalog.databases(measuring, frozenset()).audited)
         if refused := next((gap for gap in runner.gaps if gap.reason in (Reason.DENIED, Reason.UNREACHABLE)), None):
             raise ConnectorError(refused.detail)
         return names

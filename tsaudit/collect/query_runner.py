@@ -148,15 +148,11 @@ class Connections:
         """Stop using the connection of this thread: it was aborted, or broke."""
         self._own.connection = None
 
-    def close_others(self) -> None:
-        """Close the connections of other threads when they are done."""
-        self._close(keep=getattr(self._own, "connection", None))
-
-    def close(self) -> None:
-        """Close all connections opened here. No queries are allowed afterward."""
-        self._close(keep=None)
-
-    def _close(self, keep: Connection | None) -> None:
+    def close(self, *, others: bool = False) -> None:
+        """Close all connections opened here, after which no queries are allowed; or those of `others`, of threads that
+        are done.
+        """
+        keep = getattr(self._own, "connection", None) if others else None
         with self._lock:
             closing = [connection for connection in self._opened if connection is not keep]
             self._opened = [connection for connection in self._opened if connection is keep]
@@ -565,7 +561,7 @@ class QueryRunner:
         try:
             watchdog.each(make, range(len(subjects)), workers)
         finally:
-            self._connections.close_others()
+            self._connections.close(others=True)
         return made
 
     def close(self) -> None:

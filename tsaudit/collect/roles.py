@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -144,10 +144,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, most: int) -> Draft:
         if draft.is_empty:
             other = _of_other_rows(runner, draft)
             draft = draft if other is draft else read_sample(runner, measure_extent(runner, other), most)
-    kind = kind_of_table(runner, draft, draft.time)
-    known = replace(draft.measurement, kind=kind.kind, kind_reason=kind.reason)
-    draft = replace(draft, measurement=known, never_source=kind.never_source)
-    draft = _with_roles(runner, draft, _values(draft))
+    draft = _with_roles(runner, with_kind(runner, draft), _values(draft))
     draft = open_labels(runner, draft)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(NOT_EVALUATED)]
     if guessed and "row_sample" not in draft.measurement.statements:
@@ -206,10 +203,6 @@ def _chosen(runner: QueryRunner, draft: Draft) -> Columns | None:
     return chosen
 
 
-def _is_big(draft: Draft) -> bool:
-    return draft.estimated_rows is not None and draft.estimated_rows > _SPREAD_ROWS
-
-
 def read_extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> dict[str, Extent]:
     """What the columns that may be the time contain. For a big table, pages of all parts are read, unless `whole`."""
     found: list[object] = []
@@ -230,9 +223,9 @@ def read_extents(runner: QueryRunner, draft: Draft, names: list[str], *, whole: 
 
 def _extents_of(runner: QueryRunner, draft: Draft, names: list[str], *, whole: bool = False) -> OfTimeExtents:
     """The parameters of `time_extents`."""
-    percent = None
-    if _is_big(draft) and not whole:
-        percent = f"{100.0 * _SPREAD_ROWS / (draft.estimated_rows or 1):.6f}"
+    rows, percent = draft.estimated_rows or 0, None
+    if rows > _SPREAD_ROWS and not whole:
+        percent = f"{100.0 * _SPREAD_ROWS / rows:.6f}"
     texts = [c.name for c in draft.columns if c.name in names and column_types.is_text(c.data_type)]
     return OfTimeExtents(**draft.about(runner.window), columns=names, texts=texts, percent=percent)
 
@@ -396,32 +389,24 @@ def _label_columns(draft: Draft) -> dict[str, Labels]:
     """Fields that contain label sets."""
     assert draft.sample is not None
     whole = draft.is_read_whole
-    measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in _types(draft))
+    types = [field.types[0] for field in draft.fields]
+    measured = any(is_float(kind) or kind.upper().startswith(("NUMERIC", "DECIMAL")) for kind in types)
     found: dict[str, Labels] = {}
     for field in draft.fields:
         if field.role_reason == CONFIGURED or not _may_hold_labels(field.types[0]):
             continue
         column = draft.read(Role.FIELD, field.key)
-        labels = label_sets(_some_cells(column)) if column.may_have_label_sets else None
+        cells = column.values.slice(0, _ROWS).drop_null().to_pylist() if column.may_have_label_sets else []
+        labels = label_sets(cells) if cells else None
         if labels and (labels.recurring or (measured and (labels.recurring_but_ids or not whole))):
             found[field.key] = labels
     return found
-
-
-def _types(draft: Draft) -> Sequence[str]:
-    return [field.types[0] for field in draft.fields]
 
 
 def _may_hold_labels(data_type: str) -> bool:
     kind = data_type.upper()
     is_packed = kind.startswith(("MAP", "STRUCT", "JSON", "VARIANT")) or kind.endswith("HSTORE")
     return is_packed or column_types.is_list(data_type) or column_types.is_text(data_type) or not data_type
-
-
-def _some_cells(column: ReadColumn) -> list[object]:
-    """Some of the non-null values."""
-    values: list[object] = column.values.slice(0, _ROWS).drop_null().to_pylist()
-    return values
 
 
 def _detail(draft: Draft, column: str, labels: Labels) -> str:
@@ -450,37 +435,33 @@ _MIXED: Final = 0.5
 _PROSE: Final = frozenset({"log_text", "sql", "url"})
 
 
-@dataclass(frozen=True, slots=True)
-class Kind:
-    """What the table's rows are, and why; and the columns that cannot name the source of a row, with the reason."""
+def with_kind(runner: QueryRunner, draft: Draft) -> Draft:
+    """The draft of a table with its kind, and the columns that cannot name the source of a row. It must have its
+    columns and time; rows read are used if there are any.
+    """
+    evidence = _evidence(draft)
+    decided = _decided(runner, draft, evidence)
+    kind, reason = decided or (None, "")
+    known = replace(draft.measurement, kind=kind, kind_reason=reason)
+    return replace(draft, measurement=known, never_source=never_source(evidence))
 
-    kind: TableKind | None
-    reason: str
-    never_source: Mapping[str, str]
 
-
-def kind_of_table(runner: QueryRunner, draft: Draft, time: TimeColumn | None) -> Kind:
-    """The kind of the table. The draft must have its columns; rows read are used if there are any."""
-    chosen = runner.target.columns.get(draft.name)
-    evidence = _evidence(draft, time)
-    never = never_source(evidence)
+def _decided(runner: QueryRunner, draft: Draft, evidence: KindEvidence) -> tuple[TableKind, str] | None:
+    """The kind of the table, and why; None if nothing shows it."""
+    chosen, before = runner.target.columns.get(draft.name), draft.previous
     if chosen is not None and (chosen.kind or chosen.tags):
-        return Kind(chosen.kind or TableKind.SERIES, CONFIGURED, never)
-    said = [column.role for column in draft.columns if column.role is not None]
-    if said:
-        return Kind(TableKind.SERIES, "the engine stores series", never)
-    before = draft.previous
-    decided = decide(evidence, before.kind if before else None)
-    if decided is None and before is not None and before.kind is not None and not evidence.rows:
-        decided = before.kind, before.kind_reason
-    if decided is None:
-        return Kind(TableKind.OTHER, NOT_CLASSIFIED, never) if evidence.rows else Kind(None, "", never)
-    kind, reason = decided
-    return Kind(kind, reason, never)
+        return chosen.kind or TableKind.SERIES, CONFIGURED
+    if any(column.role is not None for column in draft.columns):
+        return TableKind.SERIES, "the engine stores series"
+    if decided := decide(evidence, before.kind if before else None):
+        return decided
+    if evidence.rows:
+        return TableKind.OTHER, NOT_CLASSIFIED
+    return (before.kind, before.kind_reason) if before and before.kind else None
 
 
-def _evidence(draft: Draft, time: TimeColumn | None) -> KindEvidence:
-
+def _evidence(draft: Draft) -> KindEvidence:
+    time = draft.time
     name = time.name if time else None
     generated = frozenset(c.name for c in draft.columns if c.is_generated and c.key_position is not None)
     base = KindEvidence(draft.columns, name, draft.referred_to, draft.refers, sequences=generated - {name})

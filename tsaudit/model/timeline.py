@@ -159,8 +159,7 @@ def figures(profile: Profile) -> Iterator[Figure]:
         if measurement.rows is not None:
             yield row("rows", subject, measurement.rows)
         if measurement.storage is not None:
-            kept = {"data_bytes": measurement.storage.data_bytes, "index_bytes": measurement.storage.index_bytes}
-            yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
+            yield from _stored(subject, measurement.storage)
         if measurement.measure_names is not None:
             yield row("measure_names", subject, measurement.measure_names.count)
             if measurement.measure_names.series_keys is not None:
@@ -216,14 +215,11 @@ def held_bytes(storage: Storage | DatabaseStorage | None) -> int | None:
     return storage.data_bytes + (storage.index_bytes or 0)
 
 
-def _stored(subject: Subject, storage: DatabaseStorage) -> Iterator[Figure]:
-    """Bytes of the database, and the used bytes of its disk."""
-    kept = {
-        "data_bytes": storage.data_bytes,
-        "index_bytes": storage.index_bytes,
-        "disk_used_bytes": storage.disk_used_bytes,
-    }
-    yield from (Figure(name, subject, float(n), How.EXACT) for name, n in kept.items() if n is not None)
+def _stored(subject: Subject, storage: Storage | DatabaseStorage) -> Iterator[Figure]:
+    """Bytes of a measurement, or of a database, and the used bytes of its disk."""
+    for name in ("data_bytes", "index_bytes", "disk_used_bytes"):
+        if (held := getattr(storage, name, None)) is not None:
+            yield Figure(name, subject, float(held), How.EXACT)
 
 
 def _how_summed(profile: Profile) -> tuple[How, float | None]:
