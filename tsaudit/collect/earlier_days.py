@@ -9,6 +9,7 @@ start, and none was added at its end.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -183,29 +184,24 @@ class Comparison:
         sizes = [counter.series.value, *(len(tags[key].hashes) for key in keys)]
         together = [one for one, size in zip(subjects, sizes, strict=True) if size <= _TOGETHER]
         self.memory.expect(together)
-        if len(together) < len(subjects):
-            new_series, over_time = self._compared(
-                counter,
-                keys,
-                listing_days,
-                lambda place: self.memory.of(subjects[place]),
-                lambda place, after: self.memory.keep(subjects[place], after),
-            )
-        else:
-            before = [self.memory.of(one) for one in subjects]
+        compared = functools.partial(self._compared, counter, keys, listing_days)
+        before = [self.memory.of(one) for one in subjects] if len(together) == len(subjects) else []
+        if before and sum(len(one.hashes) for one in before) <= _TOGETHER:
 
-            def compared() -> tuple[list[ValueSet], Arrivals, dict[str, ValuesOverTime]]:
+            def shared() -> tuple[list[ValueSet], Arrivals, dict[str, ValuesOverTime]]:
                 after = list(before)
-                return after, *self._compared(counter, keys, listing_days, before.__getitem__, after.__setitem__)
+                return after, *compared(before.__getitem__, after.__setitem__)
 
-            if sum(len(one.hashes) for one in before) <= _TOGETHER:
-                # Measurements of one collector mostly had the same values on earlier days, too.
-                key = counter, keys, listing_days, tuple(one.content for one in before)
-                after, new_series, over_time = self.alike.of(key, compared)
-            else:
-                after, new_series, over_time = compared()
+            # Measurements of one collector mostly had the same values on earlier days, too.
+            key = counter, keys, listing_days, tuple(one.content for one in before)
+            after, new_series, over_time = self.alike.of(key, shared)
             for one, values in zip(subjects, after, strict=True):
                 self.memory.keep(one, values)
+        else:
+            new_series, over_time = compared(
+                lambda place: before[place] if before else self.memory.of(subjects[place]),
+                lambda place, values: self.memory.keep(subjects[place], values),
+            )
         aged_tags = tuple(dataclasses.replace(tag, over_time=over_time[tag.key]) for tag in draft.tags)
         known = dataclasses.replace(draft.measurement, arrivals=new_series, tags=aged_tags)
         return dataclasses.replace(draft, measurement=known)

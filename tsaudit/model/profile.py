@@ -46,7 +46,7 @@ class SeriesSince:
     day: date
     series: int
     values: int | None = None
-    """Number of the tag's values in these series; None for whole tag sets, and in profiles of version 0.1."""
+    """Number of the tag's values in these series; None for whole tag sets."""
 
 
 @dataclass(frozen=True, slots=True)
