@@ -4,7 +4,6 @@ how much a statement would read according to the planner, from `EXPLAIN (FORMAT 
 
 from __future__ import annotations
 
-import dataclasses
 import functools
 import json
 import re
@@ -12,7 +11,6 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from typing import Any, Final, cast
 
 import psycopg
@@ -43,23 +41,9 @@ _OVER_CHUNKS: Final = frozenset({"ChunkAppend", "ConstraintAwareAppend"})
 """TimescaleDB's own nodes for a hypertable, whose child nodes read the chunks."""
 
 
-@dataclass(frozen=True, slots=True)
-class ScanEstimate:
-    """The planner's estimates of a table's rows, from the current size of its files and the last ANALYZE."""
-
-    rows: int
-    """Rows within the window."""
-    rows_read: int
-    """Rows that are read to find these."""
-    rows_all: int
-    """Rows in the table."""
-    rows_sorted: int | None
-    """Rows that are sorted to return the requested newest ones: 0 if an index has that order. None without a time."""
-
-
-def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimate:
-    """The estimate from the plans for reading the rows in the window, every row, and the newest rows in the window, in
-    order.
+def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> dict[str, int | None]:
+    """The row of the fact `scan_estimate`, from the plans for reading the rows in the window, every row, and the newest
+    rows in the window, in order: as the planner knows the size of the files now, and the last ANALYZE.
 
     `newest`: a plan with a limit; None for a table without a time, which has no newest rows.
     """
@@ -67,12 +51,12 @@ def scan_estimate(inside: Plan, every: Plan, newest: Plan | None) -> ScanEstimat
     for scan in _scans(every):
         sizes[scan["Relation Name"]] = sizes.get(scan["Relation Name"], 0) + scan["Plan Rows"]
     scans = list(_scans(inside))
-    return ScanEstimate(
-        rows=sum(scan["Plan Rows"] for scan in scans),
-        rows_read=_read(scans, sizes),
-        rows_all=sum(sizes.values()),
-        rows_sorted=None if newest is None else _sorted_for_newest(newest, sizes),
-    )
+    return {
+        "rows": sum(scan["Plan Rows"] for scan in scans),
+        "rows_read": _read(scans, sizes),
+        "rows_all": sum(sizes.values()),
+        "rows_sorted": None if newest is None else _sorted_for_newest(newest, sizes),
+    }
 
 
 def _read(scans: Iterable[Plan], sizes: Mapping[str, int]) -> int:
@@ -406,8 +390,7 @@ def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator
     # A cursor cannot be declared for EXPLAIN.
     answers = [json.loads(raw.execute(_encoded(statement, raw)).fetchall()[0][0]) for statement in statements]
     inside, every, *newest = (plan["Plan"] for (plan,) in answers)
-    found = scan_estimate(inside, every, newest[0] if newest else None)
-    yield pa.RecordBatch.from_pylist([dataclasses.asdict(found)])
+    yield pa.RecordBatch.from_pylist([scan_estimate(inside, every, newest[0] if newest else None)])
 
 
 def _batch(rows: list[tuple[str | None, ...]], description: Any, as_text: bool) -> pa.RecordBatch:
