@@ -372,7 +372,7 @@ def outcomes_of(result: AuditResult) -> RuleOutcomes:
         elif is_past:
             continue
         elif rule.outcome is Outcome.ERROR or any(
-            gap.reason is not Reason.PAST_DAY for gap in _gaps_outside(rule, missed)
+            gap.reason is not Reason.PAST_DAY and Subject(gap.database or "") not in missed for gap in rule.gaps
         ):
             unknown.add(rule.code)
     return RuleOutcomes(result.day, frozenset(evaluated), frozenset(unknown))
@@ -444,7 +444,3 @@ def _why_unknown(rule: RuleResult) -> tuple[str, str]:
         # A statement is copied as it is; what to set is a sentence.
         helps = helps[:1].upper() + helps[1:]
     return f"{gap.place or gap.fact}: {cause}", helps
-
-
-def _gaps_outside(rule: RuleResult, missed: set[Subject]) -> list[Gap]:
-    return [gap for gap in rule.gaps if Subject(gap.database or "") not in missed]

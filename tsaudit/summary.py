@@ -96,7 +96,8 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     """The summary of one finding. `day`: the audited day."""
     plan = describe.of_finding(finding, plans)
     begins = describe.beginning(plan, target) if plan else None
-    cost = (_reason(finding), _consequence(finding))
+    outlook = SummaryFigure("If nothing is done", finding.consequence) if finding.consequence else None
+    cost = (_reason(finding), outlook)
     # The cost comes first; without a cost, the figure itself.
     figures = (
         *((*cost, _now(finding)) if finding.impact is not None else (_now(finding), *cost)),
@@ -286,19 +287,11 @@ def _reason(finding: Finding) -> SummaryFigure | None:
     if finding.severity_reason:
         note = f"limit {quantity(limit.value, limit.unit)}" if limit and finding.impact is None else ""
         part = "" if finding.impact is not None else part
-        why = f"Why {_with_article(finding.severity)}"
-        return SummaryFigure(why, finding.severity_reason, ", ".join(filter(None, (note, part))))
+        severity = "critical" if finding.severity is Severity.CRITICAL else f"a {finding.severity}"
+        return SummaryFigure(f"Why {severity}", finding.severity_reason, ", ".join(filter(None, (note, part))))
     if limit is None:
         return None
     return SummaryFigure("Limit", quantity(limit.value, limit.unit), ", ".join(filter(None, (origin(limit), part))))
-
-
-def _consequence(finding: Finding) -> SummaryFigure | None:
-    return SummaryFigure("If nothing is done", finding.consequence) if finding.consequence else None
-
-
-def _with_article(severity: Severity) -> str:
-    return severity if severity is Severity.CRITICAL else f"a {severity}"
 
 
 def _time(finding: Finding, day: date) -> SummaryFigure | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from contextlib import closing
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final
 
@@ -65,6 +65,7 @@ _TINY: Final = 1_000
 def probe(
     target: Target,
     connection: Connection,
+    now: datetime | None = None,
     deadline: Deadline | None = None,
     *,
     most_tables: int = 0,
@@ -74,9 +75,9 @@ def probe(
     only that shows whether the user may read it.
 
     On engines that infer roles, also determine what the `most_tables` biggest tables contain, and what an audit would
-    not read of them. `previous` and `deadline` are as for `collect`.
+    not read of them. `previous`, `now`, and `deadline` are as for `collect`.
     """
-    end = utc_now()
+    end = now or utc_now()
     engine, files = ENGINES[target.engine], frozenset(query_files(target.engine))
     measuring_class = measuring_of(engine)
     queried = measuring_class.facts_to_query(frozenset(FACTS), files)

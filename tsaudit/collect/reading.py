@@ -60,7 +60,8 @@ def shorter(given: About) -> Iterator[About]:
     part: TablePart | None = getattr(given, "partial_scan", None)
     for by in _PARTS:
         if part is not None:
-            yield replace(given, partial_scan=_smaller(part, by))  # type: ignore[call-arg]
+            smaller = TablePart(part.newest, max(part.rows // by, 1), f"{float(part.percent) / by:.6f}")
+            yield replace(given, partial_scan=smaller)  # type: ignore[call-arg]
         elif given.time is not None:
             yield replace(given, start=given.end - (given.end - given.start) / by)
 
@@ -81,10 +82,6 @@ def fewer_and_shorter(given: OfRowSample) -> Iterator[OfRowSample]:
     few = sizes[min(2, len(sizes) - 1)]
     _whole, *parts = shorter(few)
     yield from parts[1::2]
-
-
-def _smaller(part: TablePart, by: int) -> TablePart:
-    return TablePart(part.newest, max(part.rows // by, 1), f"{float(part.percent) / by:.6f}")
 
 
 def times_of(runner: QueryRunner, given: OfRowSample, *, leave_gap: bool = True) -> list[object] | None:
@@ -225,14 +222,6 @@ def _extent(runner: QueryRunner, draft: Draft, window: Window, limit: int) -> tu
 
     statement = runner.query("scan_estimate", consume, OfScanEstimate(**draft.about(window), limit=limit))
     return (None, {}) if statement is None else (statement, found[0])
-
-
-def rows_by_planner(runner: QueryRunner, draft: Draft) -> Count | None:
-    """The number of rows within the window; None if the planner has no statistics of the time column."""
-    assert draft.partial_scan is not None
-    if draft.partial_scan.rows is None:
-        return None
-    return Count(draft.partial_scan.rows, runner.source("scan_estimate", How.ESTIMATE, "according to the planner"))
 
 
 def null_ratio(runner: QueryRunner, draft: Draft, column: str) -> Ratio | None:

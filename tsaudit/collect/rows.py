@@ -90,7 +90,7 @@ def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
     """
     fact = "null_counts"
     if draft.partial_scan:
-        return _by_statistics(runner, draft, fact) if draft.is_too_big else _by_rows_read(runner, draft)
+        return _by_statistics(runner, draft) if draft.is_too_big else _by_rows_read(runner, draft)
     found: list[Any] = []
 
     def consumer(_: OfNullCounts) -> Callable[[pa.RecordBatch], None]:
@@ -185,10 +185,11 @@ def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
     return replace(draft, measurement=known)
 
 
-def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
-    scan = draft.partial_scan
+def _by_statistics(runner: QueryRunner, draft: Draft) -> Draft:
+    scan, rows, last = draft.partial_scan, None, draft.measurement.last_time
     assert scan is not None
-    rows, last = reading.rows_by_planner(runner, draft), draft.measurement.last_time
+    if scan.rows is not None:
+        rows = Count(scan.rows, runner.source("scan_estimate", How.ESTIMATE, "according to the planner"))
     if draft.sample is not None and draft.sample.num_rows and draft.time:
         newest = pc.max(draft.sample.column(draft.time.name).values).as_py()
         last = instant_of(newest, draft.time.kind)
@@ -198,7 +199,7 @@ def _by_statistics(runner: QueryRunner, draft: Draft, fact: str) -> Draft:
         unknown.insert(0, draft.time.name)
     if unknown:
         detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {reading.too_many(runner, scan.rows_all)}"
-        runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        runner.gap("null_counts", Reason.OVER_BUDGET, detail, draft.database, draft.name)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
 

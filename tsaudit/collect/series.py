@@ -242,7 +242,10 @@ def _with_series(draft: Draft, series: Count, tags: tuple[Tag, ...]) -> Draft:
 
 def _with_listing(runner: QueryRunner, draft: Draft, counter: TagSetCounter, source: Source) -> Draft:
     """The draft with the result of a complete listing."""
-    of_series = source if counter.sampled is None else _of_sample(source, counter.sampled)
+    of_series = source
+    if counter.sampled is not None:
+        chosen = f"estimated from {many(counter.sampled, 'series')}, an even sample by hash"
+        of_series = replace(source, how=How.ESTIMATE, scope="; ".join(filter(None, (chosen, source.scope))))
     columns = counter.columns()
     known = replace(
         draft.measurement,
@@ -293,12 +296,6 @@ def interval(runner: QueryRunner, draft: Draft, fact: str) -> str:
     window = runner.window_of(fact, draft.database, draft.name)
     text = f"from {span(window.start, window.end)}"
     return text if window == runner.window else f"{text}, as many as the server reads in one query"
-
-
-def _of_sample(source: Source, sampled: int) -> Source:
-    """The source of figures that were measured on this many of the series only."""
-    chosen = f"estimated from {many(sampled, 'series')}, an even sample by hash"
-    return replace(source, how=How.ESTIMATE, scope=f"{chosen}; {source.scope}" if source.scope else chosen)
 
 
 def _described(tag: Tag, column: TagColumn, source: Source, series_source: Source) -> Tag:

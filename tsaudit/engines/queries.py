@@ -113,13 +113,10 @@ def _selected(engine: str, name: str) -> str:
     return f"{about.label(column, name.data_type, label)} AS {quoted}"
 
 
-def _json_text(text: object) -> str:
-    # Converts to str first, so that the error about a missing parameter names it.
-    return json.dumps(str(text))
-
-
-_TEXT: Final = {"flux": quote_flux, "json": _json_text}
-"""Functions that quote text for languages that do not belong to an engine."""
+_TEXT: Final = {"flux": quote_flux, "json": lambda text: json.dumps(str(text))}
+"""Functions that quote text for languages that do not belong to an engine. To str first, so that the error about a
+missing parameter names it.
+"""
 
 
 def _instant(time: datetime, zone: str = "") -> str:

@@ -212,7 +212,8 @@ class Selection:
 
     def takes(self, database: str, measurement: str | None = None) -> bool:
         """Whether the database, or the measurement in it, is in scope."""
-        if self.databases and database not in self.databases and not self._is_part(database):
+        is_part = any(database.startswith(f"{whole}{POLICY_SEPARATOR}") for whole in self.parts_of)
+        if self.databases and database not in self.databases and not is_part:
             return False
         if measurement is None:
             return True
@@ -221,9 +222,6 @@ class Selection:
             for patterns in (self.include, self.exclude)
         )
         return included and not excluded
-
-    def _is_part(self, database: str) -> bool:
-        return any(database.startswith(f"{whole}{POLICY_SEPARATOR}") for whole in self.parts_of)
 
 
 @dataclass(frozen=True, slots=True)

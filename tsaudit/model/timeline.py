@@ -132,7 +132,10 @@ def figures(profile: Profile) -> Iterator[Figure]:
         return Figure(name, subject, float(figure.value), figure.source.how, figure.standard_error)
 
     if profile.series is not None:
-        yield Figure("series", Subject(), float(profile.series), *_how_summed(profile))
+        own = {d.name for d in profile.databases if d.series is not None}
+        counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
+        how, error = how_summed([count for count in counts if count is not None])
+        yield Figure("series", Subject(), float(profile.series), how, error)
     if (held := stored_bytes(profile)) is not None:
         yield Figure("stored_bytes", Subject(), float(held), How.EXACT)
     for counter in profile.server.counters if profile.server else ():
@@ -220,13 +223,6 @@ def _stored(subject: Subject, storage: Storage | DatabaseStorage) -> Iterator[Fi
     for name in ("data_bytes", "index_bytes", "disk_used_bytes"):
         if (held := getattr(storage, name, None)) is not None:
             yield Figure(name, subject, float(held), How.EXACT)
-
-
-def _how_summed(profile: Profile) -> tuple[How, float | None]:
-    """How the number of series of the whole target was measured, and its standard error."""
-    own = {d.name for d in profile.databases if d.series is not None}
-    counts = [d.series for d in profile.wholes] + [m.series for m in profile.measurements if m.database not in own]
-    return how_summed([count for count in counts if count is not None])
 
 
 OF_ROWS: Final = frozenset({"rows", "null_ratio", "series", "tag_values", "measure_names", "series_keys"})

@@ -20,7 +20,7 @@ def _read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
 
 def _batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
     raw.execute("PRAGMA query_only = ON")
-    raw.text_factory = _lenient_text
+    raw.text_factory = lambda text: text.decode("utf-8", "replace")
     cursor = raw.execute(statement)
     try:
         names = [column[0] for column in cursor.description]
@@ -36,10 +36,6 @@ def _batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> Iterator
 
 
 _WHOLE: Final = 1_000_000
-
-
-def _lenient_text(raw: bytes) -> str:
-    return raw.decode("utf-8", "replace")
 
 
 def _array(values: tuple[Any, ...], as_text: bool) -> pa.Array:
