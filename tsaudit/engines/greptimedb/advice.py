@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -105,29 +105,35 @@ class GreptimeAdvice(SqlAdvice):
     # --- The table afterward ----------------------------------------------------------------------------------------
 
     @cached_property
-    def _new(self) -> NewTable:
-        """What the table is like after the changes."""
-        here = self.place.here
-        gone = {c.tag for c in self.changes if isinstance(c, MakeField)}
-        key = [c for c in tables.primary_key(here) if c not in gone]
+    def _key(self) -> tuple[str, ...]:
+        """The primary key after the changes."""
+        here, gone = self.place.here, self._demoted
+        kept = [column for column in tables.primary_key(here) if column not in gone]
         # In a table that keeps all rows anyway, an index is as good as a place in the key.
         added = [c.column for c in self.changes if isinstance(c, MakeTag) and not self._stays_append_only]
-        key += [column for column in added if column not in key and column in here.columns]
-        options = {c.option: c.value for c in self.changes if isinstance(c, SetOption)}
-        if tables.primary_key(here) and not self._stays_append_only and (not key or self._loses_ids(gone)):
-            options |= APPEND_ONLY
-        if options.get("append_mode") == "true":
-            options |= APPEND_ONLY
-        demoted = [c for c in self.changes if isinstance(c, MakeField) and c.to not in ("", "time")]
-        return NewTable(
-            tuple(key),
-            options,
-            {c.tag: c.to for c in demoted if self.is_text(c.tag)},
-            self._indexes,
-            not any(isinstance(c, DropPartitions) for c in self.changes),
-        )
+        return (*kept, *(column for column in added if column not in kept and column in here.columns))
 
-    def _loses_ids(self, gone: Set[str]) -> bool:
+    @cached_property
+    def _options(self) -> dict[str, str]:
+        """Options that change; an empty value for one that is left out."""
+        options = {c.option: c.value for c in self.changes if isinstance(c, SetOption)}
+        has_key = bool(tables.primary_key(self.place.here)) and not self._stays_append_only
+        if options.get("append_mode") == "true" or (has_key and (not self._key or self._loses_ids)):
+            options |= APPEND_ONLY
+        return options
+
+    @property
+    def _demoted(self) -> set[str]:
+        """The tags that become fields."""
+        return {change.tag for change in self.changes if isinstance(change, MakeField)}
+
+    @property
+    def _loses_partitions(self) -> bool:
+        is_cut = self.place.here.partitioning is not None
+        return is_cut and any(isinstance(change, DropPartitions) for change in self.changes)
+
+    @property
+    def _loses_ids(self) -> bool:
         """Whether the changes remove columns from the key that distinguish nearly every row: without them, rows that
         never overwrote each other would do so.
         """
@@ -138,21 +144,20 @@ class GreptimeAdvice(SqlAdvice):
             and rows is not None
             and series.value >= _EACH_ROW * rows.value
         )
-        return is_each and bool(gone & set(tables.primary_key(self.place.here)))
+        return is_each and bool(self._demoted & set(tables.primary_key(self.place.here)))
 
     @cached_property
     def _is_replaced(self) -> bool:
         """Whether ALTER TABLE cannot make all the changes."""
-        new, here = self._new, self.place.here
+        here = self.place.here
         if tables.is_metric(here):
             return False
-        joins = not new.is_partitioned and here.partitioning is not None
-        return new.key != tables.primary_key(here) or joins or bool(self._fixed_options)
+        return self._key != tables.primary_key(here) or self._loses_partitions or bool(self._fixed_options)
 
     @property
     def _fixed_options(self) -> dict[str, str]:
         """Options that change but cannot be set by ALTER TABLE."""
-        changed = {k: v for k, v in self._new.options.items() if tables.option(self.place.here, k) != v}
+        changed = {k: v for k, v in self._options.items() if tables.option(self.place.here, k) != v}
         alters = {k for k, v in changed.items() if self._alters(k, v)}
         if "append_mode" in alters:
             alters.add("merge_mode")  # It is set together with append_mode.
@@ -170,7 +175,7 @@ class GreptimeAdvice(SqlAdvice):
     @property
     def _keeps_all_rows(self) -> bool:
         """Whether no row overwrites another one after the changes, whatever the key."""
-        return self._new.options.get("append_mode", tables.option(self.place.here, "append_mode")) == "true"
+        return self._options.get("append_mode", tables.option(self.place.here, "append_mode")) == "true"
 
     @cached_property
     def _indexes(self) -> dict[str, frozenset[str]]:
@@ -268,11 +273,11 @@ class GreptimeAdvice(SqlAdvice):
     @cached_property
     def _replaced(self) -> tuple[Part, Part]:
         """The part that replaces the old table by a new one, and the part about the old table's rows."""
-        place, here, new = self.place, self.place.here, self._new
+        place, here = self.place, self.place.here
         created, old = place.free(f"{here.name}_new"), place.free(f"{here.name}_old")
         words = " ".join(self._why())
         statements = (
-            new.ddl(place, created),
+            self._ddl(created),
             f"ALTER TABLE {place.table()} RENAME {place.quoted([old])};",
             f"ALTER TABLE {place.table(created)} RENAME {place.quoted([here.name])};",
         )
@@ -301,16 +306,25 @@ class GreptimeAdvice(SqlAdvice):
 
     def _why(self) -> Iterator[str]:
         """What the new table is like, and why, in sentences."""
-        here, new, now = self.place.here, self._new, tables.primary_key(self.place.here)
-        what = list[str]()
-        if new.key != now:
-            what.append(f"the key ({', '.join(new.key)})" if new.key else "no key")
+        here, what = self.place.here, list[str]()
+        if self._key != tables.primary_key(here):
+            what.append(f"the key ({', '.join(self._key)})" if self._key else "no key")
         what += [f"{name} {value}" for name, value in self._fixed_options.items() if value]
-        if not new.is_partitioned and here.partitioning is not None:
+        if self._loses_partitions:
             what.append("no partitions")
         yield f"Recreate {here.name} with {listed(what, _MOST_NAMES)}: no ALTER TABLE does this."
-        if new.options.get("append_mode") == "true" and not tables.is_append_only(here):
+        if self._options.get("append_mode") == "true" and not tables.is_append_only(here):
             yield "It is append-only: it keeps all rows, and DELETE is refused."
+
+    def _ddl(self, name: str) -> str:
+        """The statement that creates the new table."""
+        here, sql_types = self.place.here, ENGINES["greptimedb"].sql_types
+        demoted = [c for c in self.changes if isinstance(c, MakeField) and c.to not in ("", "time")]
+        types = types_of(here) | {c.tag: sql_types[c.to] for c in demoted if self.is_text(c.tag)}
+        kinds = {c: self._indexes.get(c, frozenset(tables.indexes_on(here, c))) for c in types}
+        partitions = "" if self._loses_partitions else partitions_clause(self.place, here)
+        end = f"{partitions}{options_clause(here, self._options)}"
+        return create(self.place, name, types, self._key, here.time_column, kinds, end)
 
     def table_ddl(self, name: str, types: Mapping[str, str], key: Sequence[str], like: Measurement) -> str:
         kinds = {column: tables.indexes_on(like, column) for column in types}
@@ -350,21 +364,14 @@ _NOT_CARRIED: Final = frozenset({"engine", "sst_format"})
 """Options that a new table does not inherit: the engine is no option, and the server chooses the file format."""
 
 
-def bounds_of(measurement: Measurement) -> list[str]:
-    """The bounds of all partitions, in the order of their numbers; empty if one of them is not known."""
-    cut = measurement.partitioning
-    if cut is None or cut.count > len(cut.partitions):
-        return []
-    return [part.bounds for part in sorted(cut.partitions, key=lambda part: (len(part.name), part.name))]
-
-
 def partitions_clause(place: Place, measurement: Measurement) -> str:
     """The PARTITION clause of the table as it is now; empty without one, or with bounds that are invalid as printed."""
-    cut, bounds = measurement.partitioning, bounds_of(measurement)
+    cut = measurement.partitioning
     # The server prints names in the bounds without quotes, which is only valid for names that need no quotes.
-    if cut is None or not bounds or not all(map(_PLAIN.fullmatch, cut.key)):
+    if cut is None or not cut.partitions or cut.count > len(cut.partitions) or not all(map(_PLAIN.fullmatch, cut.key)):
         return ""
-    rule = ",\n".join(f"  {bound}" for bound in bounds)
+    in_order = sorted(cut.partitions, key=lambda part: (len(part.name), part.name))
+    rule = ",\n".join(f"  {part.bounds}" for part in in_order)
     return f" PARTITION ON COLUMNS ({place.quoted(cut.key)}) (\n{rule}\n)"
 
 
@@ -377,30 +384,6 @@ def options_clause(measurement: Measurement, changed: Mapping[str, str]) -> str:
     options = {k: v for k, v in (measurement.options or {}).items() if k not in _NOT_CARRIED} | dict(changed)
     words = [_set_to(name, value) for name, value in sorted(options.items()) if value]
     return f" WITH ({', '.join(words)})" if words else ""
-
-
-@dataclass(frozen=True, slots=True)
-class NewTable:
-    """What a new table has instead of the old one's."""
-
-    key: tuple[str, ...]
-    options: Mapping[str, str] = field(default_factory=dict)
-    """Options that change; an empty value for an option that is left out."""
-    types: Mapping[str, str] = field(default_factory=dict)
-    """Former tag to its type, if its values are not text: `integer`, `float`, or `boolean`."""
-    indexes: Mapping[str, frozenset[str]] = field(default_factory=dict)
-    """Column to the kinds of index on it, for columns whose indexes change."""
-    is_partitioned: bool = True
-
-    def ddl(self, place: Place, name: str) -> str:
-        """The statement that creates the table."""
-        types = types_of(place.here) | {
-            column: ENGINES["greptimedb"].sql_types[kind] for column, kind in self.types.items()
-        }
-        kinds = {c: self.indexes.get(c, frozenset(tables.indexes_on(place.here, c))) for c in types}
-        partitions = partitions_clause(place, place.here) if self.is_partitioned else ""
-        end = f"{partitions}{options_clause(place.here, self.options)}"
-        return create(place, name, types, self.key, place.here.time_column, kinds, end)
 
 
 def create(

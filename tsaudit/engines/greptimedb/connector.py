@@ -117,8 +117,8 @@ class _Ask(FactQuery):
         self.rows.statement = statement
         longest = self.about.get("longest")
         try:
-            for block in self.transport.run(statement, self.deadline):
-                columns = list(zip(*block.rows, strict=True)) or [()] * len(names)
+            for _, rows in self.transport.run(statement, self.deadline):
+                columns = list(zip(*rows, strict=True)) or [()] * len(names)
                 arrays = [wire.array(values, kind, longest) for values, kind in zip(columns, kinds, strict=True)]
                 yield pa.RecordBatch.from_arrays(arrays, names=list(names))
         except FactError as error:
@@ -135,7 +135,7 @@ class _Ask(FactQuery):
             except FactError as error:
                 raise _with_grant(error) from error
             self.known.answers[statement] = [
-                dict(zip(block.names, values, strict=True)) for block in blocks for values in block.rows
+                dict(zip(names, values, strict=True)) for names, rows in blocks for values in rows
             ]
         return self.known.answers[statement]
 

@@ -153,7 +153,8 @@ _DENIED: Final = frozenset({ER.ACCESS_DENIED_ERROR, ER.DBACCESS_DENIED_ERROR})
 _TOO_MANY_FILES: Final = "Too many files to read"
 """https://docs.greptime.com/faq-and-others/faq/"""
 
-Values = Sequence[Any]
+Block = tuple[tuple[str, ...], Sequence[Sequence[Any]]]
+"""The names of the columns, and some rows of a response."""
 
 
 class _Cursor(SSCursor):  # type: ignore[misc]  # PyMySQL has no types
@@ -174,14 +175,6 @@ class _Server:
     engine: sa.Engine
     may_limit: bool = True
     """Whether the server lets this user set a time limit; True until it refuses."""
-
-
-@dataclass(frozen=True, slots=True)
-class Block:
-    """Some rows of a response."""
-
-    names: tuple[str, ...]
-    rows: Sequence[Values]
 
 
 def address(url: str, username: str | None, password: str | None) -> sa.URL:
@@ -267,7 +260,7 @@ class Wire:
                 raw.allow(_MOST_BYTES)
                 rows = result.fetchmany(size)
                 whole = len(rows) < size
-                yield Block(names, rows)
+                yield names, rows
                 size = max(1, min(BLOCK_ROWS, _BLOCK_BYTES * size // max(1, raw.received - before)))
                 self._keep_time(connection, deadline)
         except DBAPIError as error:
@@ -321,8 +314,8 @@ def server_version(wire: Wire, url: sa.URL, timeout_s: float) -> str:
     """The version of the GreptimeDB server. Raises ConnectorError if there is none, or it denies access."""
     place = f"{url.host}:{url.port}"
     try:
-        (block,) = wire.run("SELECT pkg_version FROM information_schema.build_info", time.monotonic() + timeout_s)
-        return str(block.rows[0][0])
+        ((_, rows),) = wire.run("SELECT pkg_version FROM information_schema.build_info", time.monotonic() + timeout_s)
+        return str(rows[0][0])
     except FactError as error:
         if error.reason is Reason.DENIED:
             hint = "set username and password of the target, see sql/greptimedb/grants.md"

@@ -134,7 +134,8 @@ class InfluxConnection:
         about = _about(part, parameters)
         rows = Rows(queries.render(_ENGINE, fact, **about))
         ask = _Ask(fact, about, rows, timeout_s, part=part)
-        return rows.reading(_ANSWERED.get(fact, InfluxConnection._read)(self, ask))
+        own = {**_ANSWERED, **(_OF_PARTS if part.is_divided else {})}
+        return rows.reading(own.get(fact, InfluxConnection._read)(self, ask))
 
     def query_together(self, fact: str, timeout_s: float, given: Sequence[OfMeasurement]) -> RowsOfSeveral:
         """Run the same query for several measurements of a database; see `connection.QueriesBatches`."""
@@ -210,9 +211,6 @@ class InfluxConnection:
         yield answers.as_batch([ask.part.policy] if ask.part.policy else [])
 
     def _measurements(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        if not ask.part.is_divided:
-            yield from self._read(ask)
-            return
         listed: list[str] = []
         if ask.part.policy_of:
             ask.rows.statements = 0
@@ -222,9 +220,6 @@ class InfluxConnection:
 
     def _tag_keys(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
         """The tag keys. The server lists those of all policies together, so they are queried only once."""
-        if not ask.part.is_divided:
-            yield from self._read(ask)
-            return
         contents = self._known.contents[ask.part.database]
         if contents.tags is None:
             rows = [row for batch in self._read(ask) for row in batch.to_pylist()]
@@ -235,9 +230,6 @@ class InfluxConnection:
         yield fact_batch(ask.fact, [{"measurement": name, "tag": tag} for name, tag in contents.tags if name in held])
 
     def _field_types(self, ask: _Ask) -> Iterator[pa.RecordBatch]:
-        if not ask.part.is_divided:
-            yield from self._read(ask)
-            return
         ask.rows.statements = 0
         fields = self._known.contents[ask.part.database].fields.get(ask.part.policy_name, [])
         columns = FACTS[ask.fact].columns
@@ -426,12 +418,10 @@ _READERS: Final[Mapping[str, Reader]] = {
     "retention": answers.retention_rows,
     "database_series": answers.database_series,
 }
-_ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]]] = {
+_Answer = Callable[[InfluxConnection, _Ask], Iterator[pa.RecordBatch]]
+_ANSWERED: Final[Mapping[str, _Answer]] = {
     "policies": InfluxConnection._policies,
     "retention": InfluxConnection._retention,
-    "measurements": InfluxConnection._measurements,
-    "tag_keys": InfluxConnection._tag_keys,
-    "field_types": InfluxConnection._field_types,
     "early_rows": InfluxConnection._early_rows,
     "series_listing": InfluxConnection._series_listing,
     "database_bytes": InfluxConnection._database_bytes,
@@ -440,3 +430,9 @@ _ANSWERED: Final[Mapping[str, Callable[[InfluxConnection, _Ask], Iterator[pa.Rec
     "kept_points": InfluxConnection._kept_points,
 }
 """Facts that may need other statements than their own."""
+_OF_PARTS: Final[Mapping[str, _Answer]] = {
+    "measurements": InfluxConnection._measurements,
+    "tag_keys": InfluxConnection._tag_keys,
+    "field_types": InfluxConnection._field_types,
+}
+"""The same where several policies of a database contain data."""

@@ -214,14 +214,14 @@ class TimestreamAdvice(Advice):
                     yield Piece(
                         f"Decide how long the records are needed, and set that as the retention: here "
                         f"{many(days, 'day')}.",
-                        tables.keep_for(self.place.here, days),
+                        tables.keep(self.place.here, days),
                         loses=f"records older than {many(days, 'day')}, from then on",
                     )
                 case tables.KeepInMemory(hours=hours, days=days):
                     yield Piece(
                         f"Keep records in the memory store for {many(hours, 'hour')}; the magnetic store has them "
                         "afterward, and queries read both.",
-                        tables.keep_in_memory(self.place.here, hours, days),
+                        tables.keep(self.place.here, days, hours),
                     )
                 case tables.EncryptRejected(key=key):
                     yield Piece(

@@ -82,15 +82,12 @@ def enforce_key(measurement: Measurement, dimension: str) -> str:
     return _updated(measurement, schema=_schema(dimension))
 
 
-def keep_for(measurement: Measurement, days: int) -> str:
-    """The command that deletes records older than so many days, from now on; the memory store does not change."""
-    kept = _retention(measurement.options or {}, days)
-    return _updated(measurement, retention_properties=kept)
-
-
-def keep_in_memory(measurement: Measurement, hours: int, days: int) -> str:
-    """The command that moves records to the magnetic store after so many hours. `days`: days until their deletion."""
-    return _updated(measurement, retention_properties=_retention({_MEMORY_HOURS: str(hours)}, days))
+def keep(measurement: Measurement, days: int, hours: int | None = None) -> str:
+    """The command that deletes records older than so many days, from now on, and moves them to the magnetic store after
+    so many hours. None: the memory store does not change.
+    """
+    options = measurement.options or {} if hours is None else {_MEMORY_HOURS: str(hours)}
+    return _updated(measurement, retention_properties=_retention(options, days))
 
 
 def takes_late_records(measurement: Measurement) -> bool:
