@@ -57,6 +57,15 @@ def test_rows_with_few_possible_values_are_equal_by_chance(sources: int, values:
     assert copied_rows(columns, times, 5_000).copies == 0
 
 
+def test_rows_of_one_instant_are_equal_by_chance() -> None:
+    """Payments that one statement inserted: `now()` is the same in all of them."""
+    orders, amounts = _RANDOM.integers(0, 20_000, 10_000), _RANDOM.integers(0, 15, 10_000)
+    instant = np.zeros(10_000, np.int64)
+    assert copied_rows([orders, amounts], instant, 10_000).copies == 0
+    twice = [np.tile(column, 2) for column in (np.arange(10_000), orders, amounts, instant)]
+    assert copied_rows(twice[:-1], twice[-1], 20_000).copies == 10_000
+
+
 def test_without_times() -> None:
     names, plans = np.arange(3_000), _RANDOM.integers(0, 5, 3_000)
     twice = [np.tile(column, 2) for column in (names, plans)]

@@ -22,6 +22,15 @@ def test_the_column_that_differs_in_all_other_rows() -> None:
     assert identifying({"id": np.where(unique == 7, -1, unique)}, {}, whole) == ()
 
 
+def test_the_column_that_different_rows_share_identifies_none() -> None:
+    """Of 40 payments of an order that has another one, 20 are equal to it, and 20 are by another method."""
+    orders = np.append(np.arange(1_000), np.arange(40))
+    methods = np.append(np.zeros(1_020, np.int64), np.ones(20, np.int64))
+    assert identifying({"order": orders}, {}, combined([orders, methods], len(orders))) == ()
+    equal = np.append(np.arange(1_000), np.arange(40))
+    assert identifying({"order": equal}, {}, equal) == ("order",)
+
+
 def test_the_values_that_all_copies_have() -> None:
     source = np.repeat(np.arange(4), 250)
     number = np.arange(1_000)

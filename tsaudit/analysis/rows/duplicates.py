@@ -262,7 +262,10 @@ def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int, *, is_
     whole = said if times is None else combined([times, said], rows)
     alike = np.bincount(whole)
     copies, pairs = int((alike - 1).sum()), _pairs(alike)
-    by_chance = _pairs_by_chance(columns, rows) if times is None else _pairs_of_instants(said, whole, times)
+    if times is None:
+        by_chance = rows * (rows - 1) / 2 * _share_by_chance(columns)
+    else:
+        by_chance = _pairs_of_instants(columns, said, whole, times)
     if not copies or pairs < _TIMES_CHANCE * by_chance or (times is None and not _is_even(alike)):
         return CopiedRows(0, 0, None)
     if times is None:
@@ -300,17 +303,18 @@ def _share_of_pairs(numbers: Codes) -> float:
     return _pairs(np.bincount(numbers - numbers.min())) / total if total else 0.0
 
 
-def _pairs_of_instants(said: Codes, whole: Codes, times: Codes) -> float:
+def _pairs_of_instants(columns: Sequence[Codes], said: Codes, whole: Codes, times: Codes) -> float:
     """How many equal pairs rows of the same instants would make if the instant said nothing about their values. What
-    values are usual is taken from different rows, so that copies do not count as usual.
+    values are usual is taken from different rows, so that copies do not count as usual; and from each column alone,
+    because all rows of a single instant are different if equal ones count once.
     """
     _, first = np.unique(whole, return_index=True)
-    return _pairs(np.bincount(times)) * _share_of_pairs(said[first])
+    return _pairs(np.bincount(times)) * max(_share_of_pairs(said[first]), _share_by_chance(columns))
 
 
-def _pairs_by_chance(columns: Sequence[Codes], rows: int) -> float:
-    """How many equal pairs the rows would make if no column said anything about another one."""
-    return rows * (rows - 1) / 2 * float(np.prod([_share_of_pairs(column) for column in columns]))
+def _share_by_chance(columns: Sequence[Codes]) -> float:
+    """The share of the pairs of rows that would be equal if no column said anything about another one."""
+    return float(np.prod([_share_of_pairs(column) for column in columns]))
 
 
 def _is_even(alike: Codes) -> bool:
@@ -321,17 +325,22 @@ def _is_even(alike: Codes) -> bool:
 
 def identifying(ids: Mapping[str, Codes], others: Mapping[str, Codes], whole: Codes) -> tuple[str, ...]:
     """The column whose values differ in nearly all rows that are not equal, so that equal rows are no coincidence;
-    after the column within which they do, if they do not in the whole table. Empty if there is none.
+    after the column within which they do, if they do not in the whole table. Empty if there is none. Of the rows that
+    share such a value, most must be equal: otherwise they are different things, such as two payments of one order.
 
     `ids`: the columns that may be one, by name; `others`: those within which they may differ. Each has a number per
     row, the same for equal values, -1 for none. `whole`: a number per row, the same for equal rows.
     """
     _, first = np.unique(whole, return_index=True)
+    copies = len(whole) - len(first)
 
     def differ(*columns: Codes) -> bool:
         kept = [column[first] for column in columns]
         are_filled = all((column >= 0).all() for column in kept)
-        return are_filled and count_distinct(combined(kept, len(first))) >= NEARLY_ALL * len(first)
+        if not are_filled:
+            return False
+        shared = len(first) - count_distinct(combined(kept, len(first)))
+        return shared <= min((1 - NEARLY_ALL) * len(first), copies / _TIMES_CHANCE)
 
     for name, values in ids.items():
         if differ(values):
