@@ -415,13 +415,16 @@ def _database_bytes(case: Case, database: str) -> float | None:
     return float(whole.data_bytes + (whole.index_bytes or 0)) if whole and whole.data_bytes else None
 
 
-def why_free(case: Case) -> str:
-    """Why series cost nothing on this engine, and what to set to be warned all the same; empty if they do."""
+def why_free(case: Case, limit: Limit | None) -> str:
+    """Why series cost nothing on this engine, and what to set to be warned all the same; empty if they do. `limit`: of
+    the series; None if it is not known.
+    """
     if case.engine.has_costly_series:
         return ""
     # CAR001, which compares series with that limit, applies where this guideline does.
+    can_be_set = matters("A1", case.profile.engine) and not (limit and is_owners(limit))
     setting = "; to be warned of their number, set `limits: {high-series-cardinality.max_series: N}`"
-    return f"{case.profile.engine} keeps no index of series{setting if matters('A1', case.profile.engine) else ''}"
+    return f"{case.profile.engine} keeps no index of series{setting if can_be_set else ''}"
 
 
 _SET_BY_OWNER: Final = ("target", "all targets", "measurement ")

@@ -77,8 +77,9 @@ def test_rows_that_do_not_overwrite_each_other_only_need_their_source() -> None:
         f"{lost} would overwrite another one, so it is what identifies the sources."
     )
     assert identity_kept(found, "host", keeps_rows=True) == (
-        "Raise the limit: host is what identifies the sources, and without it, "
-        f"{lost} have the time and the other tags of another one."
+        f"host is what identifies the sources: without it, {lost} have the time and the other tags of another one. "
+        "If they last, raise the limit. If each soon ends, write names that are used again, such as that of a service, "
+        "or let rows expire sooner."
     )
 
 

@@ -159,7 +159,10 @@ def identity_kept(measurement: Measurement, *tags: str, keeps_rows: bool) -> str
     of_them = f"{number(lost)} of the {number(apart.rows)} rows that were compared" if apart else "rows"
     if keeps_rows:
         alike = f"without it, {of_them} have the time and the other tags of another one"
-        return f"Raise the limit: {listed(tags)} is what identifies the sources, and {alike}."
+        return (
+            f"{listed(tags)} is what identifies the sources: {alike}. If they last, raise the limit. If each soon "
+            "ends, write names that are used again, such as that of a service, or let rows expire sooner."
+        )
     if rows_kept_apart(measurement, *tags):
         less = f"Raise the limit, write fewer values of {listed(tags)}, or divide them among several databases."
     else:

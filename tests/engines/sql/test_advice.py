@@ -319,20 +319,37 @@ def test_a_tag_becomes_a_plain_column(place: Callable[[Dataset], Where]) -> None
     assert "should count 1 series of requests; now there are 200" in steps[StepKind.VERIFY].words
 
 
-def test_a_tag_that_tsaudit_yaml_declares_is_moved_in_its_line(place: Callable[[Dataset], Where]) -> None:
-    """Declared a second time, it would be an error."""
+def test_a_tag_that_tsaudit_yaml_declares_is_no_longer_written(place: Callable[[Dataset], Where]) -> None:
+    """To declare it as a field would only hide how many series it makes."""
+    rows = [Row(at, {"host": "h", "route": f"/o/{n:04}"}, {"ms": n / 7}) for n, at in enumerate(times(200))]
+    where = place(dataset(Table("requests", ("host", "route"), {"ms": "float"}, rows)))
+    if ENGINES[where.engine].infers_roles:
+        columns = {"requests": Columns(kind="series", tags=("host", "route"))}
+        where = replace(where, target=where.target.model_copy(update={"columns": columns}))
+        steps = {step.kind: step for step in where.plan(MakeField(NOWHERE, "route")).steps}
+        assert steps[StepKind.WRITER].words.startswith("Leave route out of the rows of requests, or write names there")
+        assert "route" not in steps[StepKind.WRITER].text
+        assert steps[StepKind.STORED].words.startswith("Rows stored until then keep their values in route.")
+        verify = steps[StepKind.VERIFY]
+        assert verify.words.startswith("The next audits should find no new value of route. In ")
+        assert verify.text == ""
+        assert "tsaudit.yaml" not in verify.words
+    writer = {step.kind: step for step in where.plan(MakeField(NOWHERE, "route")).steps}[StepKind.WRITER]
+    assert "Or keep route as it is, but write a name in place of each ID: /orders/:id." in writer.words
+
+
+def test_a_declared_tag_of_the_key_has_to_stay(place: Callable[[Dataset], Where]) -> None:
     rows = [Row(at, {"host": "h", "route": f"/o/{n:04}"}, {"ms": n / 7}) for n, at in enumerate(times(200))]
     where = place(dataset(Table("requests", ("host", "route"), {"ms": "float"}, rows, key=("host", "route", "time"))))
     if ENGINES[where.engine].infers_roles:
         columns = {"requests": Columns(kind="series", tags=("host", "route"))}
         where = replace(where, target=where.target.model_copy(update={"columns": columns}))
         verify = {step.kind: step for step in where.plan(MakeField(NOWHERE, "route")).steps}[StepKind.VERIFY]
+        # Declared a second time, it would be an error.
         assert verify.words.startswith(
             "In tsaudit.yaml, move route to `fields` in the line of requests below `columns:`."
         )
         assert verify.text == ""
-    writer = {step.kind: step for step in where.plan(MakeField(NOWHERE, "route")).steps}[StepKind.WRITER]
-    assert "Or keep route as it is, but write a name in place of each ID: /orders/:id." in writer.words
 
 
 def test_a_column_that_names_a_source_is_indexed(place: Callable[[Dataset], Where]) -> None:

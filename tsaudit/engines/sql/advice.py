@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
@@ -171,7 +173,7 @@ class SqlAdvice(Advice):
         if found is None:
             return None
         fields = [c for c in written if isinstance(c, MakeField)]
-        words = list(self._kept_as_columns([c.tag for c in fields]))
+        words = [*self._not_written(), *self._kept_as_columns([c.tag for c in fields if c.tag not in self._left_out])]
         words += [f"Write {old} to {new} instead." for old, new in self._typed_columns.items()]
         others = [self._into_new_column(c) for c in written if c not in fields]
         words += writers.sentences(self.place.measurement, others, TERMS)
@@ -243,6 +245,23 @@ class SqlAdvice(Advice):
 
     # --- Writers ----------------------------------------------------------------------------------------------------
 
+    @cached_property
+    def _left_out(self) -> list[str]:
+        """The columns that somebody has declared as tags, and that make too many series: to declare them as fields
+        would only hide that. A column of a key has to stay.
+        """
+        here = self.place.measurement
+        declared = {tag.key for tag in (here.tags if here else ()) if tag.role_reason == CONFIGURED}
+        tags = [c.tag for c in self.changes if isinstance(c, MakeField)] if declared else []
+        return [tag for tag in tags if tag in declared - self.labels.keys() and not self.constraint_of(tag)]
+
+    def _not_written(self) -> Iterator[str]:
+        if self._left_out:
+            yield (
+                f"Leave {_all(self._left_out)} out of the rows of {self.place.here.name}, or write names there that "
+                "are used again. Single values belong where they are looked up: in a log, or a table of their own."
+            )
+
     def _kept_as_columns(self, tags: Sequence[str]) -> Iterator[str]:
         here = self.place.here.name if tags else ""
         labels, plain = ([t for t in tags if (t in self.labels) is chosen] for chosen in (True, False))
@@ -281,7 +300,7 @@ class SqlAdvice(Advice):
             merges = [c for c in self.changes if isinstance(c, MergeMeasurements)]
             merged = self._merged(merges[0]) if merges else ""
             return "" if isinstance(merged, str) else self._insert(merged.name, list(merged.columns))
-        gone = no_longer_sent(self.changes)
+        gone = {*no_longer_sent(self.changes), *self._left_out}
         new = [self._short(c.tag) for c in self.changes if isinstance(c, MakeField) and c.tag in self.labels]
         changed = {_column_of(self._into_new_column(c)) for c in self.changes}
         written = [self._typed_columns.get(column, column) for column in self._columns if column not in gone]
@@ -392,7 +411,7 @@ class SqlAdvice(Advice):
 
     def stored_parts(self) -> Iterator[Part]:
         """What becomes of rows that are stored already."""
-        if any(isinstance(c, MakeField) for c in self.changes):
+        if any(isinstance(c, MakeField) and c.tag not in self._left_out for c in self.changes):
             yield Part("Stored rows stay as they are.")
         yield from self.parts_kept()
         yield from self._repeats_dropped()
@@ -402,6 +421,8 @@ class SqlAdvice(Advice):
 
     def parts_kept(self) -> Iterator[Part]:
         """What becomes of columns that are replaced or no longer written, and of tables that are."""
+        for column in self._left_out:
+            yield Part(f"Rows stored until then keep their values in {column}.{self.expires()}")
         for change in self.changes:
             if isinstance(change, LeaveOut) or (isinstance(change, ChangeType) and not self._retyped(change)):
                 yield Part(f"Rows stored until then keep their values in {change.column}.{self.expires()}")
@@ -492,7 +513,14 @@ class SqlAdvice(Advice):
         if effect.series_after is not None and effect.series_now is not None:
             left = f"{'' if effect.is_exact else 'at most '}{number(effect.series_after)}"
             name = "" if self.place.measurement is None else f" of {self.place.here.name}"
-            yield f"The next audit should count {left} series{name}; now there are {number(effect.series_now)}."
+            now = f"now there are {number(effect.series_now)}"
+            if self._left_out:
+                window = self.place.here.own_window or self.place.profile.window
+                days = many(math.ceil((window.end - window.start) / timedelta(days=1)), "day")
+                yield f"The next audits should find no new value of {_all(self._left_out)}."
+                yield f"In {days}, when older rows have left the window, {left} series{name} are left; {now}."
+            else:
+                yield f"The next audit should count {left} series{name}; {now}."
         if any(isinstance(c, DropIndex) for c in self.changes):
             yield f"Watch the slow queries for 7 days: {self.index_again}."
         if any(isinstance(c, AddIndex | MakeTag) for c in self.changes):
@@ -515,7 +543,7 @@ class SqlAdvice(Advice):
     def roles(self) -> Iterator[tuple[Measurement, dict[str, list[str]]]]:
         """Tables with the columns whose role changes, by the role: `fields` or `tags`."""
         for one in [self, *self.also][:_MOST_NAMES]:
-            fields = [c.tag for c in one.changes if isinstance(c, MakeField)]
+            fields = [c.tag for c in one.changes if isinstance(c, MakeField) and c.tag not in one._left_out]
             tags = [c.column for c in one.changes if isinstance(c, MakeTag)]
             if roles := {role: names for role, names in (("fields", fields), ("tags", tags)) if names}:
                 yield one.place.here, roles

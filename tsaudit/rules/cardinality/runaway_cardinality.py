@@ -338,7 +338,7 @@ def _finding(
     return Finding(
         subject=subject,
         impact=_impact(case, course, limit, inside, cause),
-        severity_reason=costs.why_free(case),
+        severity_reason=costs.why_free(case, limit),
         message=_message(course, since, cause.words if cause else ""),
         headline=_headline(course, since, cause.brief if cause else ""),
         per_day=course.added or None,

@@ -24,7 +24,14 @@ from tsaudit.model.change import Diagnose, StopSource
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Jump, Limit
 from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, SeriesSince, Tag, TagChanges, Turnover
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.series_estimate import MAX_VALUES, identity_kept, series_evidence, stopgap, values_limit
+from tsaudit.rules.series_estimate import (
+    MAX_VALUES,
+    identity_kept,
+    series_evidence,
+    series_limit,
+    stopgap,
+    values_limit,
+)
 from tsaudit.text import count, listed, many, new_values, number, over_time, percent, rounded, rows_of, values_of
 from tsaudit.text import day as written
 
@@ -499,7 +506,7 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     return Finding(
         subject=subject_of(measurement, tag.key),
         impact=impact,
-        severity_reason=costs.why_free(case),
+        severity_reason=costs.why_free(case, series_limit(case, measurement)),
         message=f"Tag {tag.key} has {found.reason}{of_all}." + (f" {ended_words(case, newest)}" if newest else ""),
         fix=" ".join(filter(None, (fix, quick))),
         stopgap=quick,
