@@ -9,8 +9,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-import numpy as np
-
 from tsaudit.analysis.shapes.periods import PeriodFamily, period_families
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.registry import ENGINES
@@ -161,5 +159,7 @@ def spread(count: int, most: int) -> list[int]:
 def interpolated(known: Mapping[int, float], count: int) -> list[float]:
     """A value for each position from 0 to `count` - 1: linear between known positions, constant beyond them."""
     places = sorted(known)
+    import numpy as np  # Only here: rules are loaded to list them.
+
     found: list[float] = np.interp(range(count), places, [known[place] for place in places]).tolist()
     return found
