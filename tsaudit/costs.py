@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import avoidable_series
-from tsaudit.analysis.columns.roles import are_quantities
+from tsaudit.analysis.columns.columns import are_quantities
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.guidelines import matters
 from tsaudit.model.figures import Subject

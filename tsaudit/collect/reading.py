@@ -21,7 +21,8 @@ from typing import Any, Final, TypeVar
 
 import pyarrow as pa
 
-from tsaudit.analysis.columns import roles, time_columns
+from tsaudit.analysis.columns import time_columns
+from tsaudit.analysis.columns.columns import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import LONGEST, ColumnStatistics, Draft, PartialScan, ReadRows
@@ -111,7 +112,7 @@ def sampled(
     series: Sequence[Mapping[str, str | None]] = (),
 ) -> OfRowSample:
     """The parameters for reading rows of some columns. `series`: tag sets whose rows to read; empty for all."""
-    texts = [c.name for c in draft.columns if roles.may_be_long(c.data_type)]
+    texts = [c.name for c in draft.columns if may_be_long(c.data_type)]
     return OfRowSample(
         **draft.about(window),
         columns=names,

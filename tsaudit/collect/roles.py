@@ -19,9 +19,25 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.columns import columns as column_types
-from tsaudit.analysis.columns import roles
-from tsaudit.analysis.columns.columns import HINT, Column, TimeColumn, TimeKind, native, words_of
-from tsaudit.analysis.columns.roles import are_quantities
+from tsaudit.analysis.columns.columns import (
+    HINT,
+    LONG_TEXT,
+    NUMBERS_SHARE,
+    Column,
+    Table,
+    TimeColumn,
+    TimeKind,
+    Values,
+    are_quantities,
+    assign,
+    label_in,
+    may_be_text,
+    names_code,
+    names_id,
+    names_source,
+    native,
+    words_of,
+)
 from tsaudit.analysis.columns.table_kinds import (
     KindEvidence,
     Seen,
@@ -165,11 +181,11 @@ def roles_without_rows(runner: QueryRunner, draft: Draft) -> Draft:
     return _with_roles(runner, draft.with_time(time), {})
 
 
-def _with_roles(runner: QueryRunner, draft: Draft, values: dict[str, roles.Values]) -> Draft:
+def _with_roles(runner: QueryRunner, draft: Draft, values: dict[str, Values]) -> Draft:
     """The draft with the roles of its columns other than the time. `values`: the sampled values of each column."""
     chosen = runner.target.columns.get(draft.name)
-    table = roles.Table(draft.name, draft.measurement.kind, draft.never_source)
-    assigned = roles.assign(draft.columns, draft.time, values, table=table, chosen=chosen, previous=draft.previous)
+    table = Table(draft.name, draft.measurement.kind, draft.never_source)
+    assigned = assign(draft.columns, draft.time, values, table=table, chosen=chosen, previous=draft.previous)
     tags = tuple(
         Tag(
             a.column.name,
@@ -295,31 +311,29 @@ def _own_window(runner: QueryRunner, draft: Draft, time: TimeColumn, extent: Ext
     return Window(start, newest + min(_MARGIN, _END - newest))
 
 
-def _values(draft: Draft) -> dict[str, roles.Values]:
+def _values(draft: Draft) -> dict[str, Values]:
     """The sampled values of text and integer columns."""
-    found: dict[str, roles.Values] = {}
+    found: dict[str, Values] = {}
     if draft.sample is None or not draft.sample.num_rows:
         return found
     for column in draft.columns:
         if column_types.is_integer(column.data_type):
             found[column.name] = _repetition(draft, column.name)
-        if roles.is_text(column.data_type):
+        if may_be_text(column.data_type):
             read = draft.sample.column(column.name)
-            found[column.name] = roles.Values(
-                read.filled, read.mean_length, read.measured_share, are_names=read.are_names
-            )
+            found[column.name] = Values(read.filled, read.mean_length, read.measured_share, are_names=read.are_names)
     return found
 
 
-def _repetition(draft: Draft, name: str) -> roles.Values:
+def _repetition(draft: Draft, name: str) -> Values:
     """How often the numbers of a column repeat: in the table according to its statistics, or in the sample."""
     assert draft.sample is not None
     known = (draft.statistics or {}).get(name)
     if draft.is_too_big and draft.partial_scan and known and known.distinct and not known.at_least:
         count = round(draft.partial_scan.rows_all * (1 - (known.null_ratio or 0.0)))
-        return roles.Values(count, 0.0, 1.0, known.distinct)
+        return Values(count, 0.0, 1.0, known.distinct)
     values = draft.sample.column(name)
-    return roles.Values(values.filled, 0.0, 1.0, len(values.distinct))
+    return Values(values.filled, 0.0, 1.0, len(values.distinct))
 
 
 _ROWS: Final = 10_000
@@ -357,7 +371,7 @@ def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -
         name = f"{column}.{key}"
         if sample.has(name) or (chosen is not None and name in chosen.fields):
             continue
-        tags.append(Tag(name, "text", role_reason=roles.label_in(column), label_of=column))
+        tags.append(Tag(name, "text", role_reason=label_in(column), label_of=column))
         sample = sample.with_column(name, pa.array([one.get(key) for one in sets], pa.string()))
     fields = tuple(f for f in draft.fields if f.key != column or not tags)
     opened = dataclasses.replace(draft.measurement, tags=(*draft.tags, *tags), fields=fields)
@@ -514,7 +528,7 @@ def _all_times(sample: ReadRows, draft: Draft, time: TimeColumn) -> dict[str, np
 
 def _time_kind(values: pa.ChunkedArray, column: Column) -> TimeKind | None:
     """How the column stores times; None if it does not contain times."""
-    is_text, is_number = roles.is_text(column.data_type), not native(column) and words_of(column.name) & HINT
+    is_text, is_number = may_be_text(column.data_type), not native(column) and words_of(column.name) & HINT
     if not (native(column) or is_text or is_number) or column_types.is_list(column.data_type):
         return None
     known = values.drop_null()
@@ -562,13 +576,13 @@ def _sources(
 
 
 def _may_number(column: Column) -> bool:
-    return column_types.is_integer(column.data_type) and not column.refers_to and not roles.names_id(column.name)
+    return column_types.is_integer(column.data_type) and not column.refers_to and not names_id(column.name)
 
 
 def _may_name_source(column: Column, seen: Seen) -> bool:
     if column.is_unique or seen.is_document or seen.is_prose or seen.is_measure:
         return False
-    is_number = seen.is_integer and (roles.names_id(column.name) or column.refers_to or column.key_position is not None)
+    is_number = seen.is_integer and (names_id(column.name) or column.refers_to or column.key_position is not None)
     return (seen.is_text or bool(is_number) or seen.is_label_set) and not seen.is_unique
 
 
@@ -577,15 +591,15 @@ def _seen(values: ReadColumn, column: Column, whole: bool) -> Seen:
     rows = values.filled
     if column_types.is_integer(column.data_type):
         distinct = len(values.distinct)
-        is_code = roles.names_code(column.name) or column.refers_to or column.is_unique
+        is_code = names_code(column.name) or column.refers_to or column.is_unique
         several = distinct > _CATEGORIES or (rows < 10 * _CATEGORIES and distinct > 2)
         return Seen(
             distinct, is_integer=True, is_measure=not is_code and several, is_unique=whole and _unique(distinct, rows)
         )
     if _is_decimal(column.data_type):
-        is_measure = rows > 0 and (not roles.names_id(column.name) or _has_fractions(values.values.drop_null()))
+        is_measure = rows > 0 and (not names_id(column.name) or _has_fractions(values.values.drop_null()))
         return Seen(is_measure=is_measure)
-    if _is_structure(column.data_type) or roles.is_text(column.data_type):
+    if _is_structure(column.data_type) or may_be_text(column.data_type):
         return _seen_text(values, column, rows, whole)
     return Seen()
 
@@ -606,10 +620,10 @@ def _seen_text(values: ReadColumn, column: Column, rows: int, whole: bool) -> Se
         # A structure that is the same in all rows is no document that describes one row.
         return Seen(is_document=distinct > 1 or rows < ALIKE)
     is_value = bool(words_of(column.name) & {"value", "val", "reading", "result", "state"})
-    is_named = roles.names_code(column.name) or roles.names_source(column.name) or values.are_names
+    is_named = names_code(column.name) or names_source(column.name) or values.are_names
     some = sorted(values.texts.slice(0, _EXAMINED).to_pylist())
     shape = shapes.classify(some)
-    is_measure = values.measured_share >= (_MIXED if is_value else roles.NUMBERS_SHARE) and not is_named
+    is_measure = values.measured_share >= (_MIXED if is_value else NUMBERS_SHARE) and not is_named
     is_measure = is_measure and (is_value or are_quantities(column.name, some, distinct))
     is_random = shape.kind in shapes.IDENTIFIER_KINDS
     return Seen(
@@ -620,7 +634,7 @@ def _seen_text(values: ReadColumn, column: Column, rows: int, whole: bool) -> Se
         is_unique=_unique(distinct, rows) and (whole or is_random),
         is_random=is_random,
         is_document=shape.kind == "json",
-        is_prose=(values.mean_length > roles.LONG_TEXT and not is_random) or shape.kind in _PROSE,
+        is_prose=(values.mean_length > LONG_TEXT and not is_random) or shape.kind in _PROSE,
     )
 
 

@@ -14,8 +14,16 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
-from tsaudit.analysis.columns.columns import Column, is_integer, is_load_stamp, is_number, is_single
-from tsaudit.analysis.columns.roles import is_text, may_be_long, names_id
+from tsaudit.analysis.columns.columns import (
+    Column,
+    is_integer,
+    is_load_stamp,
+    is_number,
+    is_single,
+    may_be_long,
+    may_be_text,
+    names_id,
+)
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
 from tsaudit.collect import reading
@@ -574,7 +582,7 @@ def _has_open_id(draft: Draft, left_out: Sequence[str]) -> bool:
 
 
 def _may_be_id(column: Column) -> bool:
-    return names_id(column.name) and (is_integer(column.data_type) or is_text(column.data_type))
+    return names_id(column.name) and (is_integer(column.data_type) or may_be_text(column.data_type))
 
 
 def _texts_of(draft: Draft) -> dict[str, str]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tsaudit.analysis.columns.columns import HINT, words_of
-from tsaudit.analysis.columns.roles import names_code, names_numbered, names_source
+from tsaudit.analysis.columns.columns import HINT, names_code, names_numbered, names_source, words_of
 from tsaudit.engines.engine import Engine
 
 _FLAG: Final = frozenset({"0", "1"})

@@ -50,17 +50,17 @@ _DATED_LATE: Final = timedelta(days=7)
 class Cause:
     """The main contributor, and how it was determined."""
 
-    tag: str | None
-    """The main contributor; None if no tag is the cause."""
-    share: float | None
-    """Share of the new series, or of the growth; 0 to 1. None if no tag is the cause."""
-    words: str
-    """The cause, as part of a sentence."""
-    began: date | None
-    """The first day of the tag's new values; None if only the number of values is known."""
-    samples: tuple[str, ...]
     evidence: tuple[Evidence, ...]
-    is_removable: bool = True
+    words: str = ""
+    """The cause, as part of a sentence."""
+    tag: str | None = None
+    """The main contributor; None if no tag is the cause."""
+    share: float | None = None
+    """Share of the new series, or of the growth; 0 to 1. None if no tag is the cause."""
+    began: date | None = None
+    """The first day of the tag's new values; None if only the number of values is known."""
+    samples: tuple[str, ...] = ()
+    is_removable: bool = False
     """Whether the growth would end if the tag became a field."""
     fix: str = ""
     """What to do, in words; empty if the changes already say it."""
@@ -122,7 +122,7 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
             for contributor in found.contributors
         ),
     )
-    none = Cause(None, None, "", None, (), evidence, is_removable=False)
+    none = Cause(evidence)
     kept = kept_longer(measurement, found)
     if kept is not None:
         return replace(
@@ -290,8 +290,8 @@ def _by_numbers(case: Case, measurement: Measurement, then: Point) -> Cause | No
         share=shares[worst],
         words=f"tag {worst} causes {percent(shares[worst])} of it, judging by the numbers of values",
         brief=f"{_part(shares[worst])} from {worst}",
-        began=None,
         samples=tag.sample[:3] if tag else (),
+        is_removable=True,
         evidence=tuple(
             Evidence(
                 f"values of {key}",
@@ -341,7 +341,7 @@ def cause_inside(case: Case, subject: Subject, before: Point, now: Point, onset:
         Evidence(f"series of {_name(part, subject)}", f"{number(part.added)} more{'' if part.before else ', new'}")
         for part in parts[:5]
     )
-    found = Cause(None, None, "", None, (), evidence, is_removable=False)
+    found = Cause(evidence)
     new = [part for part in parts if part.before is None]
     if parts[0].added >= _MAIN * growth:
         return _of_one(case, subject, parts[0], growth, onset, found)
@@ -371,14 +371,11 @@ def _of_one(case: Case, subject: Subject, part: _Part, growth: float, onset: dat
         words = f"{term} {name} adds {percent(share)} of it"
         if inner is None:
             return _with(found, None, share, words, f"Find out what writes new series to {name}.")
-        return Cause(
-            inner.tag,
-            None if inner.share is None else share * inner.share,
-            f"{words}: {inner.words}",
-            inner.began,
-            inner.samples,
-            (*found.evidence, *inner.evidence),
-            is_removable=inner.is_removable,
+        return replace(
+            inner,
+            share=None if inner.share is None else share * inner.share,
+            words=f"{words}: {inner.words}",
+            evidence=(*found.evidence, *inner.evidence),
             brief=f"in {name}, {inner.brief}",
             inside=(measurement,) if inner.tag else (),
             fix=inner.fix or f"Find what writes new values of {inner.tag} to {name}.",
@@ -431,7 +428,7 @@ def _of_many(case: Case, parts: Sequence[_Part], growth: float, onset: date, fou
 
 
 def _with(found: Cause, tag: str | None, share: float | None, words: str, fix: str) -> Cause:
-    return Cause(tag, share, words, None, (), found.evidence, is_removable=False, fix=fix, brief=words)
+    return replace(found, tag=tag, share=share, words=words, brief=words, fix=fix)
 
 
 def _replaced(case: Case, part: _Part) -> str | None:

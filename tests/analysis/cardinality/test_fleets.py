@@ -14,10 +14,10 @@ from tsaudit.analysis.cardinality.fleets import (
     is_written_once,
     keeps_coming,
     names_call,
-    names_device,
     ongoing,
     recurs,
 )
+from tsaudit.analysis.columns.columns import names_device
 from tsaudit.model.profile import Reports, Turnover
 
 

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from tsaudit.analysis.columns.roles import are_quantities
+from tsaudit.analysis.columns.columns import are_quantities
 
 DRAWN = random.Random(4)
 

@@ -7,18 +7,10 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from tsaudit.analysis.columns.columns import snake_case
+from tsaudit.analysis.columns.columns import names_device, snake_case
 from tsaudit.analysis.shapes import shapes
 from tsaudit.model.profile import Arrivals, How, Measurement, Tag, TagChanges
 
-_DEVICES: Final = (
-    "device|sensor|meter|machine|station|pump|motor|inverter|turbine|vehicle|truck|car|bus|train|vessel|robot|gateway|"
-    "camera|panel|probe|tracker|asset|charger|battery|boiler|valve|well|tag|tractor|drone|elevator|lift|thermostat"
-)
-_DEVICE: Final = re.compile(
-    rf"(^|_)({_DEVICES})s?$|(^|_)({_DEVICES})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr|eui|key)$|"
-    r"(^|_)(serial|serial_?n(o|r|umber)|sn|mac|mac_?addr(ess)?|imei|iccid|vin|eui|dev_?eui|dev_?addr|hwid|udid)$"
-)
 _ENDS: Final = re.compile(
     r"(^|_)(pod|container|docker|process|proc|pid|worker|executor|replica|runner)s?(_?(id|uid|uuid|name|hash))?$"
 )
@@ -87,11 +79,6 @@ _SHARED: Final = 0.5
 """Minimum share of the values that several sources must share: a value used mostly by one source identifies it, like a
 part or a process that was replaced.
 """
-
-
-def names_device(key: str) -> bool:
-    """Whether the column's name is that of a device that somebody owns, not of an event."""
-    return bool(_DEVICE.search(snake_case(key)))
 
 
 def is_fleet(tag: Tag) -> bool:

@@ -1,5 +1,8 @@
-"""A column of a SQL table: its type, how it stores the time, and the words in its name, including words that show which
-time it contains and words that show the kind of its table.
+"""A column of a SQL table: its type, how it stores the time, the words in its name, and its role. The words show which
+time a column contains, which kind of table it is in, and whether digits are quantities or names such as codes, phone
+numbers, or versions. Runs no queries.
+
+Engines that declare the roles, such as InfluxDB, do not need those that are found here.
 """
 
 from __future__ import annotations
@@ -7,12 +10,17 @@ from __future__ import annotations
 import enum
 import functools
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Final
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
 
 from tsaudit.engines.registry import ENGINES
-from tsaudit.model.profile import Role
+from tsaudit.model.profile import Measurement, Role, TableKind
+from tsaudit.text import number, percent
+from tsaudit.text.table_roles import CONFIGURED, DECLARED, IN_KEY, KEY_ALONE, NOT_EVALUATED, OUTSIDE_KEY
+
+if TYPE_CHECKING:
+    from tsaudit.config.settings import Columns
 
 
 class TimeKind(enum.StrEnum):
@@ -258,3 +266,325 @@ QUANTITY: Final = frozenset(
     ]
 )
 """Words for what is measured or counted, and for its units."""
+
+
+LONG_TEXT: Final = 64
+"""Strings longer than this on average are prose, not names; in characters."""
+NUMBERS_SHARE: Final = 0.95
+"""A text column contains numbers if at least this share of its values are numbers."""
+
+MIN_VALUES: Final = 20
+MIN_TIMES: Final = 2.0
+"""Numbers in a column named like an ID identify a source if there are at least `MIN_VALUES`, and each occurs at least
+this many times on average.
+"""
+
+_ID_NAME: Final = re.compile(
+    r"(^|_)(id|uuid|guid|key|pk|fk|code|serial|no|nr|number|zip)$"
+    r"|(?<![a-z])(?!(?:humid|fluid|liquid|solid|valid|invalid|paid|unpaid|mid|grid|acid|void|avoid|rapid|hybrid|bid)$)"
+    r"[a-z]+id$"
+)
+"""Names, in snake case, under which digits identify something rather than measure it."""
+_CODE_NAME: Final = re.compile(
+    r"(^|_)(id|code|status|serial|zip|postcode|phone|version|firmware|release|build|no|nr|number|key|uuid|account"
+    r"|mobile|tel|fax|msisdn|imei|imsi|iccid|mmsi|imo|ean|gtin|isbn|upc|sku|barcode|iban|ssn|plz|lot|batch|ref"
+    r"|reference|oid|asn|pin|extension)$"
+)
+"""The same names, and names of categories that are written in digits."""
+_NUMBERED_NAME: Final = re.compile(
+    r"(^|_)((name|label|title|route|flight|train|tram|gate|platform|track|lane|postal|plate|article|item|part|order"
+    r"|invoice|ticket|receipt|voucher|contract|policy|case|chapter|section|page|table|seat|locker|model|mark)_?\d*"
+    r"|line|bus)$"
+)
+"""Names, and names of things that are numbered in the order in which they came, or as somebody liked. With a number,
+`line1` and `bus2` are conductors, of which something is measured.
+"""
+_CODES: Final = frozenset(
+    ("zip", "postcode", "postal", "plz", "phone", "mobile", "fax", "msisdn", "sku", "isbn", "ean", "gtin", "version")
+)
+"""Words for what is written in digits, wherever they stand in a name."""
+
+
+_DEVICES: Final = (
+    "device|sensor|meter|machine|station|pump|motor|inverter|turbine|vehicle|truck|car|bus|train|vessel|robot|gateway|"
+    "camera|panel|probe|tracker|asset|charger|battery|boiler|valve|well|tag|tractor|drone|elevator|lift|thermostat"
+)
+_DEVICE: Final = re.compile(
+    rf"(^|_)({_DEVICES})s?$|(^|_)({_DEVICES})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr|eui|key)$|"
+    r"(^|_)(serial|serial_?n(o|r|umber)|sn|mac|mac_?addr(ess)?|imei|iccid|vin|eui|dev_?eui|dev_?addr|hwid|udid)$"
+)
+
+
+def names_device(key: str) -> bool:
+    """Whether the column's name is that of a device that somebody owns, not of an event."""
+    return bool(_DEVICE.search(snake_case(key)))
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """What a sample shows about a column."""
+
+    count: int
+    """Number of values that are not null."""
+    mean_length: float
+    """Mean length of the values as strings, in characters."""
+    number_share: float
+    """Share of the values that consist of one or several numbers, 0 to 1."""
+    distinct: int | None = None
+    """Number of distinct values; None if it is not needed."""
+    are_names: bool = False
+    """Whether numbers stored as text are names: they recur, and all have the same length."""
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """The role of one column, and why."""
+
+    column: Column
+    role: Role
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """What is known about the table as a whole."""
+
+    name: str = ""
+    kind: TableKind | None = None
+    never_source: Mapping[str, str] = field(default_factory=dict)
+    """Columns that cannot name the source of a row, with the reason."""
+
+
+def assign(
+    columns: Sequence[Column],
+    time: TimeColumn | None,
+    values: Mapping[str, Values],
+    *,
+    table: Table | None = None,
+    chosen: Columns | None = None,
+    previous: Measurement | None = None,
+) -> list[Assigned]:
+    """The role of every column, in the order of the table.
+
+    Decided, in this order, by: the configuration, the engine's declaration, the table's kind (a table without series
+    has no tags), the table's keys, the role in the previous profile (if the type is unchanged), the type, the values.
+    `values`: what a sample shows about text columns, which count as tags if they are missing here, and about integer
+    columns, which count as fields unless it confirms that they identify a source.
+    """
+    name = time.name if time else None
+    before, whole = _roles_before(previous), table or Table()
+    key, alone = _key_members(columns, name, whole), _sole_key(columns, name)
+    assigned = []
+    for column in columns:
+        if column.name == name:
+            assigned.append(Assigned(column, Role.TIME, "the time column"))
+            continue
+        found = _by_configuration(column, chosen) or _by_engine(column) or _by_table(column, whole)
+        found = found or _by_key(column, key, alone) or before.get((column.name, column.data_type))
+        role, reason = found or _by_type_and_values(column, values.get(column.name))
+        assigned.append(Assigned(column, role, reason))
+    return assigned
+
+
+def _by_table(column: Column, table: Table) -> tuple[Role, str] | None:
+    if table.kind is not None and not table.kind.has_series:
+        return Role.FIELD, f"the table contains {table.kind.words}: no column names a source"
+    if reason := table.never_source.get(column.name):
+        return Role.FIELD, reason
+    if column.is_unique and column.key_position is None:
+        return Role.FIELD, "a unique key: each row has a different value"
+    if column.is_generated:
+        return Role.FIELD, "the database gives each row another value"
+    return (Role.FIELD, "it refers to another row of the table") if column.refers_to == table.name else None
+
+
+def may_be_text(data_type: str) -> bool:
+    """Whether the type can identify a source: text, enumeration, or UUID; in SQLite, also no type."""
+    return not data_type or is_text(data_type)
+
+
+def names_id(name: str) -> bool:
+    """Whether numbers under this name identify something."""
+    return bool(_ID_NAME.search(snake_case(name)))
+
+
+def names_code(name: str) -> bool:
+    """Whether digits under this name are a code, such as a status, with which nobody computes."""
+    return bool(_ID_NAME.search(snake_case(name)) or _CODE_NAME.search(snake_case(name)))
+
+
+def names_numbered(name: str) -> bool:
+    """Whether digits under this name are a code, or name a thing that has a number, such as a line or an order: other
+    things of the kind may have letters, and nobody adds them up.
+    """
+    if names_code(name):
+        return True
+    words = words_of(name)
+    is_thing = words & _CODES or _NUMBERED_NAME.search(snake_case(name))
+    return bool(is_thing) and not words & QUANTITY
+
+
+_THING: Final = (
+    "host|hostname|server|instance|node|device|sensor|machine|meter|station|pump|motor|inverter|turbine|vehicle|truck|"
+    "robot|gateway|router|switch|camera|vm|plant|line|panel|probe|tracker|unit|asset"
+)
+_PLACE: Final = "site|location|room|building|floor|region|zone|rack|country|city|tenant|customer"
+_SOURCE_NAME: Final = re.compile(
+    rf"(^|_)({_THING}|{_PLACE})$|(^|_)({_THING}|{_PLACE})s?_?(id|uid|uuid|no|nr|number|name|serial|code|mac|addr)$|"
+    r"(^|_)(serial|serial_?n(o|r|umber)|mac|mac_?addr(ess)?|imei|vin|eui|dev_?eui|uuid)$|^id$"
+)
+
+
+def names_source(name: str) -> bool:
+    """Whether the name is that of something that reports, or of its location: texts under it are not
+    measured numbers.
+    """
+    return bool(_SOURCE_NAME.search(snake_case(name)))
+
+
+@functools.lru_cache(maxsize=TYPES)
+def may_be_long(data_type: str) -> bool:
+    """Whether values of the type may be, or print as, strings of any length."""
+    kind = data_type.upper()
+    is_long = re.match(r"(N?VAR)?CHAR|N?VARCHAR|TEXT|STRING|BPCHAR|CLOB|JSON|XML|BYTEA|TSVECTOR|PATH|POLYGON", kind)
+    return bool(is_long) or is_made(data_type) or is_list(data_type)
+
+
+_LABEL_IN: Final = "a label in "
+
+
+def label_in(column: str) -> str:
+    """The reason for a tag that is a label in a column of label sets."""
+    return f"{_LABEL_IN}{column}"
+
+
+def _by_configuration(column: Column, chosen: Columns | None) -> tuple[Role, str] | None:
+    if chosen is None:
+        return None
+    if column.name in chosen.tags:
+        return Role.TAG, CONFIGURED
+    return (Role.FIELD, CONFIGURED) if column.name in chosen.fields else None
+
+
+def _by_engine(column: Column) -> tuple[Role, str] | None:
+    # A column that is the time for the engine, but not in the configuration, is an ordinary column.
+    if column.role in (None, Role.TIME):
+        return None
+    return column.role, column.reason or f"{DECLARED}{column.role}"
+
+
+def _key_members(columns: Sequence[Column], time: str | None, table: Table) -> frozenset[str]:
+    """Columns that, with the time, form the table's key; empty for a surrogate key and without a key. A column that
+    only numbers the rows is not included, because it does not name a source.
+    """
+    key = {c.name for c in columns if c.key_position is not None}
+    if time not in key:
+        return frozenset()
+    return frozenset(key - {time} - table.never_source.keys() - {c.name for c in columns if c.is_generated})
+
+
+def _sole_key(columns: Sequence[Column], time: str | None) -> str | None:
+    """The column that alone forms the table's key; None if there is none, if the key has several columns, or if it is
+    the time.
+    """
+    key = [c.name for c in columns if c.key_position is not None]
+    return key[0] if len(key) == 1 and key[0] != time else None
+
+
+def _by_key(column: Column, key: frozenset[str], alone: str | None) -> tuple[Role, str] | None:
+    if column.name == alone:
+        return Role.FIELD, KEY_ALONE
+    if not key:
+        return None
+    if column.name in key:
+        return Role.TAG, IN_KEY
+    return Role.FIELD, OUTSIDE_KEY
+
+
+def _roles_before(previous: Measurement | None) -> dict[tuple[str, str], tuple[Role, str]]:
+    # A table that contained rows of another kind, or too few rows to show the kind, had no tags at all.
+    if previous is None or (previous.kind is not None and not previous.kind.has_series):
+        return {}
+    tags = {(t.key, t.data_type): (Role.TAG, t.role_reason) for t in previous.tags}
+    fields = {(f.key, f.types[0]): (Role.FIELD, f.role_reason) for f in previous.fields if len(f.types) == 1}
+    return {column: role for column, role in (tags | fields).items() if role[1] not in (CONFIGURED, _EMPTY)}
+
+
+_EMPTY: Final = "no row read has a value"
+
+
+def _by_type_and_values(column: Column, values: Values | None) -> tuple[Role, str]:
+    kind = column.data_type.lower() or "untyped"
+    named = column.refers_to is not None or names_id(column.name)
+    if is_integer(column.data_type) and named and (times := _times(values)) >= MIN_TIMES:
+        what = f"refers to {column.refers_to}" if column.refers_to else "whole numbers with the name of an ID"
+        return Role.TAG, f"{what}, each {number(round(times))} times on average"
+    if not may_be_text(column.data_type):
+        return Role.FIELD, f"a {kind} column"
+    if values is None:
+        return Role.TAG, f"a {kind} column {NOT_EVALUATED}"
+    if values.count == 0:
+        return Role.FIELD, _EMPTY
+    if values.mean_length > LONG_TEXT:
+        return Role.FIELD, f"long text, {number(round(values.mean_length))} characters on average"
+    if values.number_share >= NUMBERS_SHARE and not names_code(column.name):
+        if values.are_names or names_source(column.name):
+            return Role.TAG, f"a {kind} column of numbers that name things"
+        return Role.FIELD, f"numbers stored as text ({percent(values.number_share)} of the values read)"
+    return Role.TAG, f"a {kind} column with short values"
+
+
+def _times(values: Values | None) -> float:
+    """How often each value occurs on average; 0 if too few values were read."""
+    if values is None or not values.distinct or values.count < MIN_VALUES:
+        return 0.0
+    return values.count / values.distinct
+
+
+_NUMBER: Final = re.compile(r"-?(\d+)([.,]\d+)?([eE][-+]?\d+)?")
+_MIN_FRACTIONS: Final = 20
+"""Fewest distinct values for numbers with a fraction to be quantities: fewer may be versions, or bounds of
+a histogram.
+"""
+_MIN_WHOLE: Final = 100
+"""Fewest distinct values for whole numbers to be quantities: fewer may be codes."""
+_MOST_DENSE: Final = 0.5
+"""Largest share of the numbers between the lowest and the highest that may occur for them to be quantities: IDs are
+assigned one after the other.
+"""
+_LONGEST: Final = 15
+"""Most digits of a quantity: measured numbers do not have more, and a float could not represent them."""
+
+
+def are_quantities(name: str, sample: Sequence[str], distinct: int) -> bool:
+    """Whether the texts are numbers for which sums and ranges make sense: most have a fraction, or they are whole, far
+    apart, and sort differently as text.
+
+    `sample`: some distinct values. `distinct`: how many distinct values there are.
+    """
+    if names_code(name) or names_device(name):
+        return False
+    found = [match for value in sample if (match := _NUMBER.fullmatch(value.strip()))]
+    if not found:
+        return False
+    whole = [match for match in found if match[2] is None and match[3] is None]
+    if any(len(match[1]) > _LONGEST for match in found):
+        return False
+    if len(whole) < len(found) / 2:
+        return distinct >= _MIN_FRACTIONS
+    if distinct < _MIN_WHOLE or names_numbered(name) or not _order_differs([match[0] for match in found]):
+        return False
+    if any(match[1] != "0" and match[1].startswith("0") for match in whole):
+        return False
+    numbers = {int(match[1]) for match in whole}
+    # In a sample, numbers are farther apart than in all values, so the density is scaled.
+    seen = len(numbers) / (max(numbers) - min(numbers) + 1)
+    return seen * distinct / len(sample) <= _MOST_DENSE
+
+
+def _order_differs(values: Sequence[str]) -> bool:
+    """Whether the values sort differently as text and as numbers. If they do not, they have the same length and may be
+    codes.
+    """
+    as_numbers = sorted(values, key=lambda value: float(value.replace(",", ".")))
+    return as_numbers != sorted(values)

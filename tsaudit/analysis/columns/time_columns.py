@@ -302,7 +302,7 @@ def _in_key(column: Column, columns: Sequence[Column]) -> bool:
 
 
 def _may_be(column: Column) -> bool:
-    is_text = not column.data_type or column_types.is_text(column.data_type)
+    is_text = column_types.may_be_text(column.data_type)
     # Some versions of PostgreSQL cannot compute the minimum of UUIDs, and a UUID is not a time.
     return (is_text and not column.data_type.upper().startswith("UUID")) or _is_number(column.data_type)
 

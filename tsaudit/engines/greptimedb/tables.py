@@ -6,8 +6,7 @@ import re
 from datetime import timedelta
 from typing import Final
 
-from tsaudit.analysis.cardinality import fleets
-from tsaudit.analysis.columns.columns import is_text
+from tsaudit.analysis.columns.columns import is_text, names_device
 from tsaudit.model.finding import Currency, Impact
 from tsaudit.model.profile import Field, How, Index, Measurement, Profile
 
@@ -113,7 +112,7 @@ def lost_events(measurement: Measurement) -> list[Field]:
 
 def sources_outside_key(measurement: Measurement) -> list[Field]:
     """Text fields that are named like a device and vary within most series: several sources share a key."""
-    return [field for field in varying_texts(measurement) if fleets.names_device(field.key)]
+    return [field for field in varying_texts(measurement) if names_device(field.key)]
 
 
 def overwritten(measurement: Measurement) -> int | None:

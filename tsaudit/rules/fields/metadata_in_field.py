@@ -9,8 +9,7 @@ from functools import partial
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import VALUE, is_integer, is_text, words_of
-from tsaudit.analysis.columns.roles import names_source
+from tsaudit.analysis.columns.columns import VALUE, is_integer, is_text, names_source, words_of
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS, WORTH_MOVING
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag

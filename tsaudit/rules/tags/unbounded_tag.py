@@ -13,8 +13,7 @@ from typing import Final, Literal
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import only_together, remedies, share_of_tags, with_twins
-from tsaudit.analysis.columns.columns import is_text
-from tsaudit.analysis.columns.roles import names_code
+from tsaudit.analysis.columns.columns import is_text, names_code, names_device
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.composites import split_composite
 from tsaudit.analysis.shapes.shape_rules import UNKNOWN, description_of
@@ -705,7 +704,7 @@ def _typed(tag: Tag, shape: str) -> _ValueKind | None:
 
 
 def _names_thing(key: str) -> bool:
-    return bool(_NAMES_A_THING.search(key)) or names_code(key) or fleets.names_device(key)
+    return bool(_NAMES_A_THING.search(key)) or names_code(key) or names_device(key)
 
 
 def _varies(seen: TagChanges) -> bool:

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import CHANGED, STATE, distinct_types, words_of
-from tsaudit.analysis.columns.roles import names_numbered
+from tsaudit.analysis.columns.columns import CHANGED, STATE, distinct_types, names_numbered, words_of
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.engines.mongodb import DOCUMENT_ID
 from tsaudit.engines.mongodb.collections import MakeTimeSeries, is_more_than_room, is_series, left_by_compression
