@@ -28,7 +28,7 @@ from tsaudit.model.change import (
     StopSource,
 )
 from tsaudit.model.plan import Effect, Step, StepKind
-from tsaudit.model.profile import Measurement, Profile
+from tsaudit.model.profile import Measurement, Profile, Tag
 from tsaudit.text import many
 
 WRITTEN: Final = (
@@ -116,6 +116,12 @@ def free(name: str, taken: Collection[str], folds_case: bool = False) -> str:
 
     numbered = (f"{name}_{number}" for number in range(2, len(used) + 3))
     return name if is_free(name) else next(one for one in numbered if is_free(one))
+
+
+def tags_removed(measurement: Measurement, changes: Sequence[Change]) -> list[Tag]:
+    """The measurement's tags that the changes drop or make fields."""
+    names = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
+    return [tag for name in names if (tag := measurement.tag(name)) is not None]
 
 
 def no_longer_sent(changes: Sequence[Change]) -> set[str]:

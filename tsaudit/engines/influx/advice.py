@@ -8,7 +8,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.engines.advice import WRITTEN, Advice, Place, days_of, no_longer_sent
+from tsaudit.engines.advice import WRITTEN, Advice, Place, days_of, no_longer_sent, tags_removed
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.writers import Program, Terms, loss, opentelemetry, program_of, sentences, step
 from tsaudit.engines.writers.opentelemetry import Signal
@@ -16,7 +16,6 @@ from tsaudit.model.change import (
     Change,
     ChangeType,
     Diagnose,
-    LeaveOut,
     MakeField,
     MakeTag,
     MergeMeasurements,
@@ -207,12 +206,7 @@ class InfluxAdvice(Advice):
     @cached_property
     def _gone(self) -> tuple[str, ...]:
         """The tags that are dropped or become fields."""
-        names = [
-            change.tag if isinstance(change, MakeField) else change.column
-            for change in self.changes
-            if isinstance(change, MakeField | LeaveOut)
-        ]
-        return tuple(name for name in names if self.place.here.tag(name) is not None)
+        return tuple(tag.key for tag in tags_removed(self.place.here, self.changes))
 
     @property
     def _kept_as_it_is(self) -> str:
@@ -433,8 +427,7 @@ _NO_ID: Final = {"trace_id": f"TraceID(0x{'0' * 32})", "span_id": f"SpanID(0x{'0
 def exporter_step(place: Place, changes: Sequence[Change], terms: Terms) -> Step | None:
     """How to configure the exporter so that it drops tags of logs or spans; None for other signals."""
     here, signal = place.here, opentelemetry.signal_of(place.here)
-    gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
-    gone = [name for name in gone if here.tag(name) is not None]
+    gone = [tag.key for tag in tags_removed(here, changes)]
     if signal not in (Signal.LOG, Signal.SPAN) or not gone:
         return None
     words = " ".join(sentences(here, changes, terms))

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
-from tsaudit.engines.advice import WRITTEN, Advice, Place
+from tsaudit.engines.advice import WRITTEN, Advice, Place, tags_removed
 from tsaudit.engines.writers import opentelemetry, telegraf
 from tsaudit.engines.writers.opentelemetry import MOST_NAMES
 from tsaudit.model.change import (
@@ -293,8 +293,7 @@ def loss(effect: Effect, row: str = "point") -> str:
 
 def milder(place: Place, changes: Sequence[Change], terms: Terms = Terms()) -> str:
     """How to lose no row although a tag is removed, or what to do instead, as a sentence; empty if no tag is."""
-    gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
-    tags = [tag for name in gone if (tag := place.here.tag(name)) is not None]
+    tags = tags_removed(place.here, changes)
     if not tags:
         return ""
     if any(value.startswith("/") for tag in tags for value in tag.sample):

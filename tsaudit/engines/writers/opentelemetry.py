@@ -11,7 +11,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Final
 
-from tsaudit.model.change import Change, LeaveOut, MakeField
+from tsaudit.engines.advice import tags_removed
+from tsaudit.model.change import Change
 from tsaudit.model.profile import Measurement
 
 
@@ -116,8 +117,7 @@ def settings(measurements: Sequence[Measurement], changes: Sequence[Change]) -> 
     """The processor for changes of tags; empty if no change is about a tag, or if the exporter decides."""
     here = measurements[0]
     signal = signal_of(here)
-    gone = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
-    gone = [name for name in gone if here.tag(name) is not None]
+    gone = [tag.key for tag in tags_removed(here, changes)]
     if signal is None or not gone:
         return ""
     condition = _here(measurements) if signal is Signal.METRIC else ""
