@@ -102,7 +102,7 @@ NAMES = "#datatype,string,long,string\n,result,table,_value\n,_result,0,cpu\n\n"
             Reason.FAILED,
             "or the token has no permission to read it",
         ),
-        (Answer(503, {}, b""), Reason.OVER_BUDGET, "the server is busy or its quota is used up (HTTP 503)"),
+        (Answer(503, {}, b""), Reason.TIMED_OUT, "the server is busy or its quota is used up (HTTP 503)"),
         (
             _flux(NAMES + "#datatype,string,string\n,error,reference\n,out of\n"),
             Reason.FAILED,

@@ -384,6 +384,6 @@ def test_server_asks_to_wait_too_long(influxdb2: Conversation, wait: dict[str, s
         profile = collect(target, connection, day=DAY, now=NOW)
     assert time.monotonic() - began < 10
     (gap,) = [g for g in profile.gaps if g.fact == "series_listing"]
-    assert (gap.reason, gap.measurement) == (Reason.OVER_BUDGET, "cpu")
+    assert (gap.reason, gap.measurement) == (Reason.TIMED_OUT, "cpu")
     assert detail in gap.detail
     assert profile.measurements[0].series is None

@@ -226,7 +226,7 @@ def test_throttling_is_waited_out_and_then_is_a_gap(server: Timestream) -> None:
         server.throttled = 1_000
         with pytest.raises(FactError) as raised:
             list(connection.query("measurements", 0.5, filled("measurements", database="shop")))
-    assert raised.value.reason is Reason.OVER_BUDGET
+    assert raised.value.reason is Reason.TIMED_OUT
     assert "Request rate limit exceeded" in raised.value.detail
 
 
