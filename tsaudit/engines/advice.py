@@ -118,8 +118,10 @@ def free(name: str, taken: Collection[str], folds_case: bool = False) -> str:
     return name if is_free(name) else next(one for one in numbered if is_free(one))
 
 
-def tags_removed(measurement: Measurement, changes: Sequence[Change]) -> list[Tag]:
-    """The measurement's tags that the changes drop or make fields."""
+def tags_removed(measurement: Measurement | None, changes: Sequence[Change]) -> list[Tag]:
+    """The measurement's tags that the changes drop or make fields; none for changes of a database."""
+    if measurement is None:
+        return []
     names = [c.tag if isinstance(c, MakeField) else c.column for c in changes if isinstance(c, MakeField | LeaveOut)]
     return [tag for name in names if (tag := measurement.tag(name)) is not None]
 

@@ -206,7 +206,7 @@ class InfluxAdvice(Advice):
     @cached_property
     def _gone(self) -> tuple[str, ...]:
         """The tags that are dropped or become fields."""
-        return tuple(tag.key for tag in tags_removed(self.place.here, self.changes))
+        return tuple(tag.key for tag in tags_removed(self.place.measurement, self.changes))
 
     @property
     def _kept_as_it_is(self) -> str:

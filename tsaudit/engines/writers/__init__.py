@@ -293,7 +293,7 @@ def loss(effect: Effect, row: str = "point") -> str:
 
 def milder(place: Place, changes: Sequence[Change], terms: Terms = Terms()) -> str:
     """How to lose no row although a tag is removed, or what to do instead, as a sentence; empty if no tag is."""
-    tags = tags_removed(place.here, changes)
+    tags = tags_removed(place.measurement, changes)
     if not tags:
         return ""
     if any(value.startswith("/") for tag in tags for value in tag.sample):
