@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -313,20 +313,6 @@ _PEEKED: Final = 200
 _OF_ROWS: Final = ("null_counts", "row_estimate", "row_sample", "series_listing")
 
 
-@dataclass(frozen=True, slots=True)
-class _Outside:
-    """The result of a query without the window."""
-
-    newest: datetime | None
-    """The time of the newest row; None if no row has a time."""
-    read: int
-    """Number of rows read regardless of their time; 0 if that was not needed. If these rows have times, either they are
-    later than the past day audited, or the table is too big to read and a gap says so.
-    """
-    is_beyond: bool = False
-    """Whether these rows have times that cannot be read, because they are after the year 9999."""
-
-
 def look_outside_window(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Draft:
     """Leave gaps if the window contains no rows but the table does, and discard conclusions from the empty window.
 
@@ -336,14 +322,15 @@ def look_outside_window(runner: QueryRunner, draft: Draft, queried: frozenset[st
     """
     if draft.time is None or _saw_rows(draft) or not _may_have_rows(runner, draft):
         return draft
-    found = _found(runner, draft)
-    if found is None or (found.newest and found.read):
+    found = _outside(runner, draft)
+    if found is None:
         return draft
-    draft = find_misdated(runner, replace(draft, newest=found.newest, oldest=draft.oldest or found.newest))
-    detail = _detail(runner, draft, found)
+    newest, anywhere = found
+    draft = find_misdated(runner, replace(draft, newest=newest, oldest=draft.oldest or newest))
+    detail = _detail(runner, draft, newest, anywhere)
     for fact in sorted(queried.intersection(_OF_ROWS)) if draft.measurement.misdated is None else ():
         runner.gap(fact, Reason.INCONSISTENT, detail, draft.database, draft.name)
-    if found.newest is not None and found.newest < runner.window.start:
+    if newest is not None and newest < runner.window.start:
         rows, series = _doubted(draft.measurement.rows), _doubted(draft.measurement.series)
     else:
         rows = series = None
@@ -367,8 +354,10 @@ def _may_have_rows(runner: QueryRunner, draft: Draft) -> bool:
     return runner.engine.infers_roles
 
 
-def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
-    """What is outside the window; None if there are no rows before the window's end, or a gap was left."""
+def _outside(runner: QueryRunner, draft: Draft) -> tuple[datetime | None, list[object]] | None:
+    """The newest time outside the window, None if no row has one, and what rows read regardless of their time have as
+    such, if that was needed. None if there are no rows before the window's end, or a gap was left.
+    """
     assert draft.time is not None
     if not draft.partial_scan:
         # If a past day is audited, rows after its window did not exist then.
@@ -380,29 +369,28 @@ def _found(runner: QueryRunner, draft: Draft) -> _Outside | None:
         if times is None or (newest and runner.window.end <= newest <= utc_now()):
             return None  # a gap was left, or rows first arrived after the window
         if times:
-            return _Outside(newest, 0)
+            return newest, []
     if not runner.engine.infers_roles:
         return None
     anywhere = times_of(runner, replace(sampled(draft, runner.window, [draft.time.name], _PEEKED), time=None))
-    if not anywhere:
-        return None
-    newest = newest_of(draft, anywhere)
-    return _Outside(newest, len(anywhere), newest is None and any(value is not None for value in anywhere))
+    # Of rows with times, either they are later than the past day audited, or there are too many, and a gap says so.
+    return None if not anywhere or newest_of(draft, anywhere) else (None, anywhere)
 
 
-def _detail(runner: QueryRunner, draft: Draft, found: _Outside) -> str:
+def _detail(runner: QueryRunner, draft: Draft, newest: datetime | None, anywhere: list[object]) -> str:
+    """Why figures of the window cannot be right. Parameters as from `_outside`."""
     assert draft.time is not None
     engine, window, name = runner.target.engine, runner.window, draft.time.name
     counts = query_name(engine, "null_counts" if "null_counts" in draft.measurement.statements else "row_sample")
     total = "there are some"
     if draft.estimated_rows is not None:
         total = f"the engine counts about {number(draft.estimated_rows)} ({query_name(engine, 'row_estimate')})"
-    if found.is_beyond:
-        why = f"the {name} of all {many(found.read, 'row')} read cannot be read as a time before the year 10000"
-    elif found.newest is None:
-        why = f"all {many(found.read, 'row')} read have no {name}"
+    if newest is not None:
+        why = f"the newest {name} is {instant(newest)}"
+    elif any(value is not None for value in anywhere):
+        why = f"the {name} of all {many(len(anywhere), 'row')} read cannot be read as a time before the year 10000"
     else:
-        why = f"the newest {name} is {instant(found.newest)}"
+        why = f"all {many(len(anywhere), 'row')} read have no {name}"
     detail = f"0 rows from {span(window.start, window.end)} by column {name} ({counts}), although {total}: {why}; "
     if runner.engine.infers_roles:
         key = draft.name if draft.name.isidentifier() else json.dumps(draft.name, ensure_ascii=False)
