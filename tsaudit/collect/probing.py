@@ -153,6 +153,9 @@ def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Dra
     def keep_one(batch: pa.RecordBatch) -> None:
         series[:] = batch.slice(0, 1).to_pylist()
 
+    def ignore(batch: pa.RecordBatch) -> None:
+        del batch
+
     if draft.unreadable:
         return draft
     about = draft.about(runner.window)
@@ -162,10 +165,10 @@ def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Dra
         draft = _noted(draft, "series_listing", runner.query("series_listing", keep_one, listing, first_only=True))
     if "buckets" in queried and (draft.measurement.options or {}).get("type") == "timeseries":
         # Only time series have buckets.
-        draft = _noted(draft, "buckets", runner.query("buckets", _ignore, OfBuckets(**about, limit=1)))
+        draft = _noted(draft, "buckets", runner.query("buckets", ignore, OfBuckets(**about, limit=1)))
     if "documents" in queried:
         documents = OfDocuments(**about, total=None, limit=1)
-        draft = _noted(draft, "documents", runner.query("documents", _ignore, documents))
+        draft = _noted(draft, "documents", runner.query("documents", ignore, documents))
     if draft.tags and not series and draft.is_indexed:
         return draft  # The listing has left a gap: reading rows of all series are too expensive for a probe.
     sample = sampled(draft, runner.window, [c.name for c in draft.columns], 1, part)
@@ -175,13 +178,9 @@ def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Dra
         given["null_counts"] = OfNullCounts(**about, later=None)
         given["row_count"] = OfRowCount(**about, series=series)
     for fact in sorted(queried & given.keys()):
-        draft = _noted(draft, fact, runner.query(fact, _ignore, given[fact], first_only=True))
+        draft = _noted(draft, fact, runner.query(fact, ignore, given[fact], first_only=True))
     return draft
 
 
 def _noted(draft: Draft, fact: str, statement: str | None) -> Draft:
     return draft if statement is None else draft.sent(fact, statement)
-
-
-def _ignore(batch: pa.RecordBatch) -> None:
-    del batch

@@ -58,14 +58,12 @@ def _standard(place: Place, view: str, listed: str) -> str:
 
 def diagnostic_query(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | None:
     """The statement for the change, in words, and what it reads; None if there is none."""
-    found = _of_database(place, change, own) if place.measurement is None else _of_table(place, change, own)
+    found = None
+    if place.measurement is not None:
+        found = _of_table(place, change, own)
+    elif change.what == "measurements":
+        found = Piece(f"List the tables of {place.database}.", own.tables(place))
     return found and replace(found, text=f"{found.text}{own.end}")
-
-
-def _of_database(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | None:
-    if change.what == "measurements":
-        return Piece(f"List the tables of {place.database}.", own.tables(place))
-    return None
 
 
 def _of_table(place: Place, change: Diagnose, own: DiagnosticQueries) -> Piece | None:
@@ -166,14 +164,10 @@ def shown(statements: Sequence[str], most: int = MOST_LINES) -> str:
 
 def _left_out(found: Sequence[str], rest: Sequence[str]) -> str:
     """The number of statements that are not shown, and their form."""
-    known = {_form(one) for text in found for one in _split(text)}
-    left = [_form(one) for text in rest for one in _split(text)]
+    known = {_form(one) for text in found for one in text.split(";\n")}
+    left = [_form(one) for text in rest for one in text.split(";\n")]
     others = [form for form in dict.fromkeys(left) if form not in known]
     return f"-- {many(len(left), 'more statement')} {f'({listed(others, 3)})' if others else 'of the same form'}"
-
-
-def _split(text: str) -> list[str]:
-    return text.split(";\n")
 
 
 def _form(statement: str) -> str:
