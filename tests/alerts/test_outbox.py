@@ -87,6 +87,24 @@ def test_a_raised_incident_rings_again_with_the_mention(history: History, slack:
     assert reply.text.startswith("<@U0DBA> 🔴 demo: 1 worse")
 
 
+def test_a_notifier_of_critical_incidents_gets_no_warning(store: Store, slack: SlackDouble) -> None:
+    """Mail for all, Slack for what is critical: for as long as it is."""
+    about_slack = {"token": builders.TOKEN, "base_url": slack.base_url, "severity": "critical"}
+    mail = {"use": "apprise", "severity": "warning", "default": "json://127.0.0.1:1"}
+    history = History(store, builders.settings(slack=about_slack, notifiers={"mail": mail}))
+    history.audit(found(1, 2))
+    assert {row.notifier for row in rows(store)} == {"mail"}
+    history.next_day([*found(1), *found(2, severity=CRITICAL)])
+    history.send()
+    assert [m.text.splitlines()[0] for m in slack.messages] == ["🔴 Critical: demo, 1 open incident"]
+    assert "Table 1" not in str(slack.messages[0].blocks)
+    history.next_day(found(1, 2))
+    history.send()
+    alert, end = slack.messages
+    assert alert.text == "🔵 demo: 1 warning no longer critical"
+    assert (end.thread_ts, end.text) == (alert.ts, alert.text)
+
+
 def test_what_becomes_urgent_rings_once_at_each_step(history: History, slack: SlackDouble) -> None:
     """One that is acknowledged, too; one that is muted does not."""
 

@@ -128,7 +128,7 @@ def test_merge_when_targets_share_settings(tmp_path: Path) -> None:
 CASES = {
     "unknown key, nothing near": (
         TARGET + "slack: {zzz: 1}\n",
-        "5: slack.zzz: unknown key; known here: token, webhook, digest_weekday, reactions, base_url",
+        "5: slack.zzz: unknown key; known here: token, webhook, severity, digest_weekday, reactions, base_url",
     ),
     "a day that is none": (
         TARGET + "slack: {digest_weekday: mondays}\n",

@@ -142,7 +142,7 @@ class Closed:
 
     incident: Incident
     how: str
-    """The reason: `RESOLVED`, `muted until <day>`, or `now with <owner>`."""
+    """The reason: `RESOLVED`, `muted until <day>`, `now with <owner>`, or `no longer critical`."""
 
     @property
     def is_muted(self) -> bool:

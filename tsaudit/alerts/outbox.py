@@ -17,7 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy import Connection
 
 from tsaudit.alerts.calls import RunContext
-from tsaudit.alerts.owners import channel_of, notifiers_of
+from tsaudit.alerts.owners import channel_of, is_sent, notifiers_of
 from tsaudit.config import cron
 from tsaudit.config.settings import Settings
 from tsaudit.history import clock, deliveries, incidents
@@ -138,10 +138,11 @@ def queue_digest(store: Store, settings: Settings, day: date) -> list[str]:
         for owner, found in sorted(by_owner.items()):
             for notifier in notifiers_of(settings):
                 edits = notifier == SLACK and settings.slack.token is not None
-                reported = _reported_on(connection, owner, {i.target for i in found}, day, notifier)
-                said = [i for i in found if _is_reported(i, reported, day, edits=edits)]
+                own = [i for i in found if is_sent(settings, notifier, i.severity)]
+                reported = _reported_on(connection, owner, {i.target for i in own}, day, notifier)
+                said = [i for i in own if _is_reported(i, reported, day, edits=edits)]
                 known = {i.fingerprint for i in said}
-                rest = [i for i in found if i.fingerprint not in known]
+                rest = [i for i in own if i.fingerprint not in known]
                 if not rest:
                     continue
                 text = message.digest(day, rest, reports, said)

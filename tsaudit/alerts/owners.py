@@ -12,9 +12,10 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final
 
 from tsaudit.config.settings import Owner, Route, Settings, Target
+from tsaudit.config.types import SEVERITY
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK, Delivery
-from tsaudit.model.finding import Finding, RuleResult
+from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.profile import utc_now
 
 if TYPE_CHECKING:
@@ -71,6 +72,14 @@ def notifiers_of(settings: Settings) -> tuple[str, ...]:
     """
     others = tuple(sorted(settings.notifiers))
     return (SLACK, *others) if settings.slack.token or settings.slack.webhook or not others else others
+
+
+def is_sent(settings: Settings, notifier: str, severity: Severity) -> bool:
+    """Whether the notifier is notified about incidents of this severity."""
+    if notifier == SLACK:
+        return severity.rank >= Severity(settings.slack.severity).rank
+    least = settings.notifiers[notifier].get(SEVERITY)
+    return least is None or severity.rank >= Severity(least.get_secret_value()).rank
 
 
 def _matches(route: Route, target: str, measurement: str, result: RuleResult) -> bool:

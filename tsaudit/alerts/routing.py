@@ -27,7 +27,7 @@ from tsaudit.alerts.notifier import (
 )
 from tsaudit.alerts.owners import channel_of, no_channel, notifiers_of
 from tsaudit.config.settings import Settings
-from tsaudit.config.types import USE
+from tsaudit.config.types import SEVERITY, USE
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK
 from tsaudit.model.finding import Severity
@@ -81,6 +81,7 @@ def plug_in(name: str, settings: Mapping[str, SecretStr]) -> Notifier:
     """
     values = {key: value.get_secret_value() for key, value in settings.items()}
     kind = values.pop(USE, name)
+    values.pop(SEVERITY, None)
     loaded, problems = plugins.load(plugins.NOTIFIERS)
     for problem in problems:
         if problem.name == kind:

@@ -13,7 +13,7 @@ from tsaudit.alerts.blocks import Message
 from tsaudit.alerts.calls import RunContext
 from tsaudit.alerts.message import RESOLVED, Closed
 from tsaudit.alerts.notifier import ReportedIncident
-from tsaudit.alerts.owners import channel_of, settings_of
+from tsaudit.alerts.owners import channel_of, is_sent, settings_of
 from tsaudit.config.settings import Settings
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import (
@@ -45,6 +45,7 @@ class Thread:
     def __post_init__(self) -> None:
         self.owner, _ = deliveries.split_thread(self.thread)
         own = [i for i in self.known.values() if i.owner == self.owner and i.state is IncidentState.OPEN]
+        own = [i for i in own if is_sent(self.settings, self.notifier, i.severity)]
         self.open = [i for i in own if i.is_active]
         self.muted = [i for i in own if i.is_muted]
         self.channel = channel_of(self.settings, self.owner) if self.notifier == SLACK else ""
@@ -215,7 +216,13 @@ class Thread:
         """Those of the incidents that are no longer open, muted or not."""
         still = {i.fingerprint for i in (*self.open, *self.muted)}
         gone = [self.known[f] for f in fingerprints if f not in still and f in self.known]
-        return [Closed(i, _how(i)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
+        return [Closed(i, self._how(i)) for i in sorted(gone, key=lambda i: (i.code, i.subject))]
+
+    def _how(self, incident: Incident) -> str:
+        """Why the owner's message no longer covers the incident."""
+        if incident.state is not IncidentState.OPEN:
+            return RESOLVED
+        return f"now with {incident.owner}" if incident.owner != self.owner else "no longer critical"
 
     def _mention(self, fresh: Iterable[Incident]) -> str | None:
         slack = self.settings.slack
@@ -262,8 +269,3 @@ def _shown(rows: Iterable[Delivery]) -> list[Delivery]:
 def _covered(row: Delivery) -> list[str]:
     """Fingerprints of the incidents that the text shows as open, muted or not."""
     return [*row.payload["about"], *row.payload.get("muted", ())]
-
-
-def _how(incident: Incident) -> str:
-    """Why an owner's message no longer covers the incident."""
-    return f"now with {incident.owner}" if incident.state is IncidentState.OPEN else RESOLVED

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tsaudit import plugins
 from tsaudit.config.settings import Path, Settings
-from tsaudit.config.types import USE
+from tsaudit.config.types import SEVERITY, USE
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans, plain, takes_in
@@ -150,8 +150,10 @@ def _notifiers(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
         elif kind not in known:
             said = "of that name" if kind == name else f"`{kind}`"
             yield ("notifiers", name), f"no installed package provides a notifier {said}{nearest(str(kind), known)}"
+        elif isinstance(about, dict) and about.get(SEVERITY, "critical") not in ("warning", "critical"):
+            yield ("notifiers", name, SEVERITY), "expected warning or critical"
         elif kind == APPRISE and isinstance(about, dict):
-            for owner in about.keys() - {*_owners(data), USE}:
+            for owner in about.keys() - {*_owners(data), SEVERITY, USE}:
                 yield ("notifiers", name, owner), f"there is no owner `{owner}`{nearest(str(owner), _owners(data))}"
 
 

@@ -133,6 +133,9 @@ class Slack(Model):
     """
     webhook: SlackSecret | None = None
     """Incoming webhook: cannot edit, reply in threads, or read messages, so a crash may duplicate a message."""
+    severity: Literal["warning", "critical"] = "warning"
+    """The lowest severity that is sent to Slack: with `critical`, warnings are in the report, and with other notifiers.
+    """
     digest_weekday: Literal[
         "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "daily", "never"
     ] = "monday"
@@ -411,7 +414,8 @@ class Settings(Model):
     """How alerts are sent to Slack."""
     notifiers: dict[str, NotifierSettings] = {}
     """Other notifiers: `apprise`, `alertmanager`, and notifiers of other packages, each with its settings. `use:` names
-    the notifier if the entry has another name, so that there can be several entries for one notifier.
+    the notifier if the entry has another name, so that there can be several entries for one notifier. `severity:
+    critical` leaves out warnings.
     """
     owners: dict[str, Owner] = {"default": Owner()}
     """Owners by name; `default` is the owner of everything that has no other owner."""

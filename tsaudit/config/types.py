@@ -171,6 +171,8 @@ def _nothing_is_empty(value: Any) -> Any:
 
 USE: Final = "use"
 """The key that names the notifier of an entry, so that there can be several entries for one notifier."""
+SEVERITY: Final = "severity"
+"""The key of an entry with the lowest severity that its notifier is notified about."""
 NotifierSettings = Annotated[dict[str, Secret], BeforeValidator(_nothing_is_empty)]
 """The settings of a notifier: `pager:` alone is enough for a notifier without settings."""
 
