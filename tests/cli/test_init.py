@@ -459,11 +459,24 @@ def test_init_when_a_postgresql_runs_here(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(discovery, "_native", lambda address: "PostgreSQL")
     assert "export TSAUDIT_POSTGRESQL_PASSWORD=...   # the password" in init().stdout
     monkeypatch.setenv("TSAUDIT_POSTGRESQL_PASSWORD", "s3cret")
+    assert "export" not in init("--force").stdout
     (target,) = load("tsaudit.yaml").targets
     assert (target.name, target.url.get_secret_value()) == (
         "postgresql",
         "postgresql://tsaudit@127.0.0.1:5432/postgres",
     )
+
+
+@pytest.mark.parametrize("address", ["db7:5433", "audit@db7:5433"])
+def test_init_when_a_postgresql_has_several_databases_asks_for_one(
+    address: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its own database, `postgres`, is hardly the one to audit."""
+    monkeypatch.setattr(discovery, "_native", lambda address: "PostgreSQL")
+    done = init(address)
+    assert done.exit_code == Exit.USAGE
+    assert "@db7:5433/NAME for each database to audit" in done.stderr.replace(":5432", ":5433")
+    assert not Path("tsaudit.yaml").exists()
 
 
 def _written_urls() -> list[tuple[str, str]]:

@@ -111,7 +111,9 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
     host, port = host_and_port(f"//{rest if separator else text}")
     for engine, url in _recognized(host, port, scheme if separator else "http"):
         if own is None or engine in own:
-            return engine.name, _as_written(url, text) if own is None else text
+            # The database that every server has is hardly the one to audit.
+            usual = urlunsplit(urlsplit(url)._replace(path="")) if engine.has_one_database else url
+            return engine.name, _as_written(usual, text) if own is None else text
     at = f"{host}:{port}" if port else host
     raise LookupError(f"nothing that tsaudit knows responds at {at}; name the engine with `--engine`")
 

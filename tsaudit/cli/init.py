@@ -177,6 +177,8 @@ def _say(file: Path, found: list[FoundTarget], *, config: str | None, added: boo
             screen.warning(f"{one.name} was added, but connecting to it failed: {one.problem}")
     variables = {one.variable: one.has_token for one in found if one.variable}
     for variable, is_token in variables.items():
+        if variable in os.environ:
+            continue
         what = "a token that can read the databases" if is_token else "the password"
         screen.line(f"  export {variable}=...   # {what}; it is not in the file")
     if tables := sum(len(one.columns) for one in found):
