@@ -72,6 +72,26 @@ def test_the_owner_reads_what_the_error_advises(cause: str, begins: str) -> None
     assert whole(cause).fix.startswith(begins)
 
 
+def test_a_target_of_which_nothing_may_be_read_is_not_to_be_excluded_table_by_table() -> None:
+    bare = [replace(a_measurement(name, tags={}, fields=(), series=None, time_column=None), rows=None) for name in "ab"]
+    gaps = tuple(
+        Gap(
+            "columns",
+            Reason.DENIED,
+            f'no SELECT; GRANT SELECT ON {m.name} TO x, or leave it out: `exclude: ["a"]`',
+            "main",
+            m.name,
+        )
+        for m in bare
+    )
+    result = evaluate(a_profile(*bare, gaps=gaps))
+    assert result.not_audited is not None
+    (finding,) = result.not_audited.findings
+    assert "GRANT SELECT ON b TO x" in finding.message
+    assert "exclude" not in finding.message
+    assert "remove the target from tsaudit.yaml" in finding.fix
+
+
 def test_the_cause_is_that_of_the_first_list_and_not_what_follows_from_it() -> None:
     gaps = [Gap("databases", Reason.DENIED, "no right to list"), *in_all(Reason.OVER_BUDGET, "out of time")]
     (found,) = missed(evaluate(nothing(*gaps)))

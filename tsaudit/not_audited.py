@@ -75,6 +75,11 @@ _FIX_EMPTY: Final = (
     "`tsaudit check` helps with both. If the target is meant to be empty, mute the incident: "
     "`tsaudit mute`."
 )
+_FIX_REFUSED: Final = (
+    f"Grant these permissions, or remove the target from tsaudit.yaml if nothing of it is to be audited. {_FIX}"
+)
+_LEAVE_OUT: Final = ", or leave it out: "
+"""How a gap continues that can be closed by excluding its measurement: not if nothing would be left."""
 _FIX_DATABASE: Final = (
     "Grant the user the permissions that `tsaudit check` lists, or list only the databases to audit under `databases`."
 )
@@ -189,7 +194,8 @@ def missed(
     """
     if (cause := unseen(profile)) is not None:
         if not any(g.reason is Reason.NOTHING_THERE for g in profile.gaps):
-            return (whole(cause),)
+            is_refused = any(g.reason is Reason.DENIED and g.measurement for g in profile.gaps)
+            return (whole(cause, _FIX_REFUSED if is_refused else None),)
         before, noun = len(previous.measurements) if previous else 0, ENGINES[profile.engine].words.measurement
         then = (
             f"; on {previous.day} {many(before, noun)} {'was' if before == 1 else 'were'} audited"
@@ -318,7 +324,7 @@ def _cause(gaps: Iterable[Gap]) -> str | None:
     """The details of the gaps that cause the others, without duplicates; None if there are none."""
     ranked = sorted(gaps, key=lambda g: _ORDER.index(g.fact) if g.fact in _ORDER else len(_ORDER))
     # A gap that depends on another one repeats its text.
-    first = [g.detail for g in ranked if g.fact == ranked[0].fact]
+    first = [g.detail.partition(_LEAVE_OUT)[0] for g in ranked if g.fact == ranked[0].fact]
     return _listed(dict.fromkeys(first)) or None
 
 
