@@ -53,6 +53,17 @@ def test_incidents_when_listed_are_aligned(tsaudit: Tsaudit, fingerprint: str) -
     assert "`nowhere` was never audited" in tsaudit("incidents", "nowhere").stderr
 
 
+def test_incidents_of_a_target_that_was_removed_say_how_they_end(
+    tsaudit: Tsaudit, fingerprint: str, folder: Path
+) -> None:
+    config = folder / "tsaudit.yaml"
+    config.write_text(config.read_text().replace("shop", "store"))
+    said = "shop is not in this tsaudit.yaml: if no other audits it, its incidents stay until its days are removed"
+    assert f"{said}: `tsaudit history drop shop DAY`\n" in tsaudit("incidents").stdout
+    tsaudit("history", "drop", "shop", DAY.isoformat(), "--yes")
+    assert tsaudit("incidents").stdout == "no incidents\n"
+
+
 def test_decision_when_made_is_shown(tsaudit: Tsaudit, fingerprint: str) -> None:
     done = tsaudit("mute", fingerprint[:8].upper(), "--reason", "moving", "--owner", "ada", "--for", "1w")
     until = TODAY + timedelta(days=7)

@@ -63,6 +63,11 @@ def incidents(targets: tuple[str, ...], config: str | None, form: str, everythin
     elif rows:
         screen.table([_row(i) for i in rows], _HEADS, below=[_below(i) for i in rows])
         screen.line(f"`tsaudit show {short_fingerprint(rows[0].fingerprint)}` prints everything about the first one")
+        for target in sorted({i.target for i in rows} - {t.name for t in settings.targets}):
+            screen.line(
+                f"{target} is not in this tsaudit.yaml: if no other audits it, its incidents stay until its days are "
+                f"removed: `tsaudit history drop {target} DAY`"
+            )
     else:
         screen.line("no incidents")
 

@@ -182,7 +182,8 @@ class PostgresqlAdvice(SqlAdvice):
         if rest is not None and rest.rows:
             return self._out_of_default(rest, [bounds for _, bounds in change.partitions], statements)
         following = f"{many(len(statements), 'partition')}" if len(statements) > 1 else "partition"
-        words = f"Create the next {following} of {here.name}, each as long as the last one."
+        each = "each as long as the last one" if len(statements) > 1 else "as long as the last one"
+        words = f"As the owner of {here.name}, create its next {following}, {each}."
         if rest:
             words += " It fails if the default partition has rows of that time: move them first."
         return Part(words, tuple(statements), _EXCLUSIVE, "reads the default partition" if rest else "")
