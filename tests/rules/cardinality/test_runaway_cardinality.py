@@ -339,6 +339,13 @@ def test_a_tag_of_few_new_series_does_not_date_the_growth() -> None:
     assert finding.since == DAY - timedelta(days=9)
 
 
+def test_values_that_came_later_do_not_date_a_growth_that_was_counted_before() -> None:
+    """Not all days were listed: the values of the first ones are unknown, but the counts are not."""
+    (finding,) = _judged(_runaway(seen_since=4), _grown()).findings
+    assert (finding.main_contributor, finding.baseline) == ("id", 5000)
+    assert finding.since == DAY - timedelta(days=9)
+
+
 def test_a_known_incident_that_was_put_right_hides_no_later_growth() -> None:
     ran_away = [1_000.0 + 4_000 * n for n in range(1, 9)]
     again = [1_000.0 + 600 * n for n in range(1, 6)]

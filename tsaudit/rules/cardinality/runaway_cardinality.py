@@ -333,8 +333,11 @@ def _finding(
     else:
         cause = cause_inside(case, subject, course.before, course.now, course.since)
     inside = (measurement,) if measurement else cause.inside if cause else ()
-    most = cause is not None and (cause.share or 0.0) >= _MOST
-    since = cause.began if cause and cause.began and most else course.since
+    since = course.since
+    if cause and cause.began and (cause.share or 0.0) >= _MOST:
+        # The count has not grown before that day: the audit after the lower count is the first that shows more.
+        first = next((p.day for p in case.usual("series", subject) if p.day > course.before.day), course.now.day)
+        since = cause.began if cause.began <= first else since
     return Finding(
         subject=subject,
         impact=_impact(case, course, limit, inside, cause),
