@@ -137,6 +137,16 @@ def test_summary_of_a_result_is_that_of_its_worst_finding_that_is_not_muted() ->
     assert summary.of_result(result, a_profile(), {told.fingerprint: DAY}).headline == "main/requests: A warning"
 
 
+def test_summary_of_a_result_leads_with_news() -> None:
+    """Mail about what is new must not begin each morning with what was known."""
+    worst, new = a_finding(Subject("main", "old"), Severity.CRITICAL), a_finding(Subject("main", "new"))
+    result = a_result(a_rule_result(worst, new))
+    of_new = fingerprint(result.target, "CAR001", new.subject)
+    assert summary.of_result(result, a_profile(), news=[of_new]).fingerprint == of_new
+    assert summary.of_result(result, a_profile()).fingerprint != of_new
+    assert summary.of_result(result, a_profile(), {of_new: DAY}, [of_new]).fingerprint not in ("", of_new)
+
+
 @pytest.mark.parametrize(
     ("outcomes", "muted", "expected"),
     [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import shlex
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from types import MappingProxyType
@@ -119,16 +119,26 @@ _ABOUT_TAGS: Final = frozenset({"cardinality", "tags", "layout"})
 """Families of rules to which it matters whether a role was guessed."""
 
 
-def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, date] = _NO_MUTES) -> Summary:
+def of_result(
+    result: AuditResult,
+    profile: Profile | None,
+    muted: Mapping[str, date] = _NO_MUTES,
+    news: Collection[str] = (),
+) -> Summary:
     """The summary of the worst finding; if there is none, what is muted or noted, and what was evaluated.
 
-    `muted`: fingerprint to the last muted day, of the findings that it does not lead with. `profile`: None if nothing
-    could be queried.
+    `muted`: fingerprint to the last muted day, of the findings that it does not lead with. `news`: fingerprints of
+    findings that come before others. `profile`: None if nothing could be queried.
     """
     silent: list[tuple[Severity, date]] = []
     notes = 0
-    for rule, finding in result.findings():
-        if until := muted.get(fingerprint(result.target, rule.code, finding.subject)):
+
+    def identity(rule: RuleResult, finding: Finding) -> str:
+        return fingerprint(result.target, rule.code, finding.subject)
+
+    found = result.findings()
+    for rule, finding in sorted(found, key=lambda one: identity(*one) not in news) if news else found:
+        if until := muted.get(identity(rule, finding)):
             silent.append((finding.severity, until))
         elif finding.severity is not Severity.NOTE:
             return of_finding(finding, rule.code, result.plans, result.target, result.day)

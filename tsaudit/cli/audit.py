@@ -109,7 +109,7 @@ def audit(
                 # What the first audit of a target could not evaluate is news, too.
                 is_unknown = fail_on == "new" and one.is_first and one.verdict == "unknown"
                 if own or one.error or is_unknown or not quiet:
-                    printer.add(results.of_run(one))
+                    printer.add(results.of_run(one, news_first=fail_on == "new"))
             session.write_index()
         printer.end([t.name for t in chosen], summary=len(chosen) > 1 and not quiet)
         blocks = [one for one in session.runs if one.result] if quiet and form == "text" and same_stream() else []

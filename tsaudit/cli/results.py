@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import date
 from typing import TYPE_CHECKING, Any
 
@@ -16,12 +16,15 @@ if TYPE_CHECKING:
     from tsaudit.run import AuditRun
 
 
-def of_run(run: AuditRun) -> dict[str, Any]:
-    """The result of one audited target, with the keys that `docs/cli.md` lists."""
+def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
+    """The result of one audited target, with the keys that `docs/cli.md` lists. `news_first`: whether its summary is
+    about the worst new finding, if there is one.
+    """
     from tsaudit.not_audited import NO_ROWS_THEN
 
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
-    found = of_result(run.result, run.profile, run.muted) if run.result else nothing
+    news = [incident.fingerprint for incident in run.new] if news_first else []
+    found = of_result(run.result, run.profile, run.muted, news) if run.result else nothing
     return found | {
         "error": run.error,
         "final": run.error == NO_ROWS_THEN,
@@ -45,10 +48,16 @@ def of_run(run: AuditRun) -> dict[str, Any]:
     }
 
 
-def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, date] | None = None) -> dict[str, Any]:
+def of_result(
+    result: AuditResult,
+    profile: Profile | None,
+    muted: Mapping[str, date] | None = None,
+    news: Collection[str] = (),
+) -> dict[str, Any]:
     """The same dictionary for a stored result and its profile, without report and changes.
 
-    `muted`: fingerprint to the last muted day, of the findings that the summary does not lead with.
+    `muted`, `news`: the findings that the summary does not lead with, and those that it does, as for
+    `summary.of_result`.
     """
     muted = muted or {}
     from tsaudit import summary
@@ -59,7 +68,7 @@ def of_result(result: AuditResult, profile: Profile | None, muted: Mapping[str, 
     return _empty(result.target, result.day.isoformat(), str(unmuted.verdict)) | {
         "engine": result.engine,
         "server_version": result.server_version,
-        "summary": dataclasses.asdict(summary.of_result(result, profile, muted)),
+        "summary": dataclasses.asdict(summary.of_result(result, profile, muted, news)),
         "findings": [
             of_finding(result, rule, finding, fingerprint(result.target, rule.code, finding.subject) in muted)
             for rule, finding in result.findings()
