@@ -5,6 +5,7 @@ from __future__ import annotations
 import zlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Final
 
 import numpy as np
@@ -313,11 +314,17 @@ class _Reservoir:
     """An even selection of the tag sets that stream by; the same for the same listing, whichever the measurement."""
 
     def __init__(self, draft: Draft) -> None:
-        self._random = np.random.default_rng(zlib.crc32("/".join(sorted(t.key for t in draft.tags)).encode()))
+        self._seed = zlib.crc32("/".join(sorted(t.key for t in draft.tags)).encode())
         self._kept: list[tuple[float, dict[str, str | None]]] = []
+
+    @cached_property
+    def _random(self) -> np.random.Generator:
+        return np.random.default_rng(self._seed)
 
     def add(self, batch: pa.RecordBatch) -> None:
         """Draw a number for each tag set, and keep those with the lowest."""
+        if not batch.num_rows:
+            return
         drawn: np.ndarray = self._random.random(batch.num_rows)
         limit = self._kept[-1][0] if len(self._kept) == SERIES_KEPT else 1.0
         below = (drawn < limit).nonzero()[0]

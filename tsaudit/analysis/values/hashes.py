@@ -54,6 +54,8 @@ def sample(values: pa.StringArray, size: int, without: Sequence[str] = ()) -> tu
 
     `without`: values that are not taken.
     """
+    if not len(values):
+        return ()  # Arrow would load a part of numpy to take none of them.
     found = hashes(values)
     most = size + len(without)
     # Only what is below the highest of them is sorted, because sorting all takes longer than hashing.
