@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import Codes, RowGroups, changes, combined, count_distinct, order_by
-from tsaudit.analysis.columns.columns import is_text, words_of
+from tsaudit.analysis.columns.columns import is_number, is_text, words_of
 from tsaudit.analysis.rows import column_groups, duplicates, over_time
 from tsaudit.analysis.rows.column_groups import repeated_together, split_by
 from tsaudit.analysis.rows.duplicates import (
@@ -66,6 +66,7 @@ from tsaudit.model.profile import (
     StoppedTotals,
     TagChanges,
     TagSets,
+    TextsAmongNumbers,
     TimeLag,
     Turnover,
     Window,
@@ -608,6 +609,7 @@ def filled_in(
         number_ratio=number_ratio,
         role_reason=field.role_reason,
         numbers_by=numbers_by(number_ratio, column, tags),
+        texts=_texts_among_numbers(field, column, tags),
         also_in=also_in(field.key, number_ratio, column, numbers),
         same_tag=same_tag(field.key, column, tags),
     )
@@ -899,7 +901,28 @@ def numbers_by(number_ratio: Ratio | None, column: ReadColumn, tags: Mapping[str
     """The tag that separates the numbers in a text field from its texts."""
     if number_ratio is None or not 0.0 < number_ratio.value < 1.0 or len(tags) < 2:
         return None
-    is_number = pc.match_substring_regex(column.texts, NUMBER).to_numpy(zero_copy_only=False)
+    return _split_by(pc.match_substring_regex(column.texts, NUMBER).to_numpy(zero_copy_only=False), column, tags)
+
+
+_ANY_NUMBER: Final = r"(?i)^\s*[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$|^-?inf$|^nan$"
+"""Any number as text, however long."""
+
+
+def _texts_among_numbers(field: Field, column: ReadColumn, tags: Mapping[str, ReadColumn]) -> TextsAmongNumbers | None:
+    """The texts in a column of numbers. What is a number as text, the engine stores as a number."""
+    if not (column.filled and pa.types.is_string(column.type) and all(map(is_number, field.types))):
+        return None
+    are_numbers = pc.match_substring_regex(column.texts, _ANY_NUMBER).to_numpy(zero_copy_only=False)
+    rows = np.where(are_numbers, 0, column.rows)
+    if not rows.any():
+        return None
+    example = column.texts[int(rows.argmax())].as_py()[:TEXT_KEPT]
+    by = _split_by(are_numbers, column, tags) if len(tags) > 1 else None
+    return TextsAmongNumbers(int(rows.sum()), column.filled, example, by)
+
+
+def _split_by(is_number: npt.NDArray[np.bool_], column: ReadColumn, tags: Mapping[str, ReadColumn]) -> NumbersBy | None:
+    """The tag that separates numbers from texts. `is_number`: of each text of the column."""
     of_rows = np.append(is_number, False)[column.codes]
     found = split_by({key: tag.codes for key, tag in tags.items()}, of_rows, column.known)
     if found is None:

@@ -391,6 +391,20 @@ class NumbersBy:
 
 
 @dataclass(frozen=True, slots=True)
+class TextsAmongNumbers:
+    """Texts in a column that is declared to contain numbers, which SQLite takes."""
+
+    rows: int
+    """Number of rows read with a text."""
+    filled: int
+    """Number of rows read with any value."""
+    example: str
+    """A text, the most frequent one."""
+    by: NumbersBy | None
+    """The tag that separates the numbers from the texts; None if none does."""
+
+
+@dataclass(frozen=True, slots=True)
 class FieldEnd:
     """A field that the newest rows do not have."""
 
@@ -470,6 +484,8 @@ class Field:
     """
     numbers_by: NumbersBy | None = None
     """The tag that separates texts with numbers from others; None if none does, or it does not contain both."""
+    texts: TextsAmongNumbers | None = None
+    """The texts in a column that is declared to contain numbers; None if there are none."""
     role_reason: str = ""
     value_bytes: float | None = None
     """Mean size of the values that are not null, in bytes; None if the engine does not report it."""

@@ -5,11 +5,14 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
+from tests.builders import NOW
 from tests.collecting import collected, collected_with
 from tsaudit.config.settings import Budget, Target
+from tsaudit.model.profile import NumbersBy
 
 
 def test_virtual_tables_are_left_out_whether_their_module_is_here_or_not(tmp_path: Path) -> None:
@@ -25,6 +28,31 @@ def test_virtual_tables_are_left_out_whether_their_module_is_here_or_not(tmp_pat
     profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/m.db"))
     assert [m.name for m in profile.measurements] == ["readings"]
     assert profile.gaps == ()
+
+
+def test_texts_in_a_column_of_numbers_are_counted_with_who_writes_them(tmp_path: Path) -> None:
+    """SQLite stores what is no number as it comes: one gateway of four writes a comma for the point."""
+    begin = NOW - timedelta(days=1)
+    with closing(sqlite3.connect(tmp_path / "m.db")) as database:
+        database.execute("CREATE TABLE log (ts TEXT, device TEXT, sensor TEXT, value REAL, total INTEGER)")
+        rows = [
+            ((begin + timedelta(seconds=n)).isoformat(), f"gw{n % 4}", f"s{n % 3}", n / 7, 2**53 + n)
+            for n in range(4_000)
+        ]
+        database.executemany(
+            "INSERT INTO log VALUES (?, ?, ?, ?, ?)",
+            [(t, d, s, f"{v:.2f}".replace(".", ",") if d == "gw3" else v, n) for t, d, s, v, n in rows],
+        )
+        database.execute("CREATE INDEX log_ts ON log (ts)")
+        database.commit()
+    profile = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{tmp_path}/m.db"))
+    fields = {f.key: f for f in profile.measurements[0].fields}
+    found = fields["value"].texts
+    assert found is not None
+    assert (found.rows, found.filled) == (1_000, 4_000)
+    assert "," in found.example
+    assert found.by == NumbersBy("device", ("gw0", "gw1", "gw2"), ("gw3",))
+    assert fields["total"].texts is None
 
 
 def test_rows_are_found_by_rowid_only_where_it_is_the_row_s_own_number(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.model.change import ChangeType
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Outcome, Severity
-from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind
+from tsaudit.model.profile import Count, Field, How, NumbersBy, Profile, Ratio, Source, TableKind, TextsAmongNumbers
 from tsaudit.rules.fields.mistyped_field import mistyped_field as rule
 
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -349,6 +349,20 @@ def test_counter_with_ten_digits_is_no_time() -> None:
     assert finding.message == ("Field in_octets is stored as VARCHAR, and all its values are whole numbers.")
     assert _finding(_text(*counter, key="updated_at")).message.endswith("all its values are times.")
     assert run_rule(rule, _profile(_text(*counter, key="msisdn"))).outcome is Outcome.PASS
+
+
+@pytest.mark.parametrize(("rows", "found"), [(19, 0), (20, 1)])
+def test_texts_in_a_column_of_numbers(rows: int, found: int) -> None:
+    by = NumbersBy("device", ("gw1", "gw2"), ("gw4",))
+    field = a_field("value", types=("REAL",), sample=("1.5", "2,5"), texts=TextsAmongNumbers(rows, 1_000, "2,5", by))
+    findings = run_rule(rule, _profile(field, engine="sqlite")).findings
+    assert len(findings) == found
+    for finding in findings:
+        assert finding.severity == "warning"
+        assert finding.message.endswith(
+            "is declared as REAL, and 2% of the values read are texts, such as 2,5, all those of device gw4."
+        )
+        assert finding.fix.startswith("Let device gw4 send numbers, with a point and without a unit.")
 
 
 def test_numbers_and_texts_by_attribute() -> None:

@@ -24,6 +24,7 @@ from tsaudit.model.profile import (
     OtherTimes,
     StoppedTotals,
     TableKind,
+    TextsAmongNumbers,
 )
 from tsaudit.rule import Case, rule, subject_of
 from tsaudit.rules import downsampling
@@ -68,7 +69,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     `off`, and fields named like codes, devices, or numbered things. Where some values are lists of numbers, or several
     words, the text has to stay, and the numbers belong in a column beside it. Where texts are times in several formats,
     such as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than
-    most are reported from 20 of them on: ranges of times and sorts give wrong answers.
+    most are reported from 20 of them on: ranges of times and sorts give wrong answers. So are texts in a column that is
+    declared to contain numbers, which SQLite takes: sums count them as 0, or as what they begin with.
 
     Totals in floats of four bytes are reported once they have stopped rising: from some power of two on, the next
     number is too far away for the steps. What goes up and down is none.
@@ -112,6 +114,9 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         for field in (field for field in measurement.fields if field.key not in mixed):
             if field.stopped:
                 yield _stopped(case, measurement, field, field.stopped)
+            if field.texts and field.texts.rows >= ALIKE:
+                yield _texts(measurement, field, field.texts)
+                continue
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
             if is_unclear and kind != "float":
                 continue
@@ -146,6 +151,31 @@ def _stopped(case: Case, measurement: Measurement, field: Field, found: StoppedT
             Evidence("stopped at", number(found.value)),
             Evidence("newest rows with it, of one series", number(found.rows)),
         ),
+        facts=("field_types", "field_values"),
+        source=field.distinct.source if field.distinct else None,
+    )
+
+
+def _texts(measurement: Measurement, field: Field, found: TextsAmongNumbers) -> Finding:
+    """Texts in a column of numbers: each counts as the number that it begins with, or as 0."""
+    share, example = percent(found.rows / found.filled), redact_unless_name(found.example)
+    of = listed([redact_unless_name(value) for value in found.by.others], 4) if found.by else ""
+    writer, whose = (
+        (f"{found.by.tag} {of}", f", all those of {found.by.tag} {of}") if found.by else ("their writer", "")
+    )
+    wrong = f"Sums and means of {field.key} count these values as 0, or as the number that they begin with."
+    return Finding(
+        subject=subject_of(measurement, field.key),
+        impact=Impact(Currency.ANSWERS, how="values read, by their type", consequence=wrong),
+        message=f"Field {field.key} is declared as {' and '.join(field.types)}, and {share} of the values read are "
+        f"texts, such as {example}{whose}.",
+        fix=f"Let {writer} send numbers, with a point and without a unit. Then convert the stored texts. A CHECK "
+        "constraint on the type, or a STRICT table, rejects others.",
+        observed=found.rows / found.filled,
+        unit="share of the values read",
+        main_contributor=field.key,
+        samples=(found.example,),
+        evidence=(Evidence("texts", f"{number(found.rows)} of {number(found.filled)} values read"),),
         facts=("field_types", "field_values"),
         source=field.distinct.source if field.distinct else None,
     )
