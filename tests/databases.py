@@ -235,7 +235,7 @@ def create_table(table: Table, types: Mapping[str, str], time_type: str) -> str:
 
     columns = [f"{quoted(table.time)} {time_type}"]
     columns += [f"{quoted(tag)} {types['string']}" for tag in table.tags]
-    columns += [f"{quoted(key)} {types.get(kind, '')}" for key, kind in table.fields.items()]
+    columns += [f"{quoted(key)} {types[kind]}" for key, kind in table.fields.items()]
     if table.key is not None:
         nullable = any(row.tags.get(tag) is None for tag in table.key if tag in table.tags for row in table.rows)
         members = ", ".join(map(quoted, table.key))

@@ -124,8 +124,8 @@ def _apply(case: Case, switches: RulePolicy, unmeasured: Unmeasured, plugin_time
     product = f"{profile.engine} {profile.edition}"
     if not rule.applies_to(profile.engine) or product in rule.not_applicable:
         name = product if product in rule.not_applicable else profile.engine
-        because = f": {rule.not_applicable[name]}" if name in rule.not_applicable else ""
-        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {name}{because}")
+        why = rule.not_applicable.get(product) or rule.why_not_on(profile.engine)
+        return result(Outcome.NOT_APPLICABLE, reason=f"does not apply to {name}{f': {why}' if why else ''}")
     missing = rule.requires - set(profile.facts)
     if missing:
         return result(Outcome.NOT_APPLICABLE, reason=f"{profile.engine} does not offer {', '.join(sorted(missing))}")

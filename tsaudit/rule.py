@@ -249,7 +249,7 @@ class Rule:
     """Facts that only add figures to its findings: if one is missing, the rule finds the same problems."""
     not_applicable: Mapping[str, str] = field(default_factory=dict)
     """Engines, or single products of one (`engine edition`), on which its guidelines matter but the rule does not
-    apply, with the reason.
+    apply, with the reason. Engines that extend one of these included.
     """
     group: str = ""
     """The rule's family; empty for the one that the letters of its code stand for."""
@@ -281,11 +281,18 @@ class Rule:
 
     def applies_to(self, engine: str) -> bool:
         """Whether the engine is one of `engines`; does not load other engines."""
-        if engine not in ENGINES or engine in self.not_applicable:
+        if engine not in ENGINES or self.why_not_on(engine):
             return False
         if self.only is not None and not self.only(ENGINES[engine]):
             return False
         return _is_able(engine, self.guidelines, self.requires)
+
+    def why_not_on(self, engine: str) -> str:
+        """Why `not_applicable` excludes the engine, or one that it extends; empty if it does not."""
+        if not self.not_applicable or engine not in ENGINES:
+            return ""
+        names = (vars(one).get("name") for one in type(ENGINES[engine]).__mro__)
+        return next((self.not_applicable[name] for name in names if name in self.not_applicable), "")
 
     @property
     def family(self) -> str:

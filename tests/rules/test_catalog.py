@@ -159,3 +159,15 @@ def test_module_without_a_rule_of_its_name_is_one_line(monkeypatch: pytest.Monke
         str(caught.value)
         == "tsaudit.text.markdown has no rule: name its function `markdown` and decorate it with @rule"
     )
+
+
+def test_a_rule_that_does_not_apply_to_an_engine_does_not_to_what_extends_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Extended(type(ENGINES["duckdb"])):  # type: ignore[misc] -- whatever class it has
+        name = "acmedb"
+
+    monkeypatch.setitem(ENGINES._plug_ins(), "acmedb", Extended())
+    excluded = [rule for rule in all_rules() if "duckdb" in rule.not_applicable]
+    assert excluded
+    for rule in excluded:
+        assert rule.why_not_on("acmedb") == rule.not_applicable["duckdb"]
+        assert not rule.applies_to("acmedb")

@@ -69,9 +69,11 @@ def _files(engine: str) -> dict[str, dict[str, Path]]:
 
 
 def query_name(engine: str, fact: str, language: str = "") -> str:
-    """The name of a query in a figure's source: its path below `sql/`. Without a language, that of the normal file."""
+    """The name of a query in a figure's source: its path below `sql/`, whatever engine the file was made for. Without a
+    language, that of the normal file.
+    """
     path = files_by_language(engine, fact)[language] if language else query_files(engine)[fact]
-    return f"{engine}/{path.name}"
+    return f"{path.parent.name}/{path.name}"
 
 
 @functools.cache
