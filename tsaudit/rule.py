@@ -291,7 +291,7 @@ class Rule:
         """Why `not_applicable` excludes the engine, or one that it extends; empty if it does not."""
         if not self.not_applicable or engine not in ENGINES:
             return ""
-        names = (vars(one).get("name") for one in type(ENGINES[engine]).__mro__)
+        names = [str(vars(one).get("name")) for one in type(ENGINES[engine]).__mro__]
         return next((self.not_applicable[name] for name in names if name in self.not_applicable), "")
 
     @property

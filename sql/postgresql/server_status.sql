@@ -124,13 +124,14 @@ WHERE a.datname = current_database()
     OR EXISTS (SELECT FROM pg_locks AS l WHERE l.pid = a.pid AND l.granted AND l.relation >= 16384)
   )
 UNION ALL
+-- A transaction manager decides within seconds: after an hour, it has lost this one.
 SELECT
   'failure',
   format('prepared transaction %s of %s', p.gid, p.database),
   '',
   extract(EPOCH FROM now() - p.prepared)
 FROM pg_prepared_xacts AS p
-WHERE p.database = current_database() AND p.prepared < now() - INTERVAL '1 day'
+WHERE p.database = current_database() AND p.prepared < now() - INTERVAL '1 hour'
 UNION ALL
 SELECT 'failure', format('checksums of %s', coalesce(d.datname, 'all databases')), '', d.checksum_failures
 FROM pg_stat_database AS d

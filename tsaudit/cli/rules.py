@@ -209,8 +209,8 @@ def why_not(rule: Rule, engine: str) -> str:
     """Why the rule does not apply to the engine; empty if it does."""
     if rule.applies_to(engine):
         return ""
-    if why := rule.why_not_on(engine):
-        return f"does not apply to {engine}: {why}"
+    if reason := rule.why_not_on(engine):
+        return f"does not apply to {engine}: {reason}"
     from tsaudit.engines.queries import query_files
     from tsaudit.engines.registry import ENGINES
     from tsaudit.guidelines import GUIDELINES

@@ -184,7 +184,7 @@ class Postgresql(SqlEngine):
         )
         # Outputs in brief have the first sentence only.
         widen = (
-            f"Give {column} of {table}, and the columns that refer to it, the type bigint, which copies the table "
+            f"Give {column} of {table}, and any column that refers to it, the type bigint, which copies the table "
             "under a lock"
         )
         copies = " For a large table, add a bigint column, fill it in steps, and let it take over the name."

@@ -41,10 +41,10 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
       since when.
     - Mechanisms that fail now: the cache of MongoDB, so that clients have to make room in it, and its removal of
       expired documents; archiving of the write-ahead log; a replication slot that nobody reads, for which more log than
-      `max_wal_size` is kept; a subscription whose worker does not run; a transaction that has been open or prepared for
-      a day, with the number of dead rows that it may keep (a note if it has no snapshot, and keeps none); checksums of
-      pages; the order of texts, if the operating system has changed it; a job of TimescaleDB whose last run failed; a
-      region of GreptimeDB whose leader has been down for a minute, which rejects writes now.
+      `max_wal_size` is kept; a subscription whose worker does not run; a transaction that has been open for a day or
+      prepared for an hour, with the number of dead rows that it may keep (a note if it has no snapshot, and keeps
+      none); checksums of pages; the order of texts, if the operating system has changed it; a job of TimescaleDB whose
+      last run failed; a region of GreptimeDB whose leader has been down for a minute, which rejects writes now.
     - Continuous queries of InfluxDB 1.x that run without an error and write nothing, because the points go to another
       retention policy since it became the default one. A source that just ended is no fault.
 
