@@ -1,4 +1,4 @@
-"""The policy: how bad a finding is, from what it costs and on what evidence. Nothing else decides a severity.
+"""How severe a finding is, from what it costs and on what evidence. Nothing else decides a severity.
 
 A warning rests on what the database declares or what was measured, and costs something material. Critical means that
 writes are rejected or soon will be, that data is being lost, or that a limit, memory, or disk is about to be reached.

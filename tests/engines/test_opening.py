@@ -133,7 +133,7 @@ def test_driver_breaks_over_the_greeting(monkeypatch: pytest.MonkeyPatch, tmp_pa
     def broken(*_: Any, **__: Any) -> Any:
         raise TypeError("expected string or bytes-like object, got 'NoneType'\nand more")
 
-    monkeypatch.setattr("tsaudit.engines.sql.connector.SqlConnection.__init__", broken)
+    monkeypatch.setattr("tsaudit.engines.sql.connector.FileConnection.__init__", broken)
     said = _message("sqlite", f"sqlite:///{path}")
     assert said == (
         "tsaudit does not understand the server's greeting "

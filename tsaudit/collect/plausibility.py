@@ -1,4 +1,4 @@
-"""What no database can mean: each batch of each response is checked when it arrives, before anything is made of it.
+"""Rejects what no database can mean: each batch of each response is checked when it arrives, before it is used.
 
 A count is a number, finite, and not below zero. A share is at most 1. A part is not above its whole. A name is a text,
 and that of what a row is about is there. Rows of a period have times in it. A response that says otherwise is a gap: no

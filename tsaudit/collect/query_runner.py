@@ -213,7 +213,7 @@ class Prefetched:
         try:
             with closing(rows):
                 for batch in rows:
-                    size = batch.nbytes  # To count them takes longer than all else here.
+                    size = batch.nbytes  # Counting them takes longer than everything else here.
                     sizes[rows.measurement] += size
                     self._hold(size)
                     if self._held > _MOST_PREFETCHED:

@@ -1,4 +1,4 @@
-"""The last step: facts that read rows, within the window and the budget."""
+"""Facts that take rows, within the window and the budget: counts, fields, copies, and bytes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One finding per cause: what follows from another finding becomes its evidence, and what is alike becomes one.
+"""One finding per cause: what follows from another finding becomes its evidence, and alike findings become one.
 
 A rule declares in `follows_from` whose findings make its own redundant. `Reach` says how near they have to be.
 """

@@ -51,7 +51,7 @@ class FileDriver:
 
 
 @contextmanager
-def connect(engine: Engine, driver_of: Callable[[], FileDriver], access: Access) -> Iterator[SqlConnection]:
+def connect(engine: Engine, driver_of: Callable[[], FileDriver], access: Access) -> Iterator[FileConnection]:
     """A read-only connection to the file that the SQLAlchemy URL names. Never creates a file. Raises ConnectorError.
 
     `driver_of`: a function that loads the driver, which may not be installed.
@@ -64,7 +64,7 @@ def connect(engine: Engine, driver_of: Callable[[], FileDriver], access: Access)
     except (NoSuchModuleError, ModuleNotFoundError) as error:
         raise missing_driver(engine.name, engine.extra) from error
     try:
-        connection = SqlConnection(engine.name, driver, alchemy, path)
+        connection = FileConnection(engine.name, driver, alchemy, path)
         try:
             yield connection
         finally:
@@ -73,7 +73,7 @@ def connect(engine: Engine, driver_of: Callable[[], FileDriver], access: Access)
         alchemy.dispose()
 
 
-class SqlConnection:
+class FileConnection:
     """One connection of a SQLAlchemy engine."""
 
     def __init__(self, engine: str, driver: FileDriver, alchemy: sa.Engine, path: Path) -> None:
@@ -109,9 +109,9 @@ class SqlConnection:
     def _statement(self, fact: str, given: Given) -> str:
         return queries.render(self._name, fact, catalog=self._catalog, **given.variables())
 
-    def reconnect(self) -> SqlConnection:
+    def reconnect(self) -> FileConnection:
         """Another connection to the same file."""
-        return SqlConnection(self._name, self._driver, self._alchemy, self._path)
+        return FileConnection(self._name, self._driver, self._alchemy, self._path)
 
     def close(self) -> None:
         """Return the connection to the pool."""
