@@ -248,6 +248,7 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     """
     from tsaudit import not_audited
     from tsaudit.engines.connection import ConnectorError
+    from tsaudit.engines.registry import ENGINES
     from tsaudit.summary import rules_evaluated, rules_lacking
 
     try:
@@ -258,7 +259,8 @@ def _target(target: Target, switches: RulePolicy, before: Profile | None, seen: 
     profile = probed.profile
     if (cause := not_audited.unseen(profile)) is not None:
         # All other checks of the target depend on this.
-        _line(target.name, "failed", cause)
+        term = ENGINES[target.engine].words.measurement
+        _line(target.name, "failed", f"no {term} of it can be read" if not_audited.unread(profile) else cause)
         _cannot_read(profile)
         return False
     seen[target.name] = probed
