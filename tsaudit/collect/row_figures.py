@@ -262,9 +262,10 @@ def copies(
 
 
 def _shown(column: ReadColumn, rows: Sequence[int]) -> Iterator[str]:
-    """The values of some rows, redacted unless they are names."""
+    """The values of some rows; texts are redacted unless they are names."""
+    is_day = pa.types.is_date(column.type)
     for text in _texts_of(column, np.array(rows, np.intp)):
-        yield "null" if text is None else redact_unless_name(text)
+        yield "null" if text is None else text if is_day else redact_unless_name(text)
 
 
 def rows_apart(

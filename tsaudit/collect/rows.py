@@ -25,6 +25,7 @@ from tsaudit.analysis.columns.columns import (
     names_id,
 )
 from tsaudit.analysis.columns.time_columns import instant_of
+from tsaudit.analysis.rows.duplicates import identifying
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
 from tsaudit.collect import reading
 from tsaudit.collect.catalog_facts import single_value
@@ -562,7 +563,7 @@ def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator
         if not draft.is_read_whole:
             yield Window(start, start + (newest - start) / 2)
         return
-    if not _has_open_id(draft, found.left_out) or not _finds_ranges(runner, draft):
+    if not _finds_ranges(runner, draft) or not _has_open_id(draft, found.left_out):
         return
     extent = None if draft.oldest else read_extents(runner, draft, [time.name]).get(time.name)
     first = draft.oldest or (instant_of(extent.first, time.kind) if extent else None)
@@ -572,13 +573,17 @@ def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator
 
 
 def _has_open_id(draft: Draft, left_out: Sequence[str]) -> bool:
-    """Whether a column of IDs, different in all rows read, may contain one twice. `left_out`: where copies differ."""
+    """Whether a column of IDs, different in all rows read, or in all with the same value of another column, may contain
+    one twice. `left_out`: where copies differ.
+    """
     assert draft.sample is not None
     indexes = [i for i in draft.measurement.indexes or () if i.unique and not i.partial]
     if any(None not in index.columns and set(left_out).isdisjoint(index.columns) for index in indexes):
         return False
-    columns = [draft.sample.column(c.name) for c in draft.columns if _may_be_id(c) and c.name not in left_out]
-    return any(len(column.distinct) == len(column) for column in columns)
+    kept = [c for c in draft.columns if c.name not in left_out and not (draft.time and c.name == draft.time.name)]
+    codes = {c.name: draft.sample.column(c.name).codes for c in kept}
+    ids = {c.name: codes[c.name] for c in kept if _may_be_id(c)}
+    return bool(identifying(ids, codes, np.arange(draft.sample.num_rows)))
 
 
 def _may_be_id(column: Column) -> bool:

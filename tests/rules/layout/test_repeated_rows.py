@@ -37,6 +37,28 @@ def _profile(rows: int, copies: int, in_bulk: int = 0, **changes: object) -> Pro
     return a_profile(a_measurement("readings", **{"copies": found} | changes), engine="postgresql")
 
 
+_SALES = """
+    INSERT INTO sales SELECT TIMESTAMP '{day}' - i // 2 * INTERVAL 2 MINUTE, 700000 + i // 2, i % 2, hash(i) % 97 / 7.0
+    FROM range(60_000) AS t(i);
+    INSERT INTO sales SELECT * FROM sales WHERE sold BETWEEN TIMESTAMP '{day}' - INTERVAL 30 DAY
+        AND TIMESTAMP '{day}' - INTERVAL 20 DAY;
+"""
+
+
+def test_an_older_part_of_rows_that_two_columns_identify_was_loaded_twice(tmp_path: Path) -> None:
+    """A ticket has several lines, each of them once."""
+    target = file_with(
+        "duckdb",
+        tmp_path / "sales.duckdb",
+        "CREATE TABLE sales (sold TIMESTAMP, ticket_no BIGINT, line_no SMALLINT, amount DOUBLE)",
+        _SALES.format(day=f"{NOW:%Y-%m-%d %H:%M:%S}"),
+    )
+    (finding,) = run_rule(rule, collected(target)).findings
+    assert finding.severity is Severity.WARNING
+    assert finding.source is not None
+    assert " rows at 8 places until 2026-0" in finding.source.scope
+
+
 @pytest.mark.parametrize(("rows", "copies", "found"), [(2_000, 20, 1), (2_000, 19, 0), (9_000, 89, 0), (100, 19, 0)])
 def test_at_the_limit_and_just_below_it(rows: int, copies: int, found: int) -> None:
     findings = run_rule(rule, _profile(rows, copies)).findings

@@ -28,15 +28,15 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
     fills, such as a serial ID, single whole numbers with a unique index, and columns that say when a row was loaded,
     such as `loaded_at`, do not distinguish rows. Tables with such a column are also read half a window back, because
     loads that each bring the last weeks again have brought the newest rows only once. Tables with an ID that no key
-    keeps unique are also read at eight older places, because a file that was loaded twice may be of any month: with an
-    index on the time, in DuckDB, or up to 100,000 rows. Rows that are equal by chance are
-    not reported: three times as many pairs of rows must be equal as there would be if rows of one instant had any of
-    the values of the table. Copies give wrong answers if even an ID is the same, which differs in nearly all other
-    rows, in the table or for each value of another column, and which few different rows share: two payments of an order
-    are no copies; or if that many are in periods in which nearly all rows have
-    a copy, as when a batch is sent again. Otherwise the finding is a note: rows of events with a coarse time may be the
-    same and still be two events, which only those who write them know. In a table without a time, rows are only
-    reported if nearly all that have an equal one have equally many, and always as a note.
+    keeps unique, in all rows or for each value of another column, are also read at eight older places, because a file
+    that was loaded twice may be of any month: with an index on the time, in DuckDB, or up to 100,000 rows. Rows that
+    are equal by chance are not reported: three times as many pairs of rows must be equal as there would be if rows of
+    one instant had any of the values of the table. Copies give wrong answers if even an ID is the same, which differs
+    in nearly all other rows, in the table or for each value of another column, and which few different rows share: two
+    payments of an order are no copies; or if that many are in periods in which nearly all rows have a copy, as when a
+    batch is sent again. Otherwise the finding is a note: rows of events with a coarse time may be the same and still be
+    two events, which only those who write them know. In a table without a time, rows are only reported if nearly all
+    that have an equal one have equally many, and always as a note.
 
     ## Why it matters
 
