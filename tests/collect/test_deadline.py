@@ -98,7 +98,7 @@ def test_statements_are_cut_at_the_deadline(concurrency: int) -> None:
     assert 1 <= took < 5
     gaps = [gap for gap in profile.gaps if gap.fact == "series_listing"]
     assert {gap.measurement for gap in gaps} == {f"m{i}" for i in range(20)}
-    assert {(gap.reason, "raise budget.deadline_s" in gap.detail) for gap in gaps} == {(Reason.OVER_BUDGET, True)}
+    assert {(gap.reason, "raise budget.deadline_s" in gap.detail) for gap in gaps} == {(Reason.TIMED_OUT, True)}
 
 
 @pytest.mark.wall_clock
