@@ -104,10 +104,13 @@ def is_ambiguous(text: str, template: str = "", values: Mapping[str, str] | None
         return True
     if "@" in f"{address.username}{address.password}" or re.search(r"[\[\]]", f"{address.username}{address.password}"):
         return True
+    login = f"{address.username}:{address.password or ''}@" if address.username is not None else ""
     try:
-        urlsplit(text)
+        for host in address.hosts.split(","):
+            # Newer versions of Python reject a list in which an address in brackets is not the first.
+            urlsplit(f"//{login}{host}")
     except ValueError:
-        if address.username is not None:
+        if login:
             return True
     return bool(template) and _changed(address, template, values or {})
 

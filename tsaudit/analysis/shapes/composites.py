@@ -184,7 +184,7 @@ _PLAIN: Final = r"->|=>|::+|__+|--+|(?<= )[-/](?= )|%(?! )|[|;~#@^<>\\\t→!$&*\
 
 def _between(separators: str) -> re.Pattern[str]:
     """One or more of the separators, with spaces and quotes around them."""
-    return re.compile(rf"([ \"']*+(?:(?:{separators})[ \"']*+)++)")
+    return re.compile(rf"([ \"']*+(?:(?:{separators})[ \"']*+)+)")
 
 
 _QUOTES: Final = re.compile("[\"']")
