@@ -351,10 +351,21 @@ def test_counter_with_ten_digits_is_no_time() -> None:
     assert run_rule(rule, _profile(_text(*counter, key="msisdn"))).outcome is Outcome.PASS
 
 
-@pytest.mark.parametrize(("rows", "found"), [(19, 0), (20, 1)])
-def test_texts_in_a_column_of_numbers(rows: int, found: int) -> None:
+@pytest.mark.parametrize(
+    ("key", "rows", "filled", "found"),
+    [
+        ("value", 19, 1_000, 0),
+        ("value", 20, 1_000, 1),
+        ("value", 20, 40, 0),
+        ("value", 900, 900, 0),
+        ("zip", 20, 1_000, 0),
+    ],
+)
+def test_texts_in_a_column_of_numbers(key: str, rows: int, filled: int, found: int) -> None:
+    """Nobody adds up codes, nor a column of texts that is only declared as another one."""
     by = NumbersBy("device", ("gw1", "gw2"), ("gw4",))
-    field = a_field("value", types=("REAL",), sample=("1.5", "2,5"), texts=TextsAmongNumbers(rows, 1_000, "2,5", by))
+    texts = TextsAmongNumbers(rows, filled, "2,5", by)
+    field = a_field(key, types=("REAL",), sample=("1.5", "2,5"), texts=texts)
     findings = run_rule(rule, _profile(field, engine="sqlite")).findings
     assert len(findings) == found
     for finding in findings:

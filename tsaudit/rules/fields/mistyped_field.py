@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import MONEY, is_single, is_text, words_of
+from tsaudit.analysis.columns.columns import MONEY, is_single, is_text, names_code, words_of
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE, ENOUGH, NEARLY_ALL, REPEATS
@@ -70,7 +70,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     words, the text has to stay, and the numbers belong in a column beside it. Where texts are times in several formats,
     such as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than
     most are reported from 20 of them on: ranges of times and sorts give wrong answers. So are texts in a column that is
-    declared to contain numbers, which SQLite takes: sums count them as 0, or as what they begin with.
+    declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0, or as what they begin with.
 
     Totals in floats of four bytes are reported once they have stopped rising: from some power of two on, the next
     number is too far away for the steps. What goes up and down is none.
@@ -114,7 +114,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
         for field in (field for field in measurement.fields if field.key not in mixed):
             if field.stopped:
                 yield _stopped(case, measurement, field, field.stopped)
-            if field.texts and field.texts.rows >= ALIKE:
+            if field.texts and _are_exceptions(field.key, field.texts):
                 yield _texts(measurement, field, field.texts)
                 continue
             kind, is_in_key = _text_kind(case, field), _is_in_key(measurement, field)
@@ -156,6 +156,13 @@ def _stopped(case: Case, measurement: Measurement, field: Field, found: StoppedT
     )
 
 
+def _are_exceptions(key: str, found: TextsAmongNumbers) -> bool:
+    """Whether most values are numbers that somebody may add up: nobody does that with codes, or with a column of texts
+    that is only declared as another one.
+    """
+    return found.rows >= ALIKE and 2 * found.rows < found.filled and not names_code(key)
+
+
 def _texts(measurement: Measurement, field: Field, found: TextsAmongNumbers) -> Finding:
     """Texts in a column of numbers: each counts as the number that it begins with, or as 0."""
     share, example = percent(found.rows / found.filled), redact_unless_name(found.example)
@@ -170,7 +177,7 @@ def _texts(measurement: Measurement, field: Field, found: TextsAmongNumbers) -> 
         message=f"Field {field.key} is declared as {' and '.join(field.types)}, and {share} of the values read are "
         f"texts, such as {example}{whose}.",
         fix=f"Let {writer} send numbers, with a point and without a unit. Then convert the stored texts. A CHECK "
-        "constraint on the type, or a STRICT table, rejects others.",
+        "constraint on the type rejects others.",
         observed=found.rows / found.filled,
         unit="share of the values read",
         main_contributor=field.key,
