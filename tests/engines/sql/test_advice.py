@@ -338,6 +338,19 @@ def test_a_tag_that_tsaudit_yaml_declares_is_no_longer_written(place: Callable[[
     assert "Or keep route as it is, but write a name in place of each ID: /orders/:id." in writer.words
 
 
+def test_a_declared_tag_that_telegraf_writes_is_excluded_there(place: Callable[[Dataset], Where]) -> None:
+    """A setting that makes a field of it would go on writing the column."""
+    rows = [Row(at, {"host": "h", "cpu": f"c{n:04}"}, {"usage_idle": n / 7}) for n, at in enumerate(times(200))]
+    where = place(dataset(Table("cpu", ("host", "cpu"), {"usage_idle": "float"}, rows)))
+    if ENGINES[where.engine].infers_roles:
+        columns = {"cpu": Columns(kind="series", tags=("host", "cpu"))}
+        where = replace(where, target=where.target.model_copy(update={"columns": columns}))
+        writer = {step.kind: step for step in where.plan(MakeField(NOWHERE, "cpu")).steps}[StepKind.WRITER]
+        assert writer.words.endswith("If Telegraf writes it:")
+        assert "exclude" in writer.text
+        assert "converter" not in writer.text
+
+
 def test_a_declared_tag_of_the_key_has_to_stay(place: Callable[[Dataset], Where]) -> None:
     rows = [Row(at, {"host": "h", "route": f"/o/{n:04}"}, {"ms": n / 7}) for n, at in enumerate(times(200))]
     where = place(dataset(Table("requests", ("host", "route"), {"ms": "float"}, rows, key=("host", "route", "time"))))

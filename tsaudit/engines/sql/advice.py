@@ -172,6 +172,12 @@ class SqlAdvice(Advice):
         found = writers.setting(self.measurements, written, example=self.example())
         if found is None:
             return None
+        if self._left_out and found.program is not writers.Program.APPLICATION:
+            # A setting that makes a field of it would go on writing the column.
+            gone = [
+                LeaveOut(c.at, c.tag) if isinstance(c, MakeField) and c.tag in self._left_out else c for c in written
+            ]
+            found = writers.setting(self.measurements, gone, example=self.example()) or found
         fields = [c for c in written if isinstance(c, MakeField)]
         words = [*self._not_written(), *self._kept_as_columns([c.tag for c in fields if c.tag not in self._left_out])]
         words += [f"Write {old} to {new} instead." for old, new in self._typed_columns.items()]
