@@ -11,12 +11,13 @@ from typing import Any, Final
 
 import pyarrow as pa
 
-from tsaudit.engines.connection import fact_batch
+from tsaudit.engines.connection import FactError, fact_batch
 from tsaudit.engines.http_client import StatusRow
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Series
 from tsaudit.engines.influxdb1 import policies as retention
 from tsaudit.model.facts import FACTS
+from tsaudit.model.profile import Reason
 
 OWN_DATABASE: Final = "_internal"
 _GO_DURATION: Final = re.compile(r"(\d+(?:\.\d+)?)(h|ms|m|us|µs|ns|s)")
@@ -82,6 +83,9 @@ def shards(answer: Sequence[Series]) -> tuple[list[Shard], bool]:
         # SHOW SHARDS names its series after databases, of which one may be called so.
         if series.get("name") == "shard" and "tags" in series:
             tags = series["tags"]
+            if not all(isinstance(tags.get(name), str) for name in ("database", "retentionPolicy", "id")):
+                # Its bytes would be missing from those of its database.
+                raise FactError(Reason.FAILED, "a shard without the name of its database; is there a proxy in between?")
             held, count = (
                 sum(map(influxql.whole, influxql.column(series, name))) for name in ("diskBytes", "seriesCreate")
             )
