@@ -237,7 +237,7 @@ def test_pages_read_for_the_rise_of_ids_are_within_the_budget(most: int, percent
     runner: Any = SimpleNamespace(
         target=SimpleNamespace(budget=SimpleNamespace(max_scan_rows=most)),
         window=Window(NOW - timedelta(days=7), NOW),
-        why_unanswered=lambda _fact, _consume, given: asked.append(given),
+        try_query=lambda _fact, _consume, given: asked.append(given),
     )
     rows._with_rises(runner, draft, [a_field("id")], frozenset({"id"}))
     assert [float(given.partial_scan.percent) for given in asked] == [percent]

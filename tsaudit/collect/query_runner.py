@@ -394,13 +394,12 @@ class QueryRunner:
         answer = self.first_answered(fact, [given], lambda _: consume, measurement=measurement, first_only=first_only)
         return answer.statement if answer else None
 
-    def why_unanswered(self, fact: str, consume: Callable[[pa.RecordBatch], None], given: Given) -> Unanswered | None:
-        """None if the whole response was passed to `consume`, within less time than others have; otherwise, discard
-        what was consumed. No gap is left: this is for what only adds to a fact that is known.
+    def try_query(self, fact: str, consume: Callable[[pa.RecordBatch], None], given: Given) -> str | Unanswered:
+        """As `query`, for what only adds to a fact that is known: within less time, and instead of leaving a gap, it
+        returns why there was no answer.
         """
         timeout = self.target.budget.statement_timeout_s * _CHEAPER
-        sent = self._attempt(fact, consume, given, given.subject[1], timeout, first_only=False)
-        return None if isinstance(sent, str) else sent
+        return self._attempt(fact, consume, given, given.subject[1], timeout, first_only=False)
 
     def first_answered(
         self,

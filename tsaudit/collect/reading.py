@@ -26,7 +26,7 @@ from tsaudit.analysis.columns.columns import may_be_long
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import LONGEST, ColumnStatistics, Draft, PartialScan, ReadRows
-from tsaudit.collect.query_runner import QueryRunner, keeping
+from tsaudit.collect.query_runner import QueryRunner, Unanswered, keeping
 from tsaudit.engines.queries import query_files, query_name
 from tsaudit.model.facts import (
     OfBuckets,
@@ -93,7 +93,7 @@ def times_of(runner: QueryRunner, given: OfRowSample, *, leave_gap: bool = True)
         values.extend(batch.column(0).to_pylist())
 
     if not leave_gap:
-        return None if runner.why_unanswered("row_sample", consume, given) else values
+        return None if isinstance(runner.try_query("row_sample", consume, given), Unanswered) else values
     return None if runner.query("row_sample", consume, given) is None else values
 
 
@@ -465,7 +465,8 @@ def _counted(runner: QueryRunner, draft: Draft) -> tuple[Count, datetime, dateti
     found: list[Any] = []
     about = replace(draft, measurement=replace(draft.measurement, own_window=EARLY)).about(runner.window)
     given = OfNullCounts(**about | {"fields": []}, later=None)
-    if runner.why_unanswered("null_counts", lambda batch: found.extend(map(single_value, batch.columns)), given):
+    answer = runner.try_query("null_counts", lambda batch: found.extend(map(single_value, batch.columns)), given)
+    if isinstance(answer, Unanswered):
         return None
     kind = draft.time.kind if draft.time else None
     first, last = (instant_of(end, kind) for end in found[1:3])

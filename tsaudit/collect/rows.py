@@ -30,7 +30,7 @@ from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
 from tsaudit.collect import reading
 from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows, content_of
-from tsaudit.collect.query_runner import Answered, QueryRunner
+from tsaudit.collect.query_runner import Answered, QueryRunner, Unanswered
 from tsaudit.collect.reading import EARLIEST, newest_of, sampled, shorter, times_of
 from tsaudit.collect.roles import read_extents
 from tsaudit.collect.row_figures import (
@@ -483,7 +483,7 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: f
     window = draft.measurement.own_window or runner.window
     batches: list[pa.RecordBatch] = []
     query = sampled(draft, window, wanted, draft.sample_limit, part)
-    if runner.why_unanswered("row_sample", batches.append, query) or not batches:
+    if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered) or not batches:
         return fields
     spread = replace(draft, sample=ReadRows.of(batches))
     if _days_of(spread) <= _days_of(draft):
@@ -536,7 +536,7 @@ def _copies_elsewhere(runner: QueryRunner, draft: Draft, found: Copies | None) -
     names = [column.name for column in draft.columns]
     for window in windows:
         query = sampled(draft, window, names, draft.sample_limit // len(windows))
-        if runner.why_unanswered("row_sample", batches.append, query):
+        if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
             return found
     if not any(batch.num_rows for batch in batches):
         return found
@@ -727,14 +727,12 @@ def _spread(
 def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadRows | None:
     """These rows. None if there are too few to show anything, or if a gap was left."""
     batches: list[pa.RecordBatch] = []
-    failed = runner.why_unanswered("row_sample", batches.append, query)
-    found = sum(batch.num_rows for batch in batches)
-    if not failed and ENOUGH <= found < query.limit:
-        return ReadRows.of(batches)
-    if failed:
-        detail = f"rows from all parts of the table were not read: {failed.detail}"
-        runner.gap("repeated_columns", failed.reason, detail, draft.database, draft.name)
-    return None
+    answer = runner.try_query("row_sample", batches.append, query)
+    if isinstance(answer, Unanswered):
+        detail = f"rows from all parts of the table were not read: {answer.detail}"
+        runner.gap("repeated_columns", answer.reason, detail, draft.database, draft.name)
+        return None
+    return ReadRows.of(batches) if ENOUGH <= sum(batch.num_rows for batch in batches) < query.limit else None
 
 
 def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:

@@ -14,7 +14,7 @@ from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.catalog_facts import rows_of
 from tsaudit.collect.draft import Draft, ReadRows, as_text
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
-from tsaudit.collect.query_runner import QueryRunner, keeping
+from tsaudit.collect.query_runner import QueryRunner, Unanswered, keeping
 from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, sampled, shorter, with_misdated
 from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
 from tsaudit.collect.series import listing_of
@@ -219,13 +219,15 @@ class InfluxMeasuring(Measuring):
         if misdating_factor(early.start, early.end, runner.window.end) is None:
             return draft
         counted: list[pa.RecordBatch] = []
-        unknown = runner.why_unanswered("row_count", counted.append, self._count_of(_within(draft, EARLY), ()))
+        answer = runner.try_query("row_count", counted.append, self._count_of(_within(draft, EARLY), ()))
         counts = [count for batch in counted for count in batch.column(0).to_pylist()]
-        rows = None if unknown else Count(sum(counts), runner.source("row_count", scope="rows in 1970"))
+        rows = None
+        if not isinstance(answer, Unanswered):
+            rows = Count(sum(counts), runner.source("row_count", scope="rows in 1970"))
         later: list[pa.RecordBatch] = []
         since = sampled(_within(draft, Window(EARLY.end, runner.window.start)), runner.window, [], 1)
-        are_all = draft.sample is None and not runner.why_unanswered("row_sample", later.append, since)
-        are_all = are_all and not any(batch.num_rows for batch in later)
+        seen = runner.try_query("row_sample", later.append, since) if draft.sample is None else None
+        are_all = isinstance(seen, str) and not any(batch.num_rows for batch in later)
         return with_misdated(runner, draft, early.start, early.end, rows, are_all=are_all)
 
     def _prefetch_points(self, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
