@@ -15,7 +15,7 @@ from tsaudit.collect import catalog
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import contained, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
-from tsaudit.collect.reading import measure_extent, sampled
+from tsaudit.collect.reading import limit_scan, sampled
 from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows
 from tsaudit.collect.rows import count_nulls, describe_fields
 from tsaudit.collect.series import list_tag_sets
@@ -147,7 +147,7 @@ def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Dra
         for fact in sorted(fact for fact in queried if FACTS[fact].scope is Scope.MEASUREMENT):
             runner.gap(fact, why.reason, why.detail, draft.database, draft.name)
         return draft
-    draft = measure_extent(runner, roles_without_rows(runner, draft))
+    draft = limit_scan(runner, roles_without_rows(runner, draft))
     series: list[dict[str, str | None]] = []
 
     def keep_one(batch: pa.RecordBatch) -> None:

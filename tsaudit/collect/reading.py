@@ -166,7 +166,7 @@ def by_measurement(rows: Iterable[Mapping[str, Any]]) -> dict[str, dict[str, Col
     return found
 
 
-def measure_extent(runner: QueryRunner, draft: Draft) -> Draft:
+def limit_scan(runner: QueryRunner, draft: Draft) -> Draft:
     """Decide whether the rows within the window may be read; if not, `draft.partial_scan` says which may.
 
     If the query fails, nothing is read, and `draft.unreadable` says why.
@@ -174,20 +174,20 @@ def measure_extent(runner: QueryRunner, draft: Draft) -> Draft:
     most = runner.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return draft
-    statement, extent = _extent(
+    statement, estimate = _estimate(
         runner, draft, runner.window, min(most, max(runner.target.budget.max_rows, LISTED_ROWS))
     )
     if statement is None:
         return replace(draft, unreadable=runner.gap_in("scan_estimate", draft.database, draft.name))
     draft = draft.sent("scan_estimate", statement)
     # If a table was never analyzed, the planner only knows its size; the engine may have counted the rows.
-    rows_all = max(extent["rows_all"], draft.estimated_rows or 0)
-    scale = rows_all / extent["rows_all"] if extent["rows_all"] else 1.0
-    read = extent["rows_read"] * scale if extent["rows_all"] else rows_all
+    rows_all = max(estimate["rows_all"], draft.estimated_rows or 0)
+    scale = rows_all / estimate["rows_all"] if estimate["rows_all"] else 1.0
+    read = estimate["rows_read"] * scale if estimate["rows_all"] else rows_all
     if read > most:
         known = draft.time is None or null_ratio(runner, draft, draft.time.name) is not None
-        newest = extent["rows_sorted"] is not None and extent["rows_sorted"] * scale <= most
-        return replace(draft, partial_scan=PartialScan(newest, extent["rows"] if known else None, rows_all, most))
+        newest = estimate["rows_sorted"] is not None and estimate["rows_sorted"] * scale <= most
+        return replace(draft, partial_scan=PartialScan(newest, estimate["rows"] if known else None, rows_all, most))
     return draft
 
 
@@ -199,22 +199,22 @@ def may_look_up_newest(runner: QueryRunner, draft: Draft, window: Window) -> boo
     most = runner.target.budget.max_scan_rows
     if draft.statistics is None or not most:
         return True
-    statement, extent = _extent(runner, draft, window, 1)
+    statement, estimate = _estimate(runner, draft, window, 1)
     if statement is None:
         return False
-    if extent["rows_sorted"] is not None and extent["rows_sorted"] <= most:
+    if estimate["rows_sorted"] is not None and estimate["rows_sorted"] <= most:
         return True
     runner.gap(
         "row_sample",
         Reason.OVER_BUDGET,
-        f"no row is within the window, and the newest one was not looked up: {too_many(runner, extent['rows_all'])}",
+        f"no row is within the window, and the newest one was not looked up: {too_many(runner, estimate['rows_all'])}",
         draft.database,
         draft.name,
     )
     return False
 
 
-def _extent(runner: QueryRunner, draft: Draft, window: Window, limit: int) -> tuple[str | None, Mapping[str, Any]]:
+def _estimate(runner: QueryRunner, draft: Draft, window: Window, limit: int) -> tuple[str | None, Mapping[str, Any]]:
     """The statement and the row of `scan_estimate`; None and an empty mapping if a gap was left."""
     found: list[Mapping[str, Any]] = []
 

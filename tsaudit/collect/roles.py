@@ -57,8 +57,8 @@ from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import (
     LATEST,
+    limit_scan,
     may_look_up_newest,
-    measure_extent,
     newest_of,
     read_sample,
     sampled,
@@ -131,7 +131,7 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
         # Without an estimate, all rows are read.
         rows = Count(next(iter(extents.values())).rows, runner.source("time_extents", scope="all rows"))
         draft = replace(draft, counted=rows)
-    return draft if draft.unreadable else measure_extent(runner, draft)
+    return draft if draft.unreadable else limit_scan(runner, draft)
 
 
 def _other_times(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> OtherTimes | None:
@@ -159,7 +159,7 @@ def assign_roles(runner: QueryRunner, draft: Draft, most: int) -> Draft:
         draft = read_sample(runner, draft, most)
         if draft.is_empty:
             other = _of_other_rows(runner, draft)
-            draft = draft if other is draft else read_sample(runner, measure_extent(runner, other), most)
+            draft = draft if other is draft else read_sample(runner, limit_scan(runner, other), most)
     draft = _with_roles(runner, with_kind(runner, draft), _values(draft))
     draft = open_labels(runner, draft)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(NOT_EVALUATED)]
