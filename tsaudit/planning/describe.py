@@ -67,12 +67,13 @@ def _loss(loss: Loss) -> str:
 
 def labels(step: Step) -> tuple[str, ...]:
     """What to know before taking the step, each in a few words."""
-    said = ["only reads"] if step.kind is StepKind.FIND and step.text else []
-    if step.locks:
-        said.append(f"locks: {step.locks}")
-    if step.cost:
-        said.append(step.cost)
-    return tuple(said)
+    reads = ("only reads",) if step.kind is StepKind.FIND and step.text else ()
+    return (*reads, *_burden(step))
+
+
+def _burden(step: Step) -> tuple[str, ...]:
+    """What the step locks and costs, each in a few words that follow "it"."""
+    return tuple(filter(None, (f"locks {step.locks}" if step.locks else "", step.cost)))
 
 
 def summary(plan: Plan) -> str:
@@ -109,12 +110,14 @@ class Beginning:
     """
     rest: str
     """The command that prints the whole plan."""
-    burden: str = ""
-    """What the step locks and costs, as a sentence; empty: nothing."""
+    burden: tuple[str, ...] = ()
+    """What the step locks and costs."""
 
     @property
     def sentence(self) -> str:
-        return " ".join(filter(None, (f"{self.heading}: {self.words}", self.burden)))
+        """The heading and what to do, with what that locks and costs."""
+        said = f"{self.heading}: {self.words}"
+        return f"{said} It {', and '.join(self.burden)}." if self.burden else said
 
 
 def beginning(plan: Plan, target: str) -> Beginning:
@@ -125,12 +128,6 @@ def beginning(plan: Plan, target: str) -> Beginning:
     is_shown = len(first.text) <= _LONGEST_STATEMENT and (is_query or "\n" not in first.text) and not first.loses
     words = brief(first.words, most=_MOST_WORDS if is_shown or not is_query else 0)
     return Beginning(heading, words, first.text if is_shown else "", command(plan, target), _burden(first))
-
-
-def _burden(step: Step) -> str:
-    said = [f"locks {step.locks}"] if step.locks else []
-    said += [step.cost] if step.cost else []
-    return f"It {', and '.join(said)}." if said else ""
 
 
 def brief(said: str, *, most: int = _MOST_WORDS) -> str:
