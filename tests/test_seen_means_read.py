@@ -74,6 +74,7 @@ def _is_not_audited(command: Command, slack: SlackDouble, day: int, *words: str,
     assert done.exit_code == 3
     assert all(word in found["error"] for word in words), found["error"]
     assert "\n" not in found["error"]
+    assert "exclude" not in found["error"], "nothing would be left"
     assert f"error: plant: {found['error'][:200]}" in done.stderr
     assert [code for code, _ in _changes(found)] == (["TGT001"] if kind else [])
     assert _changes(found) == ([("TGT001", kind)] if kind else [])

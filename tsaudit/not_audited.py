@@ -78,8 +78,6 @@ _FIX_EMPTY: Final = (
 _FIX_REFUSED: Final = (
     f"Grant these permissions, or remove the target from tsaudit.yaml if nothing of it is to be audited. {_FIX}"
 )
-_LEAVE_OUT: Final = ", or leave it out: "
-"""How a gap continues that can be closed by excluding its measurement: not if nothing would be left."""
 _FIX_DATABASE: Final = (
     "Grant the user the permissions that `tsaudit check` lists, or list only the databases to audit under `databases`."
 )
@@ -324,7 +322,7 @@ def _cause(gaps: Iterable[Gap]) -> str | None:
     """The details of the gaps that cause the others, without duplicates; None if there are none."""
     ranked = sorted(gaps, key=lambda g: _ORDER.index(g.fact) if g.fact in _ORDER else len(_ORDER))
     # A gap that depends on another one repeats its text.
-    first = [g.detail.partition(_LEAVE_OUT)[0] for g in ranked if g.fact == ranked[0].fact]
+    first = [g.cause or g.detail for g in ranked if g.fact == ranked[0].fact]
     return _listed(dict.fromkeys(first)) or None
 
 

@@ -100,10 +100,10 @@ def contained(runner: QueryRunner, fact: str, step: Callable[[Draft], Draft]) ->
         if not draft.roles_known:
             why = runner.gap_in("columns", draft.database, draft.name)
             if reads_rows and why:  # otherwise the step that failed has left the gap
-                runner.gap(fact, why.reason, why.detail, draft.database, draft.name)
+                runner.repeat_gap(why, fact)
             return draft
         if draft.unreadable and reads_rows:
-            runner.gap(fact, draft.unreadable.reason, draft.unreadable.detail, draft.database, draft.name)
+            runner.repeat_gap(draft.unreadable, fact)
             return draft
         try:
             return step(draft)
@@ -305,7 +305,7 @@ def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | N
     if why is None:
         return None
     detail = f'{why}, or leave it out: `exclude: ["{printable(measurement, 60)}"]`'
-    return Gap("columns", Reason.DENIED, detail, database, measurement)
+    return Gap("columns", Reason.DENIED, detail, database, measurement, cause=why)
 
 
 def _refers(column: Column, table: str, tables: Container[str]) -> bool:

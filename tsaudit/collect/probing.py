@@ -145,7 +145,7 @@ def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Dra
     """Query one row of each fact. Returns the draft with the statements that succeeded; failures leave gaps."""
     if why := draft.unreadable:
         for fact in sorted(fact for fact in queried if FACTS[fact].scope is Scope.MEASUREMENT):
-            runner.gap(fact, why.reason, why.detail, draft.database, draft.name)
+            runner.repeat_gap(why, fact)
         return draft
     draft = limit_scan(runner, roles_without_rows(runner, draft))
     series: list[dict[str, str | None]] = []

@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
@@ -524,9 +524,13 @@ class QueryRunner:
         self, fact: str, reason: Reason, detail: str, database: str | None = None, measurement: str | None = None
     ) -> None:
         """Record that something was not measured."""
+        self.repeat_gap(Gap(fact, reason, detail, database, measurement), fact)
+
+    def repeat_gap(self, gap: Gap, fact: str) -> None:
+        """Record that the fact was not measured, either, for the same reason."""
         with self._lock:
-            self.gaps.append(Gap(fact, reason, detail, database, measurement))
-            self._reasons[fact, database, measurement] = reason
+            self.gaps.append(replace(gap, fact=fact))
+            self._reasons[fact, gap.database, gap.measurement] = gap.reason
 
     def why(self, facts: tuple[str, ...], database: str, measurement: str) -> Reason:
         """Why one of the facts is missing for the measurement; FAILED if no gap says so."""

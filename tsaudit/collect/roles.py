@@ -164,11 +164,12 @@ def assign_roles(runner: QueryRunner, draft: Draft, most: int) -> Draft:
     draft = open_labels(runner, draft)
     guessed = [t.key for t in draft.tags if t.role_reason.endswith(NOT_EVALUATED)]
     if guessed and "row_sample" not in draft.measurement.statements:
-        reason = runner.why(("row_sample",), draft.database, draft.name)
-        detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
-        if why := draft.unreadable:
-            reason, detail = why.reason, why.detail
-        runner.gap("columns", reason, detail, draft.database, draft.name)
+        if draft.unreadable:
+            runner.repeat_gap(draft.unreadable, "columns")
+        else:
+            reason = runner.why(("row_sample",), draft.database, draft.name)
+            detail = f"without any rows, {', '.join(guessed)} may be tags or fields"
+            runner.gap("columns", reason, detail, draft.database, draft.name)
     return draft
 
 

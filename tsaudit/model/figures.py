@@ -150,10 +150,15 @@ class Gap:
     database: str | None = None
     measurement: str | None = None
     """The measurement concerned; None: the whole database, or the whole target."""
+    cause: str = ""
+    """The detail, without how to exclude the measurement from the audit, which helps only if others are left. Empty if
+    the detail says nothing about that.
+    """
 
     def __post_init__(self) -> None:
         # A driver's error may contain anything, and gaps go into the history, the report, and messages.
         object.__setattr__(self, "detail", mask(self.detail))
+        object.__setattr__(self, "cause", mask(self.cause))
 
     @property
     def place(self) -> str:
