@@ -21,7 +21,17 @@ from tsaudit.analysis.significance import NEARLY_ALL, REPEATS
 from tsaudit.guidelines import matters
 from tsaudit.model.change import Diagnose, StopSource
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact, Jump, Limit
-from tsaudit.model.profile import SERIES_KINDS, Count, How, Measurement, SeriesSince, Tag, TagChanges, Turnover
+from tsaudit.model.profile import (
+    SERIES_KINDS,
+    Count,
+    How,
+    Measurement,
+    SeriesSince,
+    Tag,
+    TagChanges,
+    Turnover,
+    ValuesOverTime,
+)
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import (
     MAX_VALUES,
@@ -128,8 +138,8 @@ def unbounded_tag(case: Case) -> Iterator[Finding]:
         for tag in (tag for tag in measurement.tags if tag.values is not None):
             here = together[measurement.database, tag.key] if _comes_and_goes(tag) else _summed([tag])
             kind = _value_kind(measurement, tag, has_types=has_types, beside_types=beside_types)
-            if reason := _reason(case, measurement, tag, kind, here):
-                found[tag.key] = _Found(tag, kind, *reason)
+            if one := _reported(case, measurement, tag, kind, here):
+                found[tag.key] = one
         for twin in _twins(measurement, found):
             del found[twin]
         avoidable = [key for key, one in found.items() if _is_avoidable(case, measurement, one)]
@@ -160,7 +170,7 @@ class _Found:
     kind: _ValueKind
     reason: str
     observed: float
-    limit: Limit | None
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,61 +241,77 @@ def _is_written_once(case: Case, tag: Tag) -> bool:
     return read is not None and read.per_value < _REPORTS and not fleets.is_fleet(tag) and _keeps_coming(case, tag)
 
 
-def _reason(
-    case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, together: _Together
-) -> tuple[str, float, Limit | None] | None:
-    """Why the tag is reported, with the observed value and the limit; None if it is not reported.
+def _reported(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, together: _Together) -> _Found | None:
+    """The tag with why it is reported: the first that applies, in the order of the rule's page. None if nothing does.
 
     `together`: the tag in all measurements of the database, whose values count together.
     """
     assert tag.values is not None
-    values, said = tag.values.value, f"{values_of(tag.values)}{kind.words}"
-    of_all = f"values{kind.words} in {{}}{many(together.measurements, case.engine.words.measurement)}"
-    if together.values >= _SPREAD * values:
-        values = round(together.values)
-        said = f"{number(tag.values.value)} of {number(values)} {of_all.format('')}"
-    elif together.sum >= _SPREAD * values:
-        up_to = "" if together.sum == together.measurements * values else "up to "
-        said = f"{up_to}{number(together.most)} {of_all.format('each of ')}"
-    limit, known, rows = case.limit("max_values", measurement), tag.over_time, _rows_with(tag, measurement)
-    ends = known.kind if known else "unknown"
-    if known and ends == "unbounded" and values > limit.value:
-        new = number(known.new_per_day or 0)
-        pace = f", gained {new_values(known)}" if _burst(tag) else f", gains {new} a day and is not leveling off"
-        if kind.again == "sources" and fleets.is_churn(tag):
-            net = _net_per_day(case, measurement, tag) or 0.0
-            coming = "take the place of others" if 2 * net < (known.new_per_day or 0) else "are added"
-            pace = f": {new} a day {coming}, and each reports for a while"
-        if (newest := _quiet_since(case, tag)) is not None:
-            pace = f", gained {new} a day until {written(newest)} and none since"
-            pace += "; the time left assumes that more will come"
-        return f"{said}{'' if ended_on(case, tag) else pace}", values, limit
-    fleet = fleets.is_fleet(tag) or ends == "bounded" or (kind.shape == "mac" and ends != "unbounded")
-    if kind.fewest is not None:
-        if values >= kind.fewest:
-            return said, values, None
-    elif kind.words and values > limit.value and not fleet:
+    values, said = _counted(case, tag, kind, together)
+    limit, known = case.limit("max_values", measurement), tag.over_time
+    course = known.kind if known else "unknown"
+    is_fleet = fleets.is_fleet(tag) or course == "bounded" or (kind.shape == "mac" and course != "unbounded")
+    some = _WITH_ROWS * limit.value
+    if known and course == "unbounded" and values > limit.value:
+        return _Found(tag, kind, said + _gains(case, measurement, tag, kind, known), values, limit)
+    if kind.fewest is not None and values >= kind.fewest:
+        return _Found(tag, kind, said, values)
+    if kind.fewest is None and kind.words and values > limit.value and not is_fleet:
         guess = _since_the_listing(case, tag) or _pace(case, measurement, tag)
-        return f"{said}{guess if ends == 'unknown' else ''}", values, limit
-    some = values >= _WITH_ROWS * limit.value
+        return _Found(tag, kind, f"{said}{guess if course == 'unknown' else ''}", values, limit)
     # Values that are used only a few times leave room for new ones, up to the last rows read.
-    if some and rows and (each := _rows_of_each(rows, tag)) and not (fleet or fleets.levels_off(tag)):
-        again = _used_again(rows, tag, each)
-        early = _TOMORROW if _is_too_early(case, measurement, tag, kind) else ""
-        where = f" in {rows_of(rows)}, " if _are_of_tag(rows, tag) else "; of those in the rows read, "
-        return f"{said}{where}{again}{early}", values, None
+    if values >= some and not (is_fleet or fleets.levels_off(tag)) and (few := _few_rows(case, measurement, tag, kind)):
+        return _Found(tag, kind, said + few, values)
     # What is written once costs a series in each measurement, though the values may be the same in all of them.
-    some = together.sum >= _WITH_ROWS * limit.value
-    if some and ends == "unknown" and (coming := _since_the_listing(case, tag)):
-        return f"{said}{coming}", values, None
-    is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and ends != "bounded"
+    if together.sum >= some and course == "unknown" and (coming := _since_the_listing(case, tag)):
+        return _Found(tag, kind, said + coming, values)
+    is_coming = fleets.keeps_coming(replace(tag, turnover=together.turnover)) and course != "bounded"
     is_of_table = bool(tag.refers_to) and _are_all_of_another_table(case, measurement, tag)
     if is_coming and tag.turnover and values > _FEWEST_COMING and not is_of_table:
-        return f"{said}, and {_coming(tag.turnover)}", values, None
-    limit, values = values_limit(case, measurement), tag.values.value
-    if limit.value and values >= case.harm.limit_warning * limit.value:
-        return f"{said}, {percent(values / limit.value)} of the maximum for one tag", values, limit
+        return _Found(tag, kind, f"{said}, and {_coming(tag.turnover)}", values)
+    most, own = values_limit(case, measurement), tag.values.value
+    if most.value and own >= case.harm.limit_warning * most.value:
+        return _Found(tag, kind, f"{said}, {percent(own / most.value)} of the maximum for one tag", own, most)
     return None
+
+
+def _counted(case: Case, tag: Tag, kind: _ValueKind, together: _Together) -> tuple[int, str]:
+    """The number of values that counts, and what is counted: those of this measurement, of all, or of the largest."""
+    assert tag.values is not None
+    values = tag.values.value
+    of_all = f"values{kind.words} in {{}}{many(together.measurements, case.engine.words.measurement)}"
+    if together.values >= _SPREAD * values:
+        of_any = round(together.values)
+        return of_any, f"{number(values)} of {number(of_any)} {of_all.format('')}"
+    if together.sum >= _SPREAD * values:
+        up_to = "" if together.sum == together.measurements * values else "up to "
+        return values, f"{up_to}{number(together.most)} {of_all.format('each of ')}"
+    return values, f"{values_of(tag.values)}{kind.words}"
+
+
+def _gains(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind, known: ValuesOverTime) -> str:
+    """How many values an unbounded tag gains; empty if it has ended."""
+    if ended_on(case, tag):
+        return ""
+    new = number(known.new_per_day or 0)
+    if (newest := _quiet_since(case, tag)) is not None:
+        return f", gained {new} a day until {written(newest)} and none since; the time left assumes that more will come"
+    if kind.again == "sources" and fleets.is_churn(tag):
+        net = _net_per_day(case, measurement, tag) or 0.0
+        coming = "take the place of others" if 2 * net < (known.new_per_day or 0) else "are added"
+        return f": {new} a day {coming}, and each reports for a while"
+    return f", gained {new_values(known)}" if _burst(tag) else f", gains {new} a day and is not leveling off"
+
+
+def _few_rows(case: Case, measurement: Measurement, tag: Tag, kind: _ValueKind) -> str:
+    """How few rows there are for each value; empty if there are many, or it is not known."""
+    rows = _rows_with(tag, measurement)
+    each = _rows_of_each(rows, tag) if rows else None
+    if not rows or not each:
+        return ""
+    early = _TOMORROW if _is_too_early(case, measurement, tag, kind) else ""
+    where = f" in {rows_of(rows)}, " if _are_of_tag(rows, tag) else "; of those in the rows read, "
+    return f"{where}{_used_again(rows, tag, each)}{early}"
 
 
 def _are_all_of_another_table(case: Case, measurement: Measurement, tag: Tag) -> bool:
