@@ -14,13 +14,13 @@ from tests.builders import a_source
 from tests.examples import examples
 from tsaudit.analysis.codes import RowGroups
 from tsaudit.collect.draft import ReadColumn
+from tsaudit.collect.row_bytes import packed_widths
 from tsaudit.collect.row_figures import (
     busiest,
     filled_in,
     idle_hours,
     is_float,
     numbers_by,
-    packed_widths,
     series_of_rows,
     turnover,
 )

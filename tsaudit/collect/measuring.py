@@ -226,9 +226,11 @@ class Measuring:
         """The steps for each measurement, in order."""
         # Not above: a database without tables does not need them.
         from tsaudit.collect.batch import prefetch_tables
+        from tsaudit.collect.counts import count_nulls, counts_of
         from tsaudit.collect.reading import find_misdated, look_outside_window, sample_of
         from tsaudit.collect.roles import ROLE_ROWS, assign_roles, extents_needed, find_time, note_unopened_labels
-        from tsaudit.collect.rows import count_nulls, counts_of, describe_fields, find_repeated, spread_needed
+        from tsaudit.collect.row_bytes import find_repeated, spread_needed
+        from tsaudit.collect.rows import describe_fields
         from tsaudit.collect.series import listing_of
 
         runner, queried = self.runner, context.queried

@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, Final
 import pyarrow as pa
 
 from tsaudit.collect import catalog
+from tsaudit.collect.counts import count_nulls
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.measuring import contained, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import limit_scan, sampled
 from tsaudit.collect.roles import assign_roles, find_time, roles_without_rows
-from tsaudit.collect.rows import count_nulls, describe_fields
+from tsaudit.collect.rows import describe_fields
 from tsaudit.collect.series import list_tag_sets
 from tsaudit.engines.connection import ConnectorError
 from tsaudit.engines.queries import query_files

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import itertools
-import json
 import math
 import sys
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
@@ -20,7 +18,7 @@ import pyarrow.compute as pc
 from tsaudit.analysis.codes import Codes, RowGroups, changes, combined, count_distinct, order_by
 from tsaudit.analysis.columns.columns import is_number, is_text, words_of
 from tsaudit.analysis.rows import column_groups, duplicates, over_time
-from tsaudit.analysis.rows.column_groups import repeated_together, split_by
+from tsaudit.analysis.rows.column_groups import split_by
 from tsaudit.analysis.rows.duplicates import (
     begins_late,
     copied_rows,
@@ -32,10 +30,8 @@ from tsaudit.analysis.rows.duplicates import (
 )
 from tsaudit.analysis.rows.over_time import Numbers, changes_of, other_sources, shared, turnover_of
 from tsaudit.analysis.shapes.shapes import redact_unless_name
-from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS, WORTH_MOVING
-from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.analysis.values.hashes import mixed, sample
-from tsaudit.analysis.values.label_sets import FORM_SHARE
 from tsaudit.collect.draft import NUMBER, ReadColumn
 from tsaudit.model.profile import (
     MAX_PATTERNS,
@@ -44,7 +40,6 @@ from tsaudit.model.profile import (
     Busiest,
     Copies,
     Count,
-    EqualColumns,
     Field,
     FieldEnd,
     FieldRhythm,
@@ -52,11 +47,9 @@ from tsaudit.model.profile import (
     PartingTag,
     PointSample,
     Ratio,
-    RepeatedColumns,
     Repeats,
     Reports,
     Rhythms,
-    RowBytes,
     RowPattern,
     RowPatterns,
     RowsApart,
@@ -630,157 +623,6 @@ def row_patterns(
     pairs, complementary = column_groups.complementary(series, order, [column.known for column in fields.values()])
     most = tuple(RowPattern(tuple(sorted(columns)), rows) for columns, rows in found[:MAX_PATTERNS])
     return RowPatterns(most, len(series), pairs, complementary, source)
-
-
-def row_bytes(
-    columns: Mapping[str, ReadColumn],
-    texts: Mapping[str, str],
-    stored: Mapping[str, float],
-    longest: int,
-    source: Source,
-) -> RowBytes:
-    """What the columns take, and which texts and documents repeat. `texts`: their columns, to the type of each.
-
-    `stored`: column to its mean bytes in a row, as far as the server tells. `longest`: where texts were cut off: such
-    values may differ in what was not read.
-    """
-    rows = len(next(iter(columns.values())))
-    widths = {name: stored[name] if name in stored else width_of(column) for name, column in columns.items()}
-    ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
-    repeated = repeated_columns(columns, texts, ordered, longest)
-    return RowBytes(ordered, repeated, rows, source, equal=equal_columns(columns, texts, ordered, longest))
-
-
-def may_repeat_further(column: ReadColumn, longest: int) -> bool:
-    """Whether more of each value has to be read to know what repeats: beginnings of `longest` characters repeat, or the
-    values are JSON objects that differ as a whole.
-    """
-    begins_again = column.longest >= longest and len(column.distinct) * REPEATS <= len(column)
-    return begins_again or _differ_as_objects(column)
-
-
-def document_parts(
-    columns: Mapping[str, ReadColumn], texts: Mapping[str, str], widths: Mapping[str, float]
-) -> tuple[dict[str, ReadColumn], dict[str, str], dict[str, float]]:
-    """The parts that repeat in JSON objects which differ as a whole: each as a column of its own, its type, and its
-    mean bytes in a row, of those of the column. Parameters as for `row_bytes`.
-    """
-    parts: dict[str, ReadColumn] = {}
-    types: dict[str, str] = {}
-    sizes: dict[str, float] = {}
-    for name, kind in texts.items():
-        column = columns[name]
-        if not _differ_as_objects(column):
-            continue
-        parsed = [*map(_parsed, column.texts.to_pylist()), None]
-        documents = [parsed[code] for code in column.codes.tolist()]
-        is_packed = widths[name] < _PACKED_SHARE * width_of(column)
-        found = repeated_parts(documents, within=f"{name}.")
-        # Stored as it is, a part may take more than its text, as in PostgreSQL's jsonb.
-        least = _PART_BYTES if is_packed else 0
-        for path, share in shares_of_parts(documents, found, least=least, is_packed=is_packed).items():
-            if (size := share * widths[name]) >= _PART_BYTES:
-                parts[path] = ReadColumn(pa.chunked_array([pa.array(found[path], pa.string())]))
-                types[path], sizes[path] = kind, size
-    return parts, types, sizes
-
-
-_PACKED_SHARE: Final = 0.8
-"""A document that takes less than this share of its text is stored compressed."""
-_PART_BYTES: Final = 100
-"""A part that takes less is an attribute like others, such as a name, an ID, or a hash: nobody moves it out."""
-
-
-def _differ_as_objects(column: ReadColumn) -> bool:
-    if len(column.distinct) * REPEATS <= len(column) or "{" not in column.initials:
-        return False
-    begin = pc.starts_with(pc.utf8_trim_whitespace(column.texts), "{").to_numpy(zero_copy_only=False)
-    return int(column.rows[begin].sum()) >= FORM_SHARE * column.filled
-
-
-def _parsed(text: str) -> object:
-    """The JSON value; None for another text, and for one that was cut off."""
-    try:
-        return json.loads(text)
-    except (ValueError, RecursionError):
-        return None
-
-
-def repeated_columns(
-    columns: Mapping[str, ReadColumn],
-    texts: Mapping[str, str],
-    widths: Mapping[str, float],
-    longest: int,
-    *,
-    by_page: bool = False,
-) -> tuple[RepeatedColumns, ...]:
-    """The texts and documents that repeat, widest first. Parameters as for `row_bytes`.
-
-    `widths`: mean bytes of the columns in a row, in that order. `by_page`: the rows are a sample, of which rows next to
-    each other may be neighbors in the table: a value that is only in one place shows nothing about the others.
-    """
-    codes = {
-        name: columns[name].codes + 1
-        for name, width in widths.items()
-        if name in texts and name in columns and width > _REFERENCE_BYTES and columns[name].longest < longest
-    }
-    rows = len(next(iter(columns.values())))
-    return tuple(
-        RepeatedColumns(
-            {name: texts[name] for name in one.names},
-            one.combinations,
-            tuple(key for key in one.keys if not by_page or changes(codes[key]).sum() >= REPEATS * one.combinations),
-        )
-        for one in repeated_together(codes, rows)
-    )
-
-
-def equal_columns(
-    columns: Mapping[str, ReadColumn], texts: Iterable[str], widths: Mapping[str, float], longest: int
-) -> tuple[EqualColumns, ...]:
-    """The pairs of texts that are the same in nearly all rows and do not just repeat. Parameters as for `row_bytes`."""
-    wide = [n for n in texts if n in columns and widths[n] >= WORTH_MOVING and pa.types.is_string(columns[n].type)]
-    varied = [name for name in wide if len(columns[name].distinct) * REPEATS > len(columns[name])]
-    found = []
-    for (name, column), (other, copy) in itertools.combinations([(name, columns[name]) for name in varied], 2):
-        # Texts that were cut off may differ in what was not read.
-        whole = pc.less(pc.utf8_length(copy.values), longest)
-        same = pc.sum(pc.and_(pc.equal(column.values, copy.values), whole)).as_py() or 0
-        if same >= ENOUGH and same >= _SAME_SHARE * max(column.filled, copy.filled):
-            found.append(EqualColumns(other, name, same / len(copy)))
-    return tuple(found)
-
-
-_REFERENCE_BYTES: Final = 4
-"""What takes no more is as short as what could stand for it."""
-_HEADER_BYTES: Final = 1
-"""Of a short text in PostgreSQL and SQLite."""
-
-
-def width_of(column: ReadColumn) -> float:
-    """The mean bytes of its values as read, nulls included."""
-    if pa.types.is_primitive(column.type):
-        return float(column.filled * column.type.bit_width / 8) / len(column)
-    lengths = int((pc.binary_length(column.texts).to_numpy() * column.rows).sum())
-    return float(lengths + _HEADER_BYTES * column.filled) / len(column)
-
-
-_PACKED: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 6}
-"""Bytes that a whole number needs to those it takes, in SQLite: 0 and 1 take none, the largest ones 8."""
-
-
-def packed_widths(columns: Mapping[str, ReadColumn]) -> dict[str, float]:
-    """The mean bytes of whole numbers, by column, where they take only what they need, nulls included."""
-    return {name: _packed_width(column) for name, column in columns.items() if pa.types.is_integer(column.type)}
-
-
-def _packed_width(column: ReadColumn) -> float:
-    values = column.values.drop_null().to_numpy().astype(np.float64)
-    widths = np.full(len(values), 8.0)
-    for needed in sorted(_PACKED, reverse=True):
-        widths[(values >= -(2.0 ** (8 * needed - 1))) & (values < 2.0 ** (8 * needed - 1))] = _PACKED[needed]
-    widths[(values == 0) | (values == 1)] = 0
-    return float(widths.sum()) / len(column)
 
 
 def is_float(data_type: str) -> bool:

@@ -1,12 +1,11 @@
-"""Facts that take rows, within the window and the budget: counts, fields, copies, and bytes."""
+"""What the rows read show of fields, tags, and series, and whether rows are copies of others."""
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import timedelta
-from typing import Any, Final, Literal
+from typing import Final
 
 import numpy as np
 import pyarrow as pa
@@ -20,40 +19,33 @@ from tsaudit.analysis.columns.columns import (
     is_load_stamp,
     is_number,
     is_single,
-    may_be_long,
     may_be_text,
     names_id,
 )
 from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.rows.duplicates import identifying
-from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, WORTH_MOVING
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.collect import reading
-from tsaudit.collect.catalog_facts import single_value
-from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows, content_of
-from tsaudit.collect.query_runner import Answered, QueryRunner, Unanswered
-from tsaudit.collect.reading import EARLIEST, newest_of, sampled, shorter, times_of
+from tsaudit.collect.draft import Draft, PartialScan, ReadColumn, ReadRows, content_of
+from tsaudit.collect.query_runner import QueryRunner, Unanswered
+from tsaudit.collect.reading import EARLIEST, newest_of, sampled, times_of
 from tsaudit.collect.roles import read_extents
+from tsaudit.collect.row_bytes import stored_bytes
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,
     begins,
     busiest,
     copies,
-    document_parts,
     ended,
-    equal_columns,
     field_end,
     filled_in,
     idle_hours,
     likely_drops,
-    may_repeat_further,
-    packed_widths,
     point_sample,
-    repeated_columns,
     repeats,
     reports,
     rhythms,
     rise_per_day,
-    row_bytes,
     row_patterns,
     rows_apart,
     series_of_rows,
@@ -62,24 +54,19 @@ from tsaudit.collect.row_figures import (
     tag_changes,
     time_lag,
     turnover,
-    width_of,
 )
-from tsaudit.collect.series import interval, scope
-from tsaudit.model.facts import OfNullCounts, OfRowCount, OfRowSample
+from tsaudit.collect.series import interval
 from tsaudit.model.profile import (
     MOST_COMPARED_FIELDS,
     Copies,
-    Count,
     Field,
     FieldEnd,
     How,
     PointSample,
-    Ratio,
     Reason,
     Repeats,
     Rhythms,
     Role,
-    RowBytes,
     RowPatterns,
     RowsApart,
     Source,
@@ -90,127 +77,6 @@ from tsaudit.text import instant, many, span, values_of
 
 _NEVER: Final = 2**63 - 1
 """Later than any time, in microseconds."""
-
-
-def count_nulls(runner: QueryRunner, draft: Draft) -> Draft:
-    """Count rows, first and last time, and each field's share of nulls, with one scan of the window.
-
-    For a table too big for that, use the engine's statistics; without these, leave a gap.
-    """
-    fact = "null_counts"
-    if draft.partial_scan:
-        return _by_statistics(runner, draft) if draft.is_too_big else _by_rows_read(runner, draft)
-    found: list[Any] = []
-
-    def consumer(_: OfNullCounts) -> Callable[[pa.RecordBatch], None]:
-        found.clear()
-        return consume
-
-    def consume(batch: pa.RecordBatch) -> None:
-        found.extend(map(single_value, batch.columns))
-        if not isinstance(found[0], int):
-            raise ValueError(f"the number of rows is {found[0]}")
-
-    answer = runner.first_answered(fact, shorter(counts_of(runner, draft)), consumer)
-    if answer is None:
-        return draft
-    rows, first, last, *counts = found
-    later = bool(counts.pop()) if len(counts) > len(draft.fields) else draft.measurement.later_rows
-    source = runner.source(fact, scope=scope(runner, draft, fact))
-    fields = draft.fields
-    if rows:
-        fields = tuple(
-            replace(field, null_ratio=Ratio((rows - count) / rows, source))
-            for field, count in zip(draft.fields, counts, strict=True)
-        )
-    if answer.failed:
-        return _of_shorter_window(runner, draft, answer, rows, fields)
-    kind = draft.time.kind if draft.time else None
-    known = replace(
-        draft.measurement,
-        rows=Count(rows, source),
-        first_time=instant_of(first, kind),
-        last_time=instant_of(last, kind),
-        later_rows=later,
-        fields=fields,
-        statements={**draft.measurement.statements, fact: answer.statement},
-    )
-    return replace(draft, measurement=known)
-
-
-def _of_shorter_window(
-    runner: QueryRunner, draft: Draft, answer: Answered[OfNullCounts], rows: int, fields: tuple[Field, ...]
-) -> Draft:
-    """The draft with what a part of the window has: shares of nulls, and rows as if all of it had as many."""
-    words = f"rows from {span(answer.given.start, answer.given.end)}"
-    source = runner.source("null_counts", How.SAMPLED, words)
-    counted = scaled_up(runner, draft, "null_counts", answer, Count(rows, source))
-    if not rows:
-        return draft
-    of_part = [replace(f.null_ratio, source=source) if f.null_ratio else None for f in fields]
-    fields = tuple(replace(field, null_ratio=ratio) for field, ratio in zip(fields, of_part, strict=True))
-    known = replace(draft.measurement, rows=counted, fields=fields)
-    return replace(draft, measurement=known).sent("null_counts", answer.statement)
-
-
-def scaled_up(
-    runner: QueryRunner, draft: Draft, fact: str, answer: Answered[OfNullCounts] | Answered[OfRowCount], rows: Count
-) -> Count:
-    """The rows of the window, if all of it has as many as the part that was counted; leaves a gap that says so."""
-    assert answer.failed is not None
-    part, whole = Window(answer.given.start, answer.given.end), draft.measurement.own_window or runner.window
-    words = f"rows from {span(part.start, part.end)}"
-    detail = f"{answer.failed.detail}; only {words} were counted"
-    runner.gap(fact, answer.failed.reason, detail, draft.database, draft.name)
-    source = replace(rows.source, how=How.ESTIMATE, scope=f"scaled up from {words}")
-    return Count(round(rows.value * ((whole.end - whole.start) / (part.end - part.start))), source)
-
-
-def counts_of(runner: QueryRunner, draft: Draft) -> OfNullCounts:
-    """The parameters of the query for the counts."""
-    return OfNullCounts(**draft.about(runner.window), later=_later_rows_wanted(draft))
-
-
-def _later_rows_wanted(draft: Draft) -> Literal["by index", "by scan"] | None:
-    """How to look for rows at or after the window's end; None if nothing will be reused from this profile.
-
-    Without an index on the time, the scan of the window reads all rows anyway; with one, it must not read rows outside
-    the window.
-    """
-    if draft.time is None or not draft.measurement.fingerprint or draft.measurement.fingerprint_as_of is None:
-        return None
-    name, indexes = draft.time.name, draft.measurement.indexes
-    return "by index" if indexes is None or any(i.finds_ranges_of(name) for i in indexes) else "by scan"
-
-
-def _by_rows_read(runner: QueryRunner, draft: Draft) -> Draft:
-    """The draft with the count of rows that were all read; they show the shares of nulls, too."""
-    assert draft.sample is not None
-    known = replace(draft.measurement, rows=Count(draft.sample.num_rows, sample_source(runner, draft)))
-    if draft.time:
-        ends = pc.min_max(draft.sample.column(draft.time.name).values).as_py()
-        first, last = (instant_of(ends[end], draft.time.kind) for end in ("min", "max"))
-        known = replace(known, first_time=first, last_time=last)
-    return replace(draft, measurement=known)
-
-
-def _by_statistics(runner: QueryRunner, draft: Draft) -> Draft:
-    scan, rows, last = draft.partial_scan, None, draft.measurement.last_time
-    assert scan is not None
-    if scan.rows is not None:
-        rows = Count(scan.rows, runner.source("scan_estimate", How.ESTIMATE, "according to the planner"))
-    if draft.sample is not None and draft.sample.num_rows and draft.time:
-        newest = pc.max(draft.sample.column(draft.time.name).values).as_py()
-        last = instant_of(newest, draft.time.kind)
-    ratios = {field.key: reading.null_ratio(runner, draft, field.key) for field in draft.fields}
-    unknown = [key for key, ratio in ratios.items() if ratio is None]
-    if rows is None and draft.time:
-        unknown.insert(0, draft.time.name)
-    if unknown:
-        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {reading.too_many(runner, scan.rows_all)}"
-        runner.gap("null_counts", Reason.OVER_BUDGET, detail, draft.database, draft.name)
-    fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
-    return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))
 
 
 def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
@@ -239,7 +105,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
         written = {key: column for key, column in values.items() if key not in given}
         repeated = repeats(layout.tag_columns, written, times[0], source, times[1])
     known = draft.measurement
-    stored = _row_bytes(runner, draft, source) if runner.engine.repeats_texts else known.row_bytes
+    stored = stored_bytes(runner, draft, source) if runner.engine.repeats_texts else known.row_bytes
     is_table = runner.engine.infers_roles
     copied = _copies_elsewhere(runner, draft, _copies(draft, source)) if is_table else known.copies
     if times:
@@ -588,151 +454,6 @@ def _has_open_id(draft: Draft, left_out: Sequence[str]) -> bool:
 
 def _may_be_id(column: Column) -> bool:
     return names_id(column.name) and (is_integer(column.data_type) or may_be_text(column.data_type))
-
-
-def _texts_of(draft: Draft) -> dict[str, str]:
-    """The columns of texts and documents, but the time, to the type of each."""
-    own_time = draft.time.name if draft.time else None
-    return {
-        c.name: c.data_type
-        for c in draft.columns
-        if (may_be_long(c.data_type) or not c.data_type) and c.name != own_time
-    }
-
-
-def _row_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
-    """What the columns take, and what repeats in the rows read."""
-    assert draft.sample is not None
-    columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
-    texts = _texts_of(draft)
-    stored = draft.measurement.status.widths if draft.measurement.status else {}
-    if runner.engine.packs_integers:
-        stored = packed_widths(columns) | dict(stored)
-    stored = dict(stored) | _sizes(runner, draft, columns, texts, stored)
-    return row_bytes(columns, texts, stored, LONGEST, source)
-
-
-def spread_needed(runner: QueryRunner, draft: Draft) -> OfRowSample | None:
-    """The query that `find_repeated` needs; None if it needs none."""
-    found = _unconfirmed(runner, draft)
-    return found[1] if found else None
-
-
-def find_repeated(runner: QueryRunner, draft: Draft) -> Draft:
-    """Replace what repeats in the rows read by what repeats in all parts of the table."""
-    found, read = _unconfirmed(runner, draft), draft.measurement.row_bytes
-    if found is None or read is None:
-        return draft
-    further, query = found
-    spread = _spread_rows(runner, draft, query) if query else None
-    confirmed = replace(read, repeated=(), equal=()) if spread is None else _confirmed(runner, draft, further, spread)
-    return replace(draft, measurement=replace(draft.measurement, row_bytes=confirmed))
-
-
-def _unconfirmed(runner: QueryRunner, draft: Draft) -> tuple[dict[str, str], OfRowSample | None] | None:
-    """The columns of which more has to be read to know what repeats, to the type of each; and the query for rows from
-    all parts of the table that show what repeats there, None if there are none. None if the rows read show it.
-    """
-    read = draft.measurement.row_bytes
-    if read is None or draft.sample is None:
-        return None
-    texts = _texts_of(draft)
-    further = [name for name in texts if may_repeat_further(draft.sample.column(name), LONGEST)]
-    most = int(_DOCUMENT_BYTES / max(sum(read.columns[name] for name in further), 1.0))
-    if most < ENOUGH or draft.measurement.is_compressed:
-        further = []
-    names = {name for group in read.repeated for name in group.columns}
-    is_little = sum(read.columns[name] for name in names) < WORTH_MOVING and not read.equal
-    if not further and (is_little or (draft.is_read_whole and draft.time is None)):
-        return None
-    # The newest rows, and those at the beginning of a table, may be those of one source.
-    if not draft.reads_all_parts or draft.measurement.is_compressed:
-        return {}, None
-    names.update(further)
-    names.update(name for pair in read.equal for name in (pair.column, pair.other))
-    if further:
-        # Any of the others may say which of the documents, or of their parts, a row has.
-        names.update(name for name in texts if draft.sample.column(name).longest < LONGEST)
-    longest, limit = (_LONGEST_DOCUMENT, min(most, draft.sample_limit)) if further else (LONGEST, draft.sample_limit)
-    query = _spread(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
-    return {name: texts[name] for name in further}, query
-
-
-def _confirmed(runner: QueryRunner, draft: Draft, further: Mapping[str, str], spread: ReadRows) -> RowBytes:
-    """What repeats in rows from all parts of the table. Parameters as from `_unconfirmed`."""
-    read, texts = draft.measurement.row_bytes, _texts_of(draft)
-    assert read is not None
-    found = {name: spread.column(name) for name in spread.names}
-    parts, types, sizes = document_parts(found, further, read.columns)
-    widths = dict(sorted({**sizes, **read.columns}.items(), key=lambda pair: (-pair[1], pair[0])))
-    longest = _LONGEST_DOCUMENT if further else LONGEST
-    repeated = repeated_columns(parts | found, types | texts, widths, longest, by_page=True)
-    scope = f"{many(spread.num_rows, 'row')} from all parts of the table"
-    counted = runner.source("row_sample", How.SAMPLED, scope)
-    repeated_parts = {name: sizes[name] for group in repeated for name in group.columns if name in sizes}
-    equal = equal_columns(found, texts, read.columns, longest)
-    return RowBytes(read.columns, repeated, spread.num_rows, counted, repeated_parts, equal)
-
-
-_LONGEST_DOCUMENT: Final = 10_000
-"""Most characters read of each document in which something may repeat."""
-_DOCUMENT_BYTES: Final = 8_000_000
-"""About as many bytes of such documents are read of a table."""
-_SIZED_ROWS: Final = 1_000
-_WIDER: Final = 2
-
-
-def _sizes(
-    runner: QueryRunner,
-    draft: Draft,
-    columns: Mapping[str, ReadColumn],
-    texts: Iterable[str],
-    stored: Mapping[str, float],
-) -> dict[str, float]:
-    """The mean bytes in a row of the columns whose size neither the statistics of the server nor the values read show:
-    PostgreSQL counts a value that it stores outside of the row as 18 bytes, and long values are read in part.
-    """
-    names = [
-        name
-        for name in texts
-        if columns[name].longest >= LONGEST or width_of(columns[name]) > _WIDER * stored.get(name, sys.maxsize)
-    ]
-    if not names or not draft.reads_all_parts or draft.measurement.is_compressed:
-        return {}
-    query = _spread(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit), sizes=True)
-    sized = _spread_rows(runner, draft, query) if query else None
-    return (
-        {}
-        if sized is None
-        else {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
-    )
-
-
-def _spread(
-    runner: QueryRunner, draft: Draft, names: list[str], wanted: int, *, longest: int = LONGEST, sizes: bool = False
-) -> OfRowSample | None:
-    """The query for these columns of about as many rows as wanted from all parts of the table, whatever their time.
-    None if there are too few to show anything. `longest`: most characters of each text. `sizes`: the bytes that the
-    values take as stored, instead of the values.
-    """
-    rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
-    if rows < ENOUGH:
-        return None
-    part = PartialScan(False, None, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
-    # If there are more rows than estimated, the limit would leave only the first ones.
-    query = sampled(draft, runner.window, names, 2 * wanted, part)
-    return replace(query, time=None, longest=longest, sizes=sizes)
-
-
-def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadRows | None:
-    """These rows. None if there are too few to show anything, or if a gap was left."""
-    batches: list[pa.RecordBatch] = []
-    answer = runner.try_query("row_sample", batches.append, query)
-    if isinstance(answer, Unanswered):
-        detail = f"rows from all parts of the table were not read: {answer.detail}"
-        runner.gap("repeated_columns", answer.reason, detail, draft.database, draft.name)
-        return None
-    return ReadRows.of(batches) if ENOUGH <= sum(batch.num_rows for batch in batches) < query.limit else None
 
 
 def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:

@@ -24,7 +24,7 @@ from tests.servers import Postgresql
 from tsaudit.analysis.rows.column_groups import repeated_together
 from tsaudit.analysis.significance import ENOUGH
 from tsaudit.collect.draft import ReadColumn
-from tsaudit.collect.row_figures import repeated_columns
+from tsaudit.collect.row_bytes import repeated_columns
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.evaluation import evaluate

@@ -12,11 +12,12 @@ from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
 from tsaudit.analysis.columns.time_columns import misdating_factor
 from tsaudit.collect.batch import prefetch_database_listing, prefetch_rows
 from tsaudit.collect.catalog_facts import rows_of
+from tsaudit.collect.counts import scaled_up
 from tsaudit.collect.draft import Draft, ReadRows, as_text
 from tsaudit.collect.measuring import Audited, Measuring, MeasuringContext, MeasuringStep, RowSlice
 from tsaudit.collect.query_runner import QueryRunner, Unanswered, keeping
 from tsaudit.collect.reading import EARLIEST, EARLY, LATEST, fewer, is_early, sampled, shorter, with_misdated
-from tsaudit.collect.rows import describe_fields, scaled_up, series_of_read
+from tsaudit.collect.rows import describe_fields, series_of_read
 from tsaudit.collect.series import listing_of
 from tsaudit.engines.influx.row_slice import MOST_SERIES, read_slice, scaled_error, slice_of, with_row_count
 from tsaudit.model.facts import OfDatabase, OfRowCount, OfRowSample

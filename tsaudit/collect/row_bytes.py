@@ -1,0 +1,324 @@
+"""What the columns of a table take in a row, and which texts and documents repeat from row to row."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from typing import Final
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from tsaudit.analysis.codes import changes
+from tsaudit.analysis.columns.columns import may_be_long
+from tsaudit.analysis.rows.column_groups import repeated_together
+from tsaudit.analysis.significance import ENOUGH, REPEATS, WORTH_MOVING
+from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
+from tsaudit.analysis.values.label_sets import FORM_SHARE
+from tsaudit.collect.draft import LONGEST, Draft, PartialScan, ReadColumn, ReadRows
+from tsaudit.collect.query_runner import QueryRunner, Unanswered
+from tsaudit.collect.reading import sampled
+from tsaudit.model.facts import OfRowSample
+from tsaudit.model.profile import EqualColumns, How, RepeatedColumns, RowBytes, Source
+from tsaudit.text import many
+
+
+def _texts_of(draft: Draft) -> dict[str, str]:
+    """The columns of texts and documents, but the time, to the type of each."""
+    own_time = draft.time.name if draft.time else None
+    return {
+        c.name: c.data_type
+        for c in draft.columns
+        if (may_be_long(c.data_type) or not c.data_type) and c.name != own_time
+    }
+
+
+def stored_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
+    """What the columns take, and what repeats in the rows read."""
+    assert draft.sample is not None
+    columns = {column.name: draft.sample.column(column.name) for column in draft.columns}
+    texts = _texts_of(draft)
+    stored = draft.measurement.status.widths if draft.measurement.status else {}
+    if runner.engine.packs_integers:
+        stored = packed_widths(columns) | dict(stored)
+    stored = dict(stored) | _sizes(runner, draft, columns, texts, stored)
+    return row_bytes(columns, texts, stored, LONGEST, source)
+
+
+def spread_needed(runner: QueryRunner, draft: Draft) -> OfRowSample | None:
+    """The query that `find_repeated` needs; None if it needs none."""
+    found = _unconfirmed(runner, draft)
+    return found[1] if found else None
+
+
+def find_repeated(runner: QueryRunner, draft: Draft) -> Draft:
+    """Replace what repeats in the rows read by what repeats in all parts of the table."""
+    found, read = _unconfirmed(runner, draft), draft.measurement.row_bytes
+    if found is None or read is None:
+        return draft
+    further, query = found
+    spread = _spread_rows(runner, draft, query) if query else None
+    confirmed = replace(read, repeated=(), equal=()) if spread is None else _confirmed(runner, draft, further, spread)
+    return replace(draft, measurement=replace(draft.measurement, row_bytes=confirmed))
+
+
+def _unconfirmed(runner: QueryRunner, draft: Draft) -> tuple[dict[str, str], OfRowSample | None] | None:
+    """The columns of which more has to be read to know what repeats, to the type of each; and the query for rows from
+    all parts of the table that show what repeats there, None if there are none. None if the rows read show it.
+    """
+    read = draft.measurement.row_bytes
+    if read is None or draft.sample is None:
+        return None
+    texts = _texts_of(draft)
+    further = [name for name in texts if may_repeat_further(draft.sample.column(name), LONGEST)]
+    most = int(_DOCUMENT_BYTES / max(sum(read.columns[name] for name in further), 1.0))
+    if most < ENOUGH or draft.measurement.is_compressed:
+        further = []
+    names = {name for group in read.repeated for name in group.columns}
+    is_little = sum(read.columns[name] for name in names) < WORTH_MOVING and not read.equal
+    if not further and (is_little or (draft.is_read_whole and draft.time is None)):
+        return None
+    # The newest rows, and those at the beginning of a table, may be those of one source.
+    if not draft.reads_all_parts or draft.measurement.is_compressed:
+        return {}, None
+    names.update(further)
+    names.update(name for pair in read.equal for name in (pair.column, pair.other))
+    if further:
+        # Any of the others may say which of the documents, or of their parts, a row has.
+        names.update(name for name in texts if draft.sample.column(name).longest < LONGEST)
+    longest, limit = (_LONGEST_DOCUMENT, min(most, draft.sample_limit)) if further else (LONGEST, draft.sample_limit)
+    query = _spread(runner, draft, [name for name in read.columns if name in names], limit, longest=longest)
+    return {name: texts[name] for name in further}, query
+
+
+def _confirmed(runner: QueryRunner, draft: Draft, further: Mapping[str, str], spread: ReadRows) -> RowBytes:
+    """What repeats in rows from all parts of the table. Parameters as from `_unconfirmed`."""
+    read, texts = draft.measurement.row_bytes, _texts_of(draft)
+    assert read is not None
+    found = {name: spread.column(name) for name in spread.names}
+    parts, types, sizes = document_parts(found, further, read.columns)
+    widths = dict(sorted({**sizes, **read.columns}.items(), key=lambda pair: (-pair[1], pair[0])))
+    longest = _LONGEST_DOCUMENT if further else LONGEST
+    repeated = repeated_columns(parts | found, types | texts, widths, longest, by_page=True)
+    scope = f"{many(spread.num_rows, 'row')} from all parts of the table"
+    counted = runner.source("row_sample", How.SAMPLED, scope)
+    repeated_parts = {name: sizes[name] for group in repeated for name in group.columns if name in sizes}
+    equal = equal_columns(found, texts, read.columns, longest)
+    return RowBytes(read.columns, repeated, spread.num_rows, counted, repeated_parts, equal)
+
+
+_LONGEST_DOCUMENT: Final = 10_000
+"""Most characters read of each document in which something may repeat."""
+_DOCUMENT_BYTES: Final = 8_000_000
+"""About as many bytes of such documents are read of a table."""
+_SIZED_ROWS: Final = 1_000
+_WIDER: Final = 2
+
+
+def _sizes(
+    runner: QueryRunner,
+    draft: Draft,
+    columns: Mapping[str, ReadColumn],
+    texts: Iterable[str],
+    stored: Mapping[str, float],
+) -> dict[str, float]:
+    """The mean bytes in a row of the columns whose size neither the statistics of the server nor the values read show:
+    PostgreSQL counts a value that it stores outside of the row as 18 bytes, and long values are read in part.
+    """
+    names = [
+        name
+        for name in texts
+        if columns[name].longest >= LONGEST or width_of(columns[name]) > _WIDER * stored.get(name, sys.maxsize)
+    ]
+    if not names or not draft.reads_all_parts or draft.measurement.is_compressed:
+        return {}
+    query = _spread(runner, draft, names, min(_SIZED_ROWS, draft.sample_limit), sizes=True)
+    sized = _spread_rows(runner, draft, query) if query else None
+    return (
+        {}
+        if sized is None
+        else {name: float(pc.sum(sized.column(name).values).as_py() or 0) / sized.num_rows for name in names}
+    )
+
+
+def _spread(
+    runner: QueryRunner, draft: Draft, names: list[str], wanted: int, *, longest: int = LONGEST, sizes: bool = False
+) -> OfRowSample | None:
+    """The query for these columns of about as many rows as wanted from all parts of the table, whatever their time.
+    None if there are too few to show anything. `longest`: most characters of each text. `sizes`: the bytes that the
+    values take as stored, instead of the values.
+    """
+    rows = max(draft.estimated_rows or 0, draft.measurement.rows_known, draft.sample.num_rows if draft.sample else 0)
+    if rows < ENOUGH:
+        return None
+    part = PartialScan(False, None, rows, runner.target.budget.max_scan_rows or rows).of(wanted)
+    # If there are more rows than estimated, the limit would leave only the first ones.
+    query = sampled(draft, runner.window, names, 2 * wanted, part)
+    return replace(query, time=None, longest=longest, sizes=sizes)
+
+
+def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadRows | None:
+    """These rows. None if there are too few to show anything, or if a gap was left."""
+    batches: list[pa.RecordBatch] = []
+    answer = runner.try_query("row_sample", batches.append, query)
+    if isinstance(answer, Unanswered):
+        detail = f"rows from all parts of the table were not read: {answer.detail}"
+        runner.gap("repeated_columns", answer.reason, detail, draft.database, draft.name)
+        return None
+    return ReadRows.of(batches) if ENOUGH <= sum(batch.num_rows for batch in batches) < query.limit else None
+
+
+def row_bytes(
+    columns: Mapping[str, ReadColumn],
+    texts: Mapping[str, str],
+    stored: Mapping[str, float],
+    longest: int,
+    source: Source,
+) -> RowBytes:
+    """What the columns take, and which texts and documents repeat. `texts`: their columns, to the type of each.
+
+    `stored`: column to its mean bytes in a row, as far as the server tells. `longest`: where texts were cut off: such
+    values may differ in what was not read.
+    """
+    rows = len(next(iter(columns.values())))
+    widths = {name: stored[name] if name in stored else width_of(column) for name, column in columns.items()}
+    ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
+    repeated = repeated_columns(columns, texts, ordered, longest)
+    return RowBytes(ordered, repeated, rows, source, equal=equal_columns(columns, texts, ordered, longest))
+
+
+def may_repeat_further(column: ReadColumn, longest: int) -> bool:
+    """Whether more of each value has to be read to know what repeats: beginnings of `longest` characters repeat, or the
+    values are JSON objects that differ as a whole.
+    """
+    begins_again = column.longest >= longest and len(column.distinct) * REPEATS <= len(column)
+    return begins_again or _differ_as_objects(column)
+
+
+def document_parts(
+    columns: Mapping[str, ReadColumn], texts: Mapping[str, str], widths: Mapping[str, float]
+) -> tuple[dict[str, ReadColumn], dict[str, str], dict[str, float]]:
+    """The parts that repeat in JSON objects which differ as a whole: each as a column of its own, its type, and its
+    mean bytes in a row, of those of the column. Parameters as for `row_bytes`.
+    """
+    parts: dict[str, ReadColumn] = {}
+    types: dict[str, str] = {}
+    sizes: dict[str, float] = {}
+    for name, kind in texts.items():
+        column = columns[name]
+        if not _differ_as_objects(column):
+            continue
+        parsed = [*map(_parsed, column.texts.to_pylist()), None]
+        documents = [parsed[code] for code in column.codes.tolist()]
+        is_packed = widths[name] < _PACKED_SHARE * width_of(column)
+        found = repeated_parts(documents, within=f"{name}.")
+        # Stored as it is, a part may take more than its text, as in PostgreSQL's jsonb.
+        least = _PART_BYTES if is_packed else 0
+        for path, share in shares_of_parts(documents, found, least=least, is_packed=is_packed).items():
+            if (size := share * widths[name]) >= _PART_BYTES:
+                parts[path] = ReadColumn(pa.chunked_array([pa.array(found[path], pa.string())]))
+                types[path], sizes[path] = kind, size
+    return parts, types, sizes
+
+
+_PACKED_SHARE: Final = 0.8
+"""A document that takes less than this share of its text is stored compressed."""
+_PART_BYTES: Final = 100
+"""A part that takes less is an attribute like others, such as a name, an ID, or a hash: nobody moves it out."""
+
+
+def _differ_as_objects(column: ReadColumn) -> bool:
+    if len(column.distinct) * REPEATS <= len(column) or "{" not in column.initials:
+        return False
+    begin = pc.starts_with(pc.utf8_trim_whitespace(column.texts), "{").to_numpy(zero_copy_only=False)
+    return int(column.rows[begin].sum()) >= FORM_SHARE * column.filled
+
+
+def _parsed(text: str) -> object:
+    """The JSON value; None for another text, and for one that was cut off."""
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def repeated_columns(
+    columns: Mapping[str, ReadColumn],
+    texts: Mapping[str, str],
+    widths: Mapping[str, float],
+    longest: int,
+    *,
+    by_page: bool = False,
+) -> tuple[RepeatedColumns, ...]:
+    """The texts and documents that repeat, widest first. Parameters as for `row_bytes`.
+
+    `widths`: mean bytes of the columns in a row, in that order. `by_page`: the rows are a sample, of which rows next to
+    each other may be neighbors in the table: a value that is only in one place shows nothing about the others.
+    """
+    codes = {
+        name: columns[name].codes + 1
+        for name, width in widths.items()
+        if name in texts and name in columns and width > _REFERENCE_BYTES and columns[name].longest < longest
+    }
+    rows = len(next(iter(columns.values())))
+    return tuple(
+        RepeatedColumns(
+            {name: texts[name] for name in one.names},
+            one.combinations,
+            tuple(key for key in one.keys if not by_page or changes(codes[key]).sum() >= REPEATS * one.combinations),
+        )
+        for one in repeated_together(codes, rows)
+    )
+
+
+def equal_columns(
+    columns: Mapping[str, ReadColumn], texts: Iterable[str], widths: Mapping[str, float], longest: int
+) -> tuple[EqualColumns, ...]:
+    """The pairs of texts that are the same in nearly all rows and do not just repeat. Parameters as for `row_bytes`."""
+    wide = [n for n in texts if n in columns and widths[n] >= WORTH_MOVING and pa.types.is_string(columns[n].type)]
+    varied = [name for name in wide if len(columns[name].distinct) * REPEATS > len(columns[name])]
+    found = []
+    for (name, column), (other, copy) in itertools.combinations([(name, columns[name]) for name in varied], 2):
+        # Texts that were cut off may differ in what was not read.
+        whole = pc.less(pc.utf8_length(copy.values), longest)
+        same = pc.sum(pc.and_(pc.equal(column.values, copy.values), whole)).as_py() or 0
+        if same >= ENOUGH and same >= _EQUAL_SHARE * max(column.filled, copy.filled):
+            found.append(EqualColumns(other, name, same / len(copy)))
+    return tuple(found)
+
+
+_EQUAL_SHARE: Final = 0.95
+_REFERENCE_BYTES: Final = 4
+"""What takes no more is as short as what could stand for it."""
+_HEADER_BYTES: Final = 1
+"""Of a short text in PostgreSQL and SQLite."""
+
+
+def width_of(column: ReadColumn) -> float:
+    """The mean bytes of its values as read, nulls included."""
+    if pa.types.is_primitive(column.type):
+        return float(column.filled * column.type.bit_width / 8) / len(column)
+    lengths = int((pc.binary_length(column.texts).to_numpy() * column.rows).sum())
+    return float(lengths + _HEADER_BYTES * column.filled) / len(column)
+
+
+_PACKED: Final = {1: 1, 2: 2, 3: 3, 4: 4, 5: 6, 6: 6}
+"""Bytes that a whole number needs to those it takes, in SQLite: 0 and 1 take none, the largest ones 8."""
+
+
+def packed_widths(columns: Mapping[str, ReadColumn]) -> dict[str, float]:
+    """The mean bytes of whole numbers, by column, where they take only what they need, nulls included."""
+    return {name: _packed_width(column) for name, column in columns.items() if pa.types.is_integer(column.type)}
+
+
+def _packed_width(column: ReadColumn) -> float:
+    values = column.values.drop_null().to_numpy().astype(np.float64)
+    widths = np.full(len(values), 8.0)
+    for needed in sorted(_PACKED, reverse=True):
+        widths[(values >= -(2.0 ** (8 * needed - 1))) & (values < 2.0 ** (8 * needed - 1))] = _PACKED[needed]
+    widths[(values == 0) | (values == 1)] = 0
+    return float(widths.sum()) / len(column)
