@@ -46,7 +46,14 @@ def stored_bytes(runner: QueryRunner, draft: Draft, source: Source) -> RowBytes:
     if runner.engine.packs_integers:
         stored = packed_widths(columns) | dict(stored)
     stored = dict(stored) | _sizes(runner, draft, columns, texts, stored)
-    return row_bytes(columns, texts, stored, LONGEST, source)
+    widths = _widest_first({n: stored[n] if n in stored else _width_of(column) for n, column in columns.items()})
+    repeated = repeated_columns(columns, texts, widths, LONGEST)
+    equal = _equal_columns(columns, texts, widths, LONGEST)
+    return RowBytes(widths, repeated, draft.sample.num_rows, source, equal=equal)
+
+
+def _widest_first(widths: Mapping[str, float]) -> dict[str, float]:
+    return dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
 
 
 def spread_needed(runner: QueryRunner, draft: Draft) -> OfRowSample | None:
@@ -74,7 +81,7 @@ def _unconfirmed(runner: QueryRunner, draft: Draft) -> tuple[dict[str, str], OfR
     if read is None or draft.sample is None:
         return None
     texts = _texts_of(draft)
-    further = [name for name in texts if may_repeat_further(draft.sample.column(name), LONGEST)]
+    further = [name for name in texts if _may_repeat_further(draft.sample.column(name))]
     most = int(_DOCUMENT_BYTES / max(sum(read.columns[name] for name in further), 1.0))
     if most < ENOUGH or draft.measurement.is_compressed:
         further = []
@@ -100,14 +107,14 @@ def _confirmed(runner: QueryRunner, draft: Draft, further: Mapping[str, str], sp
     read, texts = draft.measurement.row_bytes, _texts_of(draft)
     assert read is not None
     found = {name: spread.column(name) for name in spread.names}
-    parts, types, sizes = document_parts(found, further, read.columns)
-    widths = dict(sorted({**sizes, **read.columns}.items(), key=lambda pair: (-pair[1], pair[0])))
+    parts, types, sizes = _document_parts(found, further, read.columns)
+    widths = _widest_first({**sizes, **read.columns})
     longest = _LONGEST_DOCUMENT if further else LONGEST
     repeated = repeated_columns(parts | found, types | texts, widths, longest, by_page=True)
     scope = f"{many(spread.num_rows, 'row')} from all parts of the table"
     counted = runner.source("row_sample", How.SAMPLED, scope)
     repeated_parts = {name: sizes[name] for group in repeated for name in group.columns if name in sizes}
-    equal = equal_columns(found, texts, read.columns, longest)
+    equal = _equal_columns(found, texts, read.columns, longest)
     return RowBytes(read.columns, repeated, spread.num_rows, counted, repeated_parts, equal)
 
 
@@ -132,7 +139,7 @@ def _sizes(
     names = [
         name
         for name in texts
-        if columns[name].longest >= LONGEST or width_of(columns[name]) > _WIDER * stored.get(name, sys.maxsize)
+        if columns[name].longest >= LONGEST or _width_of(columns[name]) > _WIDER * stored.get(name, sys.maxsize)
     ]
     if not names or not draft.reads_all_parts or draft.measurement.is_compressed:
         return {}
@@ -172,38 +179,19 @@ def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadR
     return ReadRows.of(batches) if ENOUGH <= sum(batch.num_rows for batch in batches) < query.limit else None
 
 
-def row_bytes(
-    columns: Mapping[str, ReadColumn],
-    texts: Mapping[str, str],
-    stored: Mapping[str, float],
-    longest: int,
-    source: Source,
-) -> RowBytes:
-    """What the columns take, and which texts and documents repeat. `texts`: their columns, to the type of each.
-
-    `stored`: column to its mean bytes in a row, as far as the server tells. `longest`: where texts were cut off: such
-    values may differ in what was not read.
+def _may_repeat_further(column: ReadColumn) -> bool:
+    """Whether more of each value has to be read to know what repeats: beginnings repeat, or the values are JSON
+    objects that differ as a whole.
     """
-    rows = len(next(iter(columns.values())))
-    widths = {name: stored[name] if name in stored else width_of(column) for name, column in columns.items()}
-    ordered = dict(sorted(widths.items(), key=lambda pair: (-pair[1], pair[0])))
-    repeated = repeated_columns(columns, texts, ordered, longest)
-    return RowBytes(ordered, repeated, rows, source, equal=equal_columns(columns, texts, ordered, longest))
-
-
-def may_repeat_further(column: ReadColumn, longest: int) -> bool:
-    """Whether more of each value has to be read to know what repeats: beginnings of `longest` characters repeat, or the
-    values are JSON objects that differ as a whole.
-    """
-    begins_again = column.longest >= longest and len(column.distinct) * REPEATS <= len(column)
+    begins_again = column.longest >= LONGEST and len(column.distinct) * REPEATS <= len(column)
     return begins_again or _differ_as_objects(column)
 
 
-def document_parts(
+def _document_parts(
     columns: Mapping[str, ReadColumn], texts: Mapping[str, str], widths: Mapping[str, float]
 ) -> tuple[dict[str, ReadColumn], dict[str, str], dict[str, float]]:
     """The parts that repeat in JSON objects which differ as a whole: each as a column of its own, its type, and its
-    mean bytes in a row, of those of the column. Parameters as for `row_bytes`.
+    mean bytes in a row, of those of the column. Parameters as for `repeated_columns`.
     """
     parts: dict[str, ReadColumn] = {}
     types: dict[str, str] = {}
@@ -214,7 +202,7 @@ def document_parts(
             continue
         parsed = [*map(_parsed, column.texts.to_pylist()), None]
         documents = [parsed[code] for code in column.codes.tolist()]
-        is_packed = widths[name] < _PACKED_SHARE * width_of(column)
+        is_packed = widths[name] < _PACKED_SHARE * _width_of(column)
         found = repeated_parts(documents, within=f"{name}.")
         # Stored as it is, a part may take more than its text, as in PostgreSQL's jsonb.
         least = _PART_BYTES if is_packed else 0
@@ -254,10 +242,12 @@ def repeated_columns(
     *,
     by_page: bool = False,
 ) -> tuple[RepeatedColumns, ...]:
-    """The texts and documents that repeat, widest first. Parameters as for `row_bytes`.
+    """The texts and documents that repeat, widest first.
 
-    `widths`: mean bytes of the columns in a row, in that order. `by_page`: the rows are a sample, of which rows next to
-    each other may be neighbors in the table: a value that is only in one place shows nothing about the others.
+    `texts`: their columns, to the type of each. `widths`: mean bytes of the columns in a row, in that order. `longest`:
+    where texts were cut off: such values may differ in what was not read. `by_page`: the rows are a sample, of which
+    rows next to each other may be neighbors in the table: a value that is only in one place shows nothing about the
+    others.
     """
     codes = {
         name: columns[name].codes + 1
@@ -275,10 +265,12 @@ def repeated_columns(
     )
 
 
-def equal_columns(
+def _equal_columns(
     columns: Mapping[str, ReadColumn], texts: Iterable[str], widths: Mapping[str, float], longest: int
 ) -> tuple[EqualColumns, ...]:
-    """The pairs of texts that are the same in nearly all rows and do not just repeat. Parameters as for `row_bytes`."""
+    """The pairs of texts that are the same in nearly all rows and do not just repeat. Parameters as for
+    `repeated_columns`.
+    """
     wide = [n for n in texts if n in columns and widths[n] >= WORTH_MOVING and pa.types.is_string(columns[n].type)]
     varied = [name for name in wide if len(columns[name].distinct) * REPEATS > len(columns[name])]
     found = []
@@ -298,7 +290,7 @@ _HEADER_BYTES: Final = 1
 """Of a short text in PostgreSQL and SQLite."""
 
 
-def width_of(column: ReadColumn) -> float:
+def _width_of(column: ReadColumn) -> float:
     """The mean bytes of its values as read, nulls included."""
     if pa.types.is_primitive(column.type):
         return float(column.filled * column.type.bit_width / 8) / len(column)
