@@ -219,7 +219,7 @@ FOUND = (
     ("A4", "CAR004", "sessions", ""),
     ("A7", "NAM002", "sensor_{n}", ""),
     ("F3", "DRF001", "cpu", "debug"),
-    ("C1", "FLD001", "air", "sensor_name"),
+    ("C1", "FLD005", "air", "sensor_name"),
     ("C3", "FLD002", "meters", "reading"),
     ("D3", "LAY003", "crypto", ""),
     ("D4", "LAY004", "mixed", ""),

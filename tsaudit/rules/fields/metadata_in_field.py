@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
-from functools import partial
+from collections.abc import Iterator
 from typing import Final
 
-from tsaudit import costs
 from tsaudit.analysis.columns.columns import VALUE, is_integer, is_text, names_source, words_of
 from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS, WORTH_MOVING
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL, REPEATS
 from tsaudit.model.change import AddIndex, Change, MakeField, MakeTag
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import EqualColumns, Field, How, Measurement, RepeatedColumns, RowBytes, TableKind
+from tsaudit.model.profile import Field, How, Measurement
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.text import count, listed, many, number, percent, size
+from tsaudit.text import count, listed, many, number, percent
 
 _ID_NAME: Final = re.compile(r"(^|_)id$|Id$")
 _PASSING_NAME: Final = re.compile(
@@ -43,21 +40,13 @@ in the others.
 @rule(
     code="FLD001",
     title="A field contains metadata",
-    costs={Currency.BYTES, Currency.ANSWERS},
+    costs={Currency.ANSWERS},
     guidelines=("C1",),
     follows_from={"NAM004": Reach.SUBJECT},
     requires={"field_types", "field_values"},
-    uses={
-        "repeated_columns",
-        "row_patterns",
-        "null_counts",
-        "options",
-        "indexes",
-        "table_status",
-        "row_estimate",
-        "storage",
-    },
+    uses={"row_patterns", "null_counts", "options", "indexes"},
     shows={"row_count"},
+    engines=lambda engine: not engine.repeats_texts,
     thresholds=(
         Threshold(
             "max_values", 100, "distinct values", "our default: with more values, a tag would cost more than it helps"
@@ -73,13 +62,8 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     what a tag says in each row read, or one that GreptimeDB has an index on. InfluxDB 3 has no index of tags: there,
     only names of sources that share a series are reported, because their rows overwrite each other.
 
-    PostgreSQL and SQLite store a text or document again in each row. There, whatever a table contains, columns of
-    texts, JSON, or arrays are reported whose values, taken together, come ten times or more among the rows read, and
-    take 32 bytes of each row. The cost is their bytes in all rows, without those of a reference; in what looks like a
-    queue, those of today. Copies of rows do not count. Tables that TimescaleDB compresses are left out.
-
-    Elsewhere the finding is a note: most engines keep a repeated text only once, and whether anybody filters by it, the
-    database does not say.
+    Mostly, the finding is a note: these engines keep a repeated text only once, and whether anybody filters by it, the
+    database does not say. PostgreSQL and SQLite store it again in each row, which `repeated-text` is about.
 
     ## Why it matters
 
@@ -90,14 +74,12 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     ## Example
 
     `airSensors` with `sensor_id` as a field: to find the temperature of one sensor, a query reads the rows of all
-    eight. Or `messages` with the tags of a device as JSON of 135 bytes in each of 28,800 rows a day, 1.4 GB a year:
-    there are 24 different ones.
+    eight.
 
     ## Fix
 
-    Write it as a tag. If it has one value per series, this adds no series. In PostgreSQL and SQLite, keep the texts in
-    a table of their own, and refer to them. A finding that is only a note has no plan: whether the field is metadata
-    depends on what queries do with it.
+    Write it as a tag. If it has one value per series, this adds no series. A finding that is only a note has no plan:
+    whether the field is metadata depends on what queries do with it.
 
     ## References
 
@@ -106,10 +88,6 @@ def metadata_in_field(case: Case) -> Iterator[Finding]:
     """
     from tsaudit.analysis.rows.column_groups import typed_values
 
-    if case.engine.repeats_texts:
-        for measurement in case.measurements:
-            yield from _repeated(case, measurement)
-        return
     for measurement in (m for m in case.measurements if m.has_series):
         rows = _rows_read(measurement)
         if rows < ENOUGH:
@@ -222,143 +200,6 @@ def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:
         facts=("field_values", "row_count", "null_counts", "indexes"),
         source=field.distinct.source,
     )
-
-
-_REFERENCE_BYTES: Final = 4
-_LEAST_PART: Final = 0.1
-"""Share of what costs most of a table from which on something is worth a finding beside it."""
-
-
-def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
-    """One finding for each group of texts and documents that rows repeat, if all repetition together takes up a
-    significant part of the table.
-    """
-    read, count_ = measurement.row_bytes, measurement.rows_total or measurement.rows
-    if read is None or count_ is None or read.rows < ENOUGH or measurement.is_compressed:
-        return
-    # Those that are stored twice go as a whole, which another rule asks for.
-    copies = measurement.copies
-    all_rows = round(count_.value * (1 - (copies.copies / copies.rows if copies else 0)))
-    found: list[tuple[Impact, Callable[[Impact], Finding]]] = []
-    for group in _groups(read.repeated):
-        # A short column with a different value for each combination of the others can identify it, and stays in the
-        # table.
-        key = next(
-            (name for name in reversed(group.keys) if name in read.columns and read.columns[name] < WORTH_MOVING), ""
-        )
-        width = sum(read.of(name) for name in group.columns if name != key)
-        if width < WORTH_MOVING:
-            continue
-        rows, reference = all_rows, 0 if key else _REFERENCE_BYTES
-        impact = costs.of_bytes(
-            case,
-            measurement,
-            max(rows - group.combinations, 0) * (width - reference),
-            how=f"{number(rows)} rows with {_rounded(width)} bytes of them, of which a reference needs {reference}",
-        )
-        found.append((impact, partial(_of_repeated, case, measurement, group, key)))
-    for pair in read.equal:
-        width = read.of(pair.column) * pair.share
-        impact = costs.of_bytes(
-            case,
-            measurement,
-            all_rows * width,
-            how=f"{number(all_rows)} rows with {_rounded(width)} bytes of it",
-        )
-        found.append((impact, partial(_of_equal, measurement, read, pair)))
-    if sum(impact.share or 0.0 for impact, _ in found) < case.harm.min_bytes_share:
-        return
-    least = _LEAST_PART * max(impact.now for impact, _ in found)
-    for impact, finding_of in found:
-        cost = replace(impact, per_day=0.0) if measurement.kind is TableKind.QUEUE else impact
-        if cost.now >= least and cost.after(case.harm.horizon.days) >= costs.FEW_BYTES:
-            yield finding_of(cost)
-
-
-def _of_equal(measurement: Measurement, read: RowBytes, pair: EqualColumns, impact: Impact) -> Finding:
-    width = read.of(pair.column) * pair.share
-    return Finding(
-        subject=subject_of(measurement, pair.column),
-        impact=impact,
-        basis=Basis.MEASURED,
-        message=f"{pair.column} is the same as {pair.other} in {percent(pair.share)} of {many(read.rows, 'row')} read: "
-        f"{_rounded(width)} bytes a row, {percent(impact.share or 0.0)} of the table.",
-        fix=f"Write {pair.column} only where it differs, or do not write rows in which nothing changed.",
-        observed=pair.share,
-        unit="share of the rows read",
-        main_contributor=pair.column,
-        evidence=_shares(read, [pair.column], impact),
-        facts=("field_values", "table_status", "row_estimate", "storage"),
-        source=read.source,
-    )
-
-
-def _groups(repeated: Sequence[RepeatedColumns]) -> list[RepeatedColumns]:
-    """The groups; all columns that are the same in all rows are one: what they take together is one bill."""
-    constant = [group for group in repeated if group.combinations == 1]
-    others = [group for group in repeated if group.combinations > 1]
-    if len(constant) < 2:
-        return list(repeated)
-    columns = {name: kind for group in constant for name, kind in group.columns.items()}
-    return [RepeatedColumns(columns, 1), *others]
-
-
-def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, key: str, impact: Impact) -> Finding:
-    read = measurement.row_bytes
-    assert read is not None
-    # Not by their bytes, which change from sample to sample: the first one is the finding's subject.
-    names = sorted(name for name in group.columns if name != key)
-    width = sum(read.of(name) for name in names)
-    columns = {key: group.columns[key], **group.columns} if key else {"id": "INTEGER", **group.columns}
-    own_names = {name: name for name in columns if name not in read.parts}
-    for name in filter(read.parts.__contains__, columns):
-        own = name.replace(".", "_")
-        while own.lower() in map(str.lower, own_names.values()):
-            own += "_"
-        own_names[name] = own
-    first, *others = (f"{case.quoted([own_names[name]])} {kind or 'TEXT'}" for name, kind in columns.items())
-    own = case.quoted([f"{measurement.name}_{own_names[names[0]]}"])
-    table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])})"
-    kept = key or "its id"
-    fix = f"Keep each once, in a table of its own, and only {kept} in {measurement.name}: `{table}`."
-    parts = [name for name in names if name in read.parts]
-    if parts and group.combinations > 1:
-        fix += f" Leave {'that part' if len(parts) == 1 else 'those parts'} out of the documents."
-    if group.combinations == 1:
-        fix = "All rows read have the same: stop writing it, or keep it once, elsewhere."
-    each = f", the same for each of {many(group.combinations, 'value')} of {key},"
-    depends = each if key else f", {_distinct(group)}"
-    return Finding(
-        subject=subject_of(measurement, names[0]),
-        impact=impact,
-        basis=Basis.MEASURED,
-        message=f"Each row repeats {listed(names)}{depends} in {many(read.rows, 'row')} read: "
-        f"{_rounded(width)} bytes a row, {percent(impact.share or 0.0)} of the table.",
-        fix=f"{fix} A view that joins the two shows queries the same {'documents' if parts else 'columns'}.",
-        observed=group.combinations,
-        unit="distinct values" if len(group.columns) == 1 else "combinations",
-        main_contributor=names[0],
-        evidence=_shares(read, names, impact),
-        facts=("field_values", "table_status", "row_estimate", "storage"),
-        source=read.source,
-    )
-
-
-def _shares(read: RowBytes, names: Sequence[str], impact: Impact) -> tuple[Evidence, ...]:
-    """What these columns take of a row, and of the table."""
-    return (
-        *(Evidence(f"bytes of {name} in a row", _rounded(read.of(name))) for name in names),
-        Evidence("bytes of all columns in a row", _rounded(read.total)),
-        Evidence("avoidable storage", size(round(impact.now))),
-    )
-
-
-def _rounded(width: float) -> str:
-    return number(round(width)) if width >= 1000 else f"{width:.3g}"
-
-
-def _distinct(group: RepeatedColumns) -> str:
-    return many(group.combinations, "distinct value" if len(group.columns) == 1 else "combination")
 
 
 def _of_mixed_sources(case: Case, measurement: Measurement, field: Field) -> Finding:
