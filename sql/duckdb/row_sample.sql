@@ -1,6 +1,6 @@
 -- fact: row_sample
 -- columns: those of the table, long texts cut off
--- cost: reads rows within the window until the newest are known; at most `limit` are sent
+-- cost: reads rows within the window until the newest are known, or all rows; at most `limit` are sent
 -- grant: read access to the file
 -- versions: 1.0 and later
 -- link: https://duckdb.org/docs/stable/sql/query_syntax/select
@@ -17,7 +17,9 @@ FROM {{ catalog | name }}.{{ database | name }}.{{ measurement | name }}
 {% if filled is defined and filled %}
 AND {{ filled | name }} IS NOT NULL
 {% endif %}
-{% if time %}
+{% if hashed is defined and hashed %}
+ORDER BY hash({{ hashed | name }})
+{% elif time %}
 ORDER BY {{ time | name }} DESC, rowid DESC
 {% endif %}
 LIMIT {{ limit }}

@@ -1,6 +1,6 @@
 -- fact: row_sample
 -- columns: those of the table, long texts cut off
--- cost: reads the rows within the window; of a big table the newest by an index, or pages chosen at random
+-- cost: reads the rows within the window, or all; of a big table the newest by an index, or pages chosen at random
 -- grant: SELECT on the table
 -- versions: 14 and later; tried on 15 and 18
 -- link: https://www.postgresql.org/docs/current/sql-select.html
@@ -23,7 +23,9 @@ TABLESAMPLE SYSTEM ({{ partial_scan.percent }}) REPEATABLE (1)
 {% if filled is defined and filled %}
 AND {{ filled | name }} IS NOT NULL
 {% endif %}
-{% if time and not pages %}
+{% if hashed is defined and hashed %}
+ORDER BY hashtext(CAST({{ hashed | name }} AS TEXT))
+{% elif time and not pages %}
 ORDER BY {{ time | name }} DESC
 {% endif %}
 LIMIT {{ limit }}

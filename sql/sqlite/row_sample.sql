@@ -1,6 +1,6 @@
 -- fact: row_sample
 -- columns: those of the table, long texts cut off
--- cost: reads rows within the window until the newest are known; at most `limit` are sent; or some from all of the table
+-- cost: reads rows within the window until the newest are known, or all, or some from all of the table
 -- grant: read access to the file and its folder
 -- versions: 3.37 and later
 -- link: https://www.sqlite.org/lang_select.html
@@ -37,7 +37,9 @@ WHERE rowid IN (
 {% if filled is defined and filled %}
 AND {{ filled | name }} IS NOT NULL
 {% endif %}
-{% if time %}
+{% if hashed is defined and hashed %}
+ORDER BY crc32({{ hashed | name }})
+{% elif time %}
 ORDER BY {{ time | name }} DESC
 {% endif %}
 LIMIT {{ limit }}

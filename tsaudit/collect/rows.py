@@ -23,7 +23,6 @@ from tsaudit.analysis.columns.columns import (
     names_id,
 )
 from tsaudit.analysis.columns.time_columns import instant_of
-from tsaudit.analysis.rows.duplicates import identifying
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.collect import reading
 from tsaudit.collect.draft import Draft, PartialScan, ReadColumn, ReadRows, content_of
@@ -56,6 +55,7 @@ from tsaudit.collect.row_figures import (
     turnover,
 )
 from tsaudit.collect.series import interval
+from tsaudit.model.facts import OfRowSample
 from tsaudit.model.profile import (
     MOST_COMPARED_FIELDS,
     Copies,
@@ -392,64 +392,73 @@ _PLACES: Final = 8
 
 
 def _copies_elsewhere(runner: QueryRunner, draft: Draft, found: Copies | None) -> Copies | None:
-    """The same, or that of older rows, if only these have copies: where each load brings the last weeks again, the
-    newest rows came once, and those before them twice; and where a file was loaded twice, others came since.
+    """The same, or that of rows from all of the table, if more of those are copies for certain: where a file was loaded
+    twice, other rows came since, and where each load brings the last weeks again, the newest rows came once.
     """
-    if found is None or found.in_bulk or draft.partial_scan or draft.time is None:
+    if found is None or found.in_bulk or draft.partial_scan or draft.time is None or _are_kept_apart(draft, found):
         return found
-    windows = list(_older_windows(runner, draft, found))
     batches: list[pa.RecordBatch] = []
-    names = [column.name for column in draft.columns]
-    for window in windows:
-        query = sampled(draft, window, names, draft.sample_limit // len(windows))
+    queries, which = _of_all_rows(runner, draft, found)
+    for query in queries:
         if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
             return found
     if not any(batch.num_rows for batch in batches):
         return found
-    older = ReadRows.of(batches)
-    places = f"at {len(windows)} places " if len(windows) > 1 else ""
-    words = f"{many(older.num_rows, 'row')} {places}until {instant(windows[-1].end)}"
-    of_older = _copies(replace(draft, sample=older), runner.source("row_sample", How.SAMPLED, words))
-    return of_older if of_older and of_older.in_bulk else found
+    read = ReadRows.of(batches)
+    how = How.ESTIMATE if queries[0].hashed else How.SAMPLED
+    of_all = _copies(
+        replace(draft, sample=read), runner.source("row_sample", how, f"{many(read.num_rows, 'row')} {which}")
+    )
+    return of_all if of_all and (of_all.in_bulk or (of_all.key and not found.key)) else found
 
 
-def _older_windows(runner: QueryRunner, draft: Draft, found: Copies) -> Iterator[Window]:
-    """Where to look for older copies: in the older half of the window if rows say when they were loaded; from the
-    oldest row on if a table has an ID that nothing keeps unique; otherwise nowhere.
-    """
-    assert draft.time is not None
-    time, known = draft.time, draft.measurement
-    ends = pc.min_max(draft.read_times()[1].values).as_py()
-    if ends["min"] is None or is_load_stamp(time.name):
-        return
-    begin, newest = (EARLIEST + timedelta(microseconds=ends[end]) for end in ("min", "max"))
-    window = known.own_window or runner.window
-    if any(map(is_load_stamp, found.left_out)):
-        start = max(known.first_time or window.start, window.start)
-        if not draft.is_read_whole:
-            yield Window(start, start + (newest - start) / 2)
-        return
-    if not _finds_ranges(runner, draft) or not _has_open_id(draft, found.left_out):
-        return
-    extent = None if draft.oldest else read_extents(runner, draft, [time.name]).get(time.name)
-    first = draft.oldest or (instant_of(extent.first, time.kind) if extent else None)
-    if first is not None and first < begin:
-        for place in range(_PLACES):
-            yield Window(*(first + (begin - first) * end / _PLACES for end in (place, place + 1)))
-
-
-def _has_open_id(draft: Draft, left_out: Sequence[str]) -> bool:
-    """Whether a column of IDs, different in all rows read, or in all with the same value of another column, may contain
-    one twice. `left_out`: where copies differ.
-    """
-    assert draft.sample is not None
+def _are_kept_apart(draft: Draft, found: Copies) -> bool:
+    """Whether a unique index lets no row be stored twice."""
     indexes = [i for i in draft.measurement.indexes or () if i.unique and not i.partial]
-    if any(None not in index.columns and set(left_out).isdisjoint(index.columns) for index in indexes):
-        return False
-    kept = [c for c in draft.columns if c.name not in left_out and not (draft.time and c.name == draft.time.name)]
-    codes = {c.name: draft.sample.column(c.name).codes for c in kept}
-    ids = {c.name: codes[c.name] for c in kept if _may_be_id(c)}
-    return bool(identifying(ids, codes, np.arange(draft.sample.num_rows)))
+    return any(None not in index.columns and set(found.left_out).isdisjoint(index.columns) for index in indexes)
+
+
+def _of_all_rows(runner: QueryRunner, draft: Draft, found: Copies) -> tuple[list[OfRowSample], str]:
+    """The queries for rows from all of the table, and which rows these are; none if all rows were read. Where all may
+    be read, they are those with some of the values of the column with the most, because copies have the same ones,
+    wherever they are. Otherwise, they are those at some older places, if these are found in little time.
+    """
+    budget, names = runner.target.budget, [column.name for column in draft.columns]
+    sample, rows = draft.sample, _rows_of_table(runner, draft)
+    assert sample is not None
+    if rows <= max(sample.num_rows, budget.max_rows):
+        # A sample of fewer rows means that there are many tables.
+        return [], ""
+    if rows <= budget.max_scan_rows or not budget.max_scan_rows:
+        compared = [name for name in names if name not in found.left_out]
+        hashed = max(compared, key=lambda name: len(sample.column(name).distinct))
+        query = sampled(draft, runner.window, names, draft.sample_limit)
+        return [replace(query, time=None, hashed=hashed)], f"with some of the values of {hashed}"
+    windows = list(_older_windows(runner, draft))
+    places = f"at {len(windows)} places until {instant(windows[-1].end)}" if windows else ""
+    return [sampled(draft, window, names, draft.sample_limit // len(windows)) for window in windows], places
+
+
+def _rows_of_table(runner: QueryRunner, draft: Draft) -> int:
+    """The number of all rows, whatever their time; 0 if it could not be counted."""
+    known = draft.measurement.rows_total or draft.counted
+    if known is not None or draft.time is None:
+        return known.value if known else 0
+    return max((e.rows for e in read_extents(runner, draft, [draft.time.name], whole=True).values()), default=0)
+
+
+def _older_windows(runner: QueryRunner, draft: Draft) -> Iterator[Window]:
+    """The times before those of the rows read, in equal parts; none if that would take a scan of the table."""
+    assert draft.time is not None
+    begin = pc.min(draft.read_times()[1].values).as_py()
+    if begin is None or not _finds_ranges(runner, draft):
+        return
+    extent = None if draft.oldest else read_extents(runner, draft, [draft.time.name]).get(draft.time.name)
+    first = draft.oldest or (instant_of(extent.first, draft.time.kind) if extent else None)
+    until = EARLIEST + timedelta(microseconds=begin)
+    if first is not None and first < until:
+        for place in range(_PLACES):
+            yield Window(*(first + (until - first) * end / _PLACES for end in (place, place + 1)))
 
 
 def _may_be_id(column: Column) -> bool:

@@ -149,6 +149,10 @@ class OfRowSample(OfMeasurement):
     filled: str | None = field(
         default=None, metadata=_is("a column that is not null in the rows to return; None for all rows")
     )
+    hashed: str | None = field(
+        default=None,
+        metadata=_is("a column: return the rows whose values of it have the lowest hashes; None for the newest rows"),
+    )
     sizes: bool = field(
         default=False,
         metadata=_is("whether to return the bytes that each value takes as stored, instead of the values"),

@@ -271,25 +271,25 @@ def copied_rows(columns: Sequence[Codes], times: Codes | None, rows: int, *, is_
     if times is None:
         return CopiedRows(copies, 0, None)
     order = order_by(times, whole)
-    has_copy, is_copy = alike[whole[order]] > 1, ~changes(whole[order])
     blocks = rows // ENOUGH
-    shares = has_copy[: blocks * ENOUGH].reshape(blocks, ENOUGH).mean(axis=1)
-    found = _longest_run(np.flatnonzero(shares >= (_NEARLY_ALL_APART if is_of_pages else NEARLY_ALL)))
+    times_stored = alike[whole[order]][: blocks * ENOUGH].reshape(blocks, ENOUGH)
+    usual = np.median(times_stored, axis=1)
+    shares = (times_stored == usual[:, None]).mean(axis=1)
     # What is usual at an instant fills blocks, too, but not equally often.
-    in_found = alike[whole[order]][: blocks * ENOUGH].reshape(blocks, ENOUGH)[found]
-    if not len(found) or not _is_even(in_found.ravel()):
+    least = _NEARLY_ALL_APART if is_of_pages else NEARLY_ALL
+    found = _longest_run(np.where(shares >= least, usual, 1))
+    if not len(found):
         return CopiedRows(copies, 0, None)
+    is_copy = ~changes(whole[order])
     in_bulk = int(is_copy[: blocks * ENOUGH].reshape(blocks, ENOUGH)[found].sum())
     ends = int(order[found[0] * ENOUGH]), int(order[found[-1] * ENOUGH + ENOUGH - 1])
     return CopiedRows(copies, in_bulk, ends)
 
 
-def _longest_run(blocks: Codes) -> Codes:
-    """The longest run of successive numbers."""
-    if not len(blocks):
-        return blocks
-    runs = np.split(blocks, np.flatnonzero(np.diff(blocks) > 1) + 1)
-    return max(runs, key=len)
+def _longest_run(numbers: npt.NDArray[np.float64]) -> Codes:
+    """The places of the longest run of one number above 1; empty if there is none."""
+    runs = np.split(np.arange(len(numbers)), np.flatnonzero(np.diff(numbers)) + 1)
+    return max((run[numbers[run] > 1] for run in runs), key=len)
 
 
 def _pairs(alike: Codes) -> float:

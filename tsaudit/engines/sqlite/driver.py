@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
@@ -20,6 +21,8 @@ def _read_only(path: Path, lock_s: float) -> tuple[sa.URL, dict[str, Any]]:
 
 def _batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
     raw.execute("PRAGMA query_only = ON")
+    # SQLite has no hash function.
+    raw.create_function("crc32", 1, _crc32, deterministic=True)
     raw.text_factory = lambda text: text.decode("utf-8", "replace")
     cursor = raw.execute(statement)
     try:
@@ -36,6 +39,10 @@ def _batches(raw: sqlite3.Connection, statement: str, as_text: bool) -> Iterator
 
 
 _WHOLE: Final = 1_000_000
+
+
+def _crc32(value: Any) -> int:
+    return zlib.crc32(value if isinstance(value, bytes) else str(value).encode("utf-8", "surrogatepass"))
 
 
 def _array(values: tuple[Any, ...], as_text: bool) -> pa.Array:

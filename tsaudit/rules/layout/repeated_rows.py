@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from tsaudit.analysis.columns.columns import is_load_stamp
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.change import DropRepeats
+from tsaudit.model.figures import How
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Copies, Measurement
 from tsaudit.rule import Case, rule, subject_of
@@ -26,17 +27,17 @@ def repeated_rows(case: Case) -> Iterator[Finding]:
 
     Reported from `harm.max_overwritten_share` of the rows read on, and from 20 rows on. Columns that the database
     fills, such as a serial ID, single whole numbers with a unique index, and columns that say when a row was loaded,
-    such as `loaded_at`, do not distinguish rows. Tables with such a column are also read half a window back, because
-    loads that each bring the last weeks again have brought the newest rows only once. Tables with an ID that no key
-    keeps unique, in all rows or for each value of another column, are also read at eight older places, because a file
-    that was loaded twice may be of any month: with an index on the time, in DuckDB, or up to 100,000 rows. Rows that
-    are equal by chance are not reported: three times as many pairs of rows must be equal as there would be if rows of
-    one instant had any of the values of the table. Copies give wrong answers if even an ID is the same, which differs
-    in nearly all other rows, in the table or for each value of another column, and which few different rows share: two
-    payments of an order are no copies; or if that many are in periods in which nearly all rows have a copy, as when a
-    batch is sent again. Otherwise the finding is a note: rows of events with a coarse time may be the same and still be
-    two events, which only those who write them know. In a table without a time, rows are only reported if nearly all
-    that have an equal one have equally many, and always as a note.
+    such as `loaded_at`, do not distinguish rows. A file that was loaded twice may be of any month, so unless a unique
+    index keeps rows apart, about 10,000 rows from all of the table are read, too: those with some of the values of the
+    column with the most, because copies have the same ones. In tables with more than `budget.max_scan_rows` rows, these
+    are rows at eight older places: in DuckDB, and in SQLite with an index on the time. Rows that are equal by chance
+    are not reported: three times as many pairs of rows must be equal as there would be if rows of one instant had any
+    of the values of the table. Copies give wrong answers if even an ID is the same, which differs in nearly all other
+    rows, in the table or for each value of another column, and which few different rows share: two payments of an order
+    are no copies; or if that many are in periods in which nearly all rows have a copy, as when a batch is sent again.
+    Otherwise the finding is a note: rows of events with a coarse time may be the same and still be two events, which
+    only those who write them know. In a table without a time, rows are only reported if nearly all that have an equal
+    one have equally many, and always as a note.
 
     ## Why it matters
 
@@ -71,8 +72,8 @@ def _finding(case: Case, measurement: Measurement, found: Copies) -> Finding:
     share = found.copies / found.rows
     columns = "all columns" + (f" but {listed(found.left_out, 3)}" if found.left_out else "")
     # A copy far from its row is missed where rows are read here and there.
-    is_part = found.source is not None and found.source.how != "exact" and share < 1
-    least = "at least " if is_part else ""
+    words = {How.SAMPLED: "at least ", How.ESTIMATE: "about "}
+    least = words.get(found.source.how, "") if share < 1 else ""
     message = f"{least}{percent(share)} of the {many(found.rows, 'row')} read are copies of another one"
     message += f", all with {_place(found)}" if found.column else ""
     message += f", the same in {columns}"
