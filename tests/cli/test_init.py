@@ -338,7 +338,7 @@ def test_init_when_the_password_may_hold_any_character(monkeypatch: pytest.Monke
         (["--name", "x", "a:1", "b:1"], "are about one address: name exactly one"),
         (["--add"], "there is no tsaudit.yaml to add to; leave out `--add`"),
         (["--add", "--force"], "pass only one of them"),
-        (["oracle://db/x"], "no engine has addresses that begin with oracle://, only with duckdb, http"),
+        (["oracle://db/x"], "no engine has addresses that begin with oracle://, only with "),
         (["db:x"], "db:x is neither an existing file nor an address such as db7:8086"),
         (["metrics.db"], "there is no file "),
         (["./no/such/metrics.v3"], "/no/such/metrics.v3"),

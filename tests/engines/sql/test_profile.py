@@ -21,6 +21,7 @@ from tests.query_parameters import filled
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.queries import query_name
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import How, Measurement, Profile, Reason, TableKind
 from tsaudit.model.timeline import figures, stored_bytes
@@ -393,5 +394,6 @@ def test_answer_about_storage_that_makes_no_sense_is_a_gap(written_sql: Writer) 
     profile = collected_with(target, tampering)
     (gap,) = profile.gaps
     assert (gap.fact, gap.reason) == ("indexes", Reason.FAILED)
-    assert gap.detail.startswith(f"the response to {target.engine}/indexes.sql cannot be right: index is null")
+    name = query_name(target.engine, "indexes")
+    assert gap.detail.startswith(f"the response to {name} cannot be right: index is null")
     assert profile.measurements[0].rows is not None
