@@ -14,7 +14,8 @@ from tsaudit.engines.greptimedb import tables
 from tsaudit.engines.quoting import Language
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.advice import SqlAdvice
-from tsaudit.engines.sql.statements import MOST_OF_PLAN, DiagnosticQueries, Part, create_table, fits, lines_of, types_of
+from tsaudit.engines.sql.statements import MOST_OF_PLAN, DiagnosticQueries, Part, create_table, fits, lines_of
+from tsaudit.engines.sql.tables import expires, holds_text, types_of
 from tsaudit.engines.writers import opentelemetry
 from tsaudit.engines.writers.opentelemetry import Signal
 from tsaudit.model.change import (
@@ -285,10 +286,10 @@ class GreptimeAdvice(SqlAdvice):
             part = Part(
                 f"{words} Start from the output of SHOW CREATE TABLE.", (f"SHOW CREATE TABLE {place.table()};",)
             )
-            return part, Part(f"Rows stored until then stay in the old table.{self._moving()}{self.expires()}")
+            return part, Part(f"Rows stored until then stay in the old table.{self._moving()}{expires(here)}")
         part = Part(f"{words} Add the defaults and comments of SHOW CREATE TABLE.", statements, are_one=True)
         gone = f"for queries of {here.name}, all rows stored until then: they are in {old}"
-        return part, Part(f"Rows stored until then stay in {old}.{self._moving()}{self.expires()}", loses=gone)
+        return part, Part(f"Rows stored until then stay in {old}.{self._moving()}{expires(here)}", loses=gone)
 
     @property
     def _room(self) -> int:
@@ -320,7 +321,7 @@ class GreptimeAdvice(SqlAdvice):
         """The statement that creates the new table."""
         here, sql_types = self.place.here, ENGINES["greptimedb"].sql_types
         demoted = [c for c in self.changes if isinstance(c, MakeField) and c.to not in ("", "time")]
-        types = types_of(here) | {c.tag: sql_types[c.to] for c in demoted if self.is_text(c.tag)}
+        types = types_of(here) | {c.tag: sql_types[c.to] for c in demoted if holds_text(here, c.tag)}
         kinds = {c: self._indexes.get(c, frozenset(tables.indexes_on(here, c))) for c in types}
         partitions = "" if self._loses_partitions else partitions_clause(self.place, here)
         end = f"{partitions}{options_clause(here, self._options)}"
@@ -342,7 +343,7 @@ class GreptimeAdvice(SqlAdvice):
         if self.place.measurement is not None and tables.is_metric(self.place.here):
             # The statements above change how long rows are kept, and nothing else.
             if not all(isinstance(c, Diagnose | SetOption | SetRetention) for c in self.changes):
-                yield Part(f"Stored rows stay as they are.{self.expires()}")
+                yield Part(f"Stored rows stay as they are.{expires(self.place.here)}")
             return
         yield from self.parts_kept()
 

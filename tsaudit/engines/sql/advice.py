@@ -10,14 +10,12 @@ from datetime import timedelta
 from functools import cached_property
 from typing import ClassVar, Final
 
-from tsaudit.analysis.columns import columns as column_types
 from tsaudit.engines import writers
 from tsaudit.engines.advice import WRITTEN, Advice, free, no_longer_sent, together
 from tsaudit.engines.quoting import Qualified
 from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.statements import (
     DiagnosticQueries,
-    MergedTable,
     Part,
     create_table,
     diagnostic_query,
@@ -26,7 +24,15 @@ from tsaudit.engines.sql.statements import (
     folded,
     joined,
     lines_of,
+)
+from tsaudit.engines.sql.tables import (
+    MergedTable,
+    constraint_of,
+    expires,
+    holds_text,
+    is_declared,
     merged_table,
+    relations,
     types_of,
 )
 from tsaudit.model.change import (
@@ -47,7 +53,6 @@ from tsaudit.text import listed, many, number
 from tsaudit.text.table_roles import CONFIGURED
 
 TERMS: Final = writers.Terms(row="row", measurement="table", tag="column", field="column")
-_A_DAY_S: Final = 86_400
 _MOST_NAMES: Final = 4
 """Names in a sentence, and tables that a setting of tsaudit.yaml is shown for."""
 _MOST_COLUMNS: Final = 6
@@ -216,38 +221,11 @@ class SqlAdvice(Advice):
 
     def free_name(self, name: str) -> str:
         """The name, or if a table or an index has it, the name with a number at its end."""
-        return free(name, self._relations, self.folds_case)
-
-    @cached_property
-    def _relations(self) -> set[str]:
-        """Names of tables and indexes: most databases keep them in one namespace."""
-        beside = [m for m in self.place.profile.measurements if m.database == self.place.database]
-        return {m.name for m in beside} | {i.name for m in beside for i in m.indexes or ()}
+        return free(name, relations(self.place), self.folds_case)
 
     @cached_property
     def _columns(self) -> tuple[str, ...]:
         return () if self.place.measurement is None else self.place.here.columns
-
-    def constraint_of(self, column: str) -> str:
-        """The key or other constraint that includes the column, or the partitioning; empty if there is none."""
-        key = next((i.name for i in self.place.here.indexes or () if i.constraint and column in i.columns), "")
-        cut = self.place.here.partitioning
-        # PostgreSQL shows a name with quotes where it needs them, and an expression as a whole.
-        by = cut is not None and any(column == part.strip('"') or f"({column}" in part for part in cut.key)
-        return key or ("the partitioning" if by else "")
-
-    def is_text(self, column: str) -> bool:
-        here = self.place.here
-        known: dict[str, Sequence[str]] = {tag.key: (tag.data_type,) for tag in here.tags}
-        types = (known | {field.key: field.types for field in here.fields}).get(column, ())
-        return any(map(column_types.is_text, types))
-
-    def expires(self) -> str:
-        """When stored rows go by themselves; empty where they do not, or it is not known."""
-        held = self.place.here.retention
-        if held is None or not isinstance(held.duration_s, int) or held.duration_s <= 0:
-            return ""
-        return f" They expire after {many(max(1, round(held.duration_s / _A_DAY_S)), 'day')}."
 
     # --- Writers ----------------------------------------------------------------------------------------------------
 
@@ -259,7 +237,7 @@ class SqlAdvice(Advice):
         here = self.place.measurement
         declared = {tag.key for tag in (here.tags if here else ()) if tag.role_reason == CONFIGURED}
         tags = [c.tag for c in self.changes if isinstance(c, MakeField)] if declared else []
-        return [tag for tag in tags if tag in declared - self.labels.keys() and not self.constraint_of(tag)]
+        return [tag for tag in tags if tag in declared - self.labels.keys() and not constraint_of(self.place.here, tag)]
 
     def _not_written(self) -> Iterator[str]:
         if self._left_out:
@@ -365,7 +343,8 @@ class SqlAdvice(Advice):
                 )
 
     def _retyped(self, change: ChangeType) -> Part | None:
-        can = self.is_text(change.column) and not change.exceptions and not self.constraint_of(change.column)
+        here, name = self.place.here, change.column
+        can = holds_text(here, name) and not change.exceptions and not constraint_of(here, name)
         return self.retyped(change.column, change.to) if can and change.to not in ("time", "date") else None
 
     def columns_altered(self) -> Iterator[Part]:
@@ -411,7 +390,7 @@ class SqlAdvice(Advice):
             yield Part(words, (statement,) if fits(statement) else ())
 
     def _merged(self, change: MergeMeasurements) -> MergedTable | str:
-        return merged_table(self.place, change, self.folds_case, self._relations)
+        return merged_table(self.place, change, folds_case=self.folds_case)
 
     # --- Stored rows ------------------------------------------------------------------------------------------------
 
@@ -428,10 +407,10 @@ class SqlAdvice(Advice):
     def parts_kept(self) -> Iterator[Part]:
         """What becomes of columns that are replaced or no longer written, and of tables that are."""
         for column in self._left_out:
-            yield Part(f"Rows stored until then keep their values in {column}.{self.expires()}")
+            yield Part(f"Rows stored until then keep their values in {column}.{expires(self.place.here)}")
         for change in self.changes:
             if isinstance(change, LeaveOut) or (isinstance(change, ChangeType) and not self._retyped(change)):
-                yield Part(f"Rows stored until then keep their values in {change.column}.{self.expires()}")
+                yield Part(f"Rows stored until then keep their values in {change.column}.{expires(self.place.here)}")
             elif isinstance(change, MergeMeasurements):
                 yield Part(
                     f"Rows stored until then stay in the {many(len(change.members), 'old table')}. Moving them takes "
@@ -511,7 +490,7 @@ class SqlAdvice(Advice):
         """What to look at, and when: sentences."""
         for here, roles in self.roles():
             moved = listed([f"{_all(names)} to `{role}`" for role, names in roles.items()])
-            if _is_declared(here):
+            if is_declared(here):
                 yield f"In tsaudit.yaml, move {moved} in the line of {here.name} below `columns:`."
         if self.declared():
             yield "Declare it in tsaudit.yaml, because a SQL table does not declare tags."
@@ -542,7 +521,7 @@ class SqlAdvice(Advice):
         """The roles of columns of tables without a line in tsaudit.yaml, as lines of it; empty if there are none."""
         lines = list[str]()
         for here, roles in self.roles():
-            if not _is_declared(here):
+            if not is_declared(here):
                 lines += [f"  {_json(here.name)}:", *(f"    {role}: {_json(names)}" for role, names in roles.items())]
         return "\n".join(["columns:", *lines]) if lines else ""
 
@@ -553,12 +532,6 @@ class SqlAdvice(Advice):
             tags = [c.column for c in one.changes if isinstance(c, MakeTag)]
             if roles := {role: names for role, names in (("fields", fields), ("tags", tags)) if names}:
                 yield one.place.here, roles
-
-
-def _is_declared(here: Measurement) -> bool:
-    """Whether tsaudit.yaml has a line for the table."""
-    reasons = (*(tag.role_reason for tag in here.tags), *(field.role_reason for field in here.fields))
-    return CONFIGURED in (here.kind_reason, here.time_reason, *reasons)
 
 
 def _column_of(change: Change) -> str:
