@@ -283,6 +283,23 @@ def test_the_same_day_again_with_less_found_takes_it_back(history: History, slac
     assert "all resolved" in slack.messages[0].text
 
 
+def test_the_same_day_again_withdraws_what_is_over_before_it_was_sent(history: History, slack: SlackDouble) -> None:
+    history.audit(found(1))
+    history.audit([])
+    history.send()
+    assert slack.messages == []
+    history.next_day(found(1))
+    history.send()
+    history.next_day(found(1, 2))
+    history.audit(found(1))
+    report = history.send()
+    assert (report.sent, report.edited) == (0, 1), "no reply about the second one"
+    assert "1 open incident" in slack.messages[0].text
+    history.next_day(found(1, 2))
+    history.send()
+    assert "Table 2" in slack.messages[-1].text
+
+
 def test_a_day_in_the_past_is_no_news(history: History) -> None:
     history.audit(found(1))
     history.day -= timedelta(days=10)

@@ -55,6 +55,8 @@ class Thread:
             self.context = replace(self.context, reactions=slack.reactions)
 
     def queue(self) -> list[str]:
+        found = {i.fingerprint for i in (*self.open, *self.muted)}
+        deliveries.withdraw(self.connection, self.thread, self.context.day, found, self.notifier)
         rows = self._live_message()
         if not rows:
             return self._start(self._news({}))

@@ -198,6 +198,17 @@ def rewrite(connection: Connection, delivery: Delivery, payload: Mapping[str, An
     return connection.execute(sa.update(table).where(*waits).values(payload=text)).rowcount == 1
 
 
+def withdraw(connection: Connection, thread: str, day: date, found: Collection[str], notifier: str = SLACK) -> None:
+    """Delete the day's messages about incidents that nobody has tried to send, if one is about an incident that is not
+    among those `found`: an earlier audit of the day queued it, and a later one takes that audit's place.
+    """
+    kinds = table.c.kind.in_([DeliveryKind.ALERT, DeliveryKind.EDIT, DeliveryKind.REPLY, DeliveryKind.RESOLVE])
+    unsent = (table.c.state.in_([DeliveryState.QUEUED, DeliveryState.SUPERSEDED]), table.c.attempts == 0)
+    where = (kinds, *unsent, table.c.thread == thread, table.c.day == day, table.c.notifier == notifier)
+    if {fingerprint for row in _found(connection, *where) for fingerprint in row.payload["about"]}.difference(found):
+        connection.execute(sa.delete(table).where(*where))
+
+
 def drop_content(connection: Connection, delivery: Delivery) -> None:
     """Delete the text of a message, but keep which incidents it covered. A message that is still waiting is not
     changed.
