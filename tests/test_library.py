@@ -90,6 +90,7 @@ def test_run_audit_when_messages_wait_sends_them_with_the_next(folder: Path) -> 
     lost = settings.targets[0].model_copy(update={"name": "lost", "url": SecretStr("sqlite:////nowhere/lost.db")})
     settings = settings.model_copy(update={"targets": (*settings.targets, lost)})
     quiet = tsaudit.run_audit(settings, ["lost"], notify=False, out=said.append)
+    tsaudit.run_audit(settings, ["lost"], will_retry=True, out=said.append)
     assert (len(quiet.runs), said) == (1, [])
     tsaudit.run_audit(settings, ["metrics"], out=said.append)
     assert any("lost" in line for line in said)

@@ -122,6 +122,11 @@ class AuditSession:
         return patience(0.0) if unusable else nullcontext()
 
     @property
+    def may_succeed_later(self) -> bool:
+        """Whether an audit failed that another attempt may complete."""
+        return any(one.error and not one.is_final for one in self.runs)
+
+    @property
     def not_audited(self) -> list[str]:
         """One line for each audit that failed, with the day if there are several."""
         several = len({one.day for one in self.runs}) > 1
@@ -173,6 +178,7 @@ def run_audit(
     workers: int = 4,
     run_url: str | None = None,
     notify: bool = True,
+    will_retry: bool = False,
     out: Callable[[str], None] = print,
     progress: Callable[[str, str], None] | None = None,
 ) -> AuditOutcome:
@@ -181,8 +187,9 @@ def run_audit(
     `targets`: names, or a single name; None for all. `day`: the logical day in UTC, None for today; a past day is
     audited as of its end. `workers`: how many targets are audited at a time. `run_url`: a page about this run, for
     reports and messages. `notify`: whether to send messages; otherwise they stay queued in the history until the next
-    audit. `out` is called with the messages if there is neither Slack nor another notifier; `progress` is called with a
-    target's name and a line of text.
+    audit. `will_retry`: whether the caller repeats an audit that fails; messages then wait for that, so that nobody is
+    notified of a failure that has passed by then. `out` is called with the messages if there is neither Slack nor
+    another notifier; `progress` is called with a target's name and a line of text.
 
     A target that cannot be audited, or a message that cannot be delivered, is reported in `AuditOutcome.problems`.
     Raises ConfigError for a name that is not in the configuration, HistoryError if the history cannot be used, and
@@ -197,7 +204,7 @@ def run_audit(
         audits = session.run(chosen, day=day or utc_now().date(), workers=workers, run_url=run_url, progress=progress)
         runs = {one.target: one for one in audits}
         session.write_index()
-        if notify:
+        if notify and not (will_retry and session.may_succeed_later):
             session.notify(out)
     ordered = tuple(runs[target.name] for target in chosen)
     return AuditOutcome(ordered, (*session.not_audited, *session.not_written, *session.not_delivered))

@@ -32,7 +32,7 @@ from tsaudit.model.profile import Profile, utc_now
 from tsaudit.model.timeline import Timeline
 from tsaudit.model.version import VERSION
 from tsaudit.net.watchdog import Deadline
-from tsaudit.not_audited import degraded_rules, outcomes_of
+from tsaudit.not_audited import NO_ROWS_THEN, degraded_rules, outcomes_of
 from tsaudit.policy import harm_policy, limit_policy, rule_policy
 from tsaudit.summary import Summary, of_result
 from tsaudit.text import many
@@ -73,6 +73,11 @@ class AuditRun:
     """
     back: Mapping[str, str] = field(default_factory=dict)
     """Fingerprint to why a decision about the finding no longer applies, in words, see `decisions.back`."""
+
+    @property
+    def is_final(self) -> bool:
+        """Whether another attempt would end with the same error."""
+        return self.error == NO_ROWS_THEN
 
     @property
     def unmuted(self) -> AuditResult | None:

@@ -52,6 +52,8 @@ class Order:
     run_url: str | None = None
     notify: bool = True
     """Whether to send messages; otherwise they stay queued until the next audit."""
+    will_retry: bool = False
+    """Whether Airflow repeats the task if it fails: until then, nobody is notified."""
     variables: Mapping[str, str] = field(default_factory=dict, repr=False)
     """Values of `${NAME}`, in addition to those of the environment."""
 
@@ -82,6 +84,7 @@ class InProcess:
                 workers=order.workers,
                 run_url=order.run_url,
                 notify=order.notify,
+                will_retry=order.will_retry,
                 out=say,
                 progress=lambda target, line: say(f"{target}: {line}"),
             )
@@ -128,6 +131,7 @@ class Outside:
         options += ["--day", order.day.isoformat()] if order.day else []
         options += ["--run-url", order.run_url] if order.run_url else []
         options += [] if order.notify else ["--no-notify"]
+        options += ["--will-retry"] if order.will_retry else []
         code, out, said = self._call(
             ["-m", "tsaudit", "audit", *options, "--", *(order.targets or ())], order.config, order.variables, say
         )

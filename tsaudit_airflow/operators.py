@@ -101,7 +101,8 @@ class AuditOperator(_OfTsaudit):
     - `fail_on`: as the command's `--fail-on`. What could not be audited fails the task, too, after the other
       targets, unless it is muted.
     - `workers`: how many targets are audited at a time.
-    - `notify`: whether to send messages; otherwise they wait for the next audit.
+    - `notify`: whether to send messages; otherwise they wait for the next audit. If a target could not be audited, they
+      wait for the last try.
 
     Returns target to verdict, summary, and figures. Each audit is also an event of the asset `tsaudit/<target>`, with
     the same in its extra, unless the task fails.
@@ -141,13 +142,15 @@ class AuditOperator(_OfTsaudit):
         delivered, or the history could not be reached. Raises AirflowFailException, which is not retried, for findings,
         for a past day without rows, and for a configuration that cannot be used.
         """
+        ti = context["ti"]
         order = Order(
             config=self.config,
             targets=None if self.target is None else [self.target],
             day=self._chosen_day(context),
             workers=self.workers,
-            run_url=context["ti"].log_url,
+            run_url=ti.log_url,
             notify=self.notify,
+            will_retry=ti.try_number <= ti.max_tries,
             variables=AuditHook(self.connections).variables(),
         )
         try:

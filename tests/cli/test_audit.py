@@ -138,6 +138,11 @@ def test_no_notify_when_given_calls_nobody(tsaudit: Tsaudit, folder: Path) -> No
     config = (folder / "tsaudit.yaml").read_text()
     slack = "slack: {token: xoxb-1, base_url: 'http://127.0.0.1:1/api/'}\nowners: {default: {channel: '#x'}}\n"
     (folder / "tsaudit.yaml").write_text(slack + config)
+    # Of a target that is back when the caller tries again, nobody is told anything.
+    (folder / "plant.db").rename(folder / "away.db")
+    assert tsaudit("audit", "plant", *ON, "--will-retry").exit_code == Exit.NOT_AUDITED
+    (folder / "away.db").rename(folder / "plant.db")
+    assert tsaudit("audit", "plant", *ON, "--will-retry").exit_code == Exit.OK
     assert tsaudit("audit", "shop", *ON, "--no-notify").exit_code == Exit.FINDINGS
 
 

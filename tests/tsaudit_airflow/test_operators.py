@@ -54,8 +54,9 @@ def _connections(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(shop))
 
 
-def context_of(logical_date: datetime | None = TODAY) -> dict[str, Any]:
-    ti = SimpleNamespace(log_url="https://airflow.example/dags/x/runs/1/tasks/audit")
+def context_of(logical_date: datetime | None = TODAY, *, max_tries: int = 0) -> dict[str, Any]:
+    url = "https://airflow.example/dags/x/runs/1/tasks/audit"
+    ti = SimpleNamespace(log_url=url, try_number=1, max_tries=max_tries)
     return {"ti": ti, "outlet_events": OutletEventAccessors(), "logical_date": logical_date}
 
 
@@ -290,6 +291,17 @@ def test_messages_when_they_wait_are_sent_with_the_next_audit(folder: Path, pyth
     assert waiting(folder) == []
 
 
+def test_messages_when_a_target_is_lost_wait_for_the_last_try(folder: Path, python: str | None) -> None:
+    for max_tries, unsent in ((1, True), (0, False)):
+        with pytest.raises(AirflowException, match="lost"):
+            an_operator(folder, python=python, target="lost").execute(context_of(max_tries=max_tries))
+        assert bool(waiting(folder)) is unsent
+    # What only failed for good, and what was audited, waits for nothing.
+    an_operator(folder, python=python, notify=False).execute(context_of())
+    an_operator(folder, python=python).execute(context_of(max_tries=1))
+    assert waiting(folder) == []
+
+
 def waiting(folder: Path) -> list[str]:
     from tsaudit.history import deliveries
     from tsaudit.history.store import Store
@@ -332,7 +344,7 @@ import sys, tsaudit_airflow.example_dags.audits
 from tsaudit_airflow.operators import AirflowFailException, AuditOperator
 try:
     AuditOperator(task_id="audit", config="{folder}/none.yaml", python=sys.executable, day="2026-03-31").execute(
-        {{"ti": type("TI", (), {{"log_url": "https://airflow.example"}})}})
+        {{"ti": type("TI", (), {{"log_url": "https://airflow.example", "try_number": 1, "max_tries": 0}})}})
 except AirflowFailException as error:
     print(error)
 print(*sys.modules)

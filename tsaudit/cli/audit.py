@@ -40,6 +40,9 @@ FAIL_ON = ("new", "warning", "critical", "unknown", "never")
     help="The lowest verdict that causes exit code 1 (3 for unknown); new: only incidents that are new or worse.",
 )
 @click.option("--no-notify", is_flag=True, help="Queue the messages without sending them; the next audit sends them.")
+@click.option(
+    "--will-retry", is_flag=True, help="The caller repeats an audit that fails; until then, no messages are sent."
+)
 @click.option("--all", "everything", is_flag=True, help="List every finding, not only as many as fit on a screen.")
 @click.option(
     "-q", "--quiet", is_flag=True, help="Print only targets that cause an exit code other than 0, and no progress."
@@ -66,6 +69,7 @@ def audit(
     form: str,
     fail_on: str,
     no_notify: bool,
+    will_retry: bool,
     everything: bool,
     quiet: bool,
     workers: int,
@@ -115,7 +119,7 @@ def audit(
         blocks = [one for one in session.runs if one.result] if quiet and form == "text" and same_stream() else []
         shown = {f"{one.target}: {one.error}" for one in blocks if one.error and one.error in one.summary.headline}
         code = max(code, _said([*session.not_audited, *session.not_written], Exit.NOT_AUDITED, shown))
-        if no_notify:
+        if no_notify or (will_retry and session.may_succeed_later):
             return code
         with session.patience():
             alerts.record_printed(session.store, settings, {one.target: one.day for one in session.runs if one.result})

@@ -20,14 +20,12 @@ def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
     """The result of one audited target, with the keys that `docs/cli.md` lists. `news_first`: whether its summary is
     about the worst new finding, if there is one.
     """
-    from tsaudit.not_audited import NO_ROWS_THEN
-
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
     news = [incident.fingerprint for incident in run.new] if news_first else []
     found = of_result(run.result, run.profile, run.muted, news) if run.result else nothing
     return found | {
         "error": run.error,
-        "final": run.error == NO_ROWS_THEN,
+        "final": run.is_final,
         "changes": [
             {
                 "kind": str(change.kind),
