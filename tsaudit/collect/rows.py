@@ -340,7 +340,7 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: f
     assert draft.time is not None
     assert draft.sample is not None
     rows, whole = draft.measurement.rows, draft.measurement.rows_total or draft.measurement.rows
-    is_newest = draft.partial_scan is None or draft.partial_scan.newest
+    is_newest = not _is_of_pages(draft)
     if draft.is_read_whole or not is_newest or rows is None or whole is None or _days_of(draft) >= 1:
         return fields
     wanted = [draft.time.name, *sorted(used)]
@@ -383,8 +383,12 @@ def _copies(draft: Draft, source: Source) -> Copies | None:
     ids = [c.name for c in kept if _may_be_id(c)]
     stamps = draft.time is None or draft.time.name in left_out
     times_us = None if stamps else draft.read_times()[1]
-    is_of_pages = draft.partial_scan is not None and not draft.partial_scan.newest
-    return copies(compared, times_us, left_out, source, ids=ids, is_of_pages=is_of_pages)
+    return copies(compared, times_us, left_out, source, ids=ids, is_of_pages=_is_of_pages(draft))
+
+
+def _is_of_pages(draft: Draft) -> bool:
+    """Whether the rows read are those of pages at random."""
+    return draft.partial_scan is not None and not draft.partial_scan.newest
 
 
 _PLACES: Final = 8
@@ -395,7 +399,7 @@ def _copies_elsewhere(runner: QueryRunner, draft: Draft, found: Copies | None) -
     """The same, or that of rows from all of the table, if more of those are copies for certain: where a file was loaded
     twice, other rows came since, and where each load brings the last weeks again, the newest rows came once.
     """
-    if found is None or found.in_bulk or draft.partial_scan or draft.time is None or _are_kept_apart(draft, found):
+    if found is None or found.in_bulk or _is_of_pages(draft) or draft.time is None or _are_kept_apart(draft, found):
         return found
     batches: list[pa.RecordBatch] = []
     queries, which = _of_all_rows(runner, draft, found)
@@ -478,7 +482,7 @@ def _apart(draft: Draft, times: ReadColumn, times_us: ReadColumn, source: Source
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
-    whole = not draft.sampled_series and (draft.partial_scan is None or draft.partial_scan.newest)
+    whole = not draft.sampled_series and not _is_of_pages(draft)
     later = None
     if whole and not draft.is_read_whole:
         # The oldest instant may have more rows than were read.

@@ -171,6 +171,24 @@ def test_loads_that_overlap_have_brought_the_newest_rows_once(tmp_path: Path) ->
         assert all("let loads merge by a unique key of what identifies a row, instead" in f.fix for f in findings)
 
 
+_PAYMENTS = """INSERT INTO payments SELECT TIMESTAMP '{day:%Y-%m-%d}' - i * INTERVAL '2 min', i, i % 97 / 7.0
+  FROM generate_series(1, 60000) AS numbers (i);
+  INSERT INTO payments SELECT * FROM payments WHERE number BETWEEN 30000 AND 39000;
+  CREATE INDEX ON payments (paid)"""
+
+
+def test_an_older_part_of_a_table_too_big_to_be_read(postgresql: Postgresql) -> None:
+    """The window alone has more rows than may be read; an index finds those of other times."""
+    table = "CREATE TABLE payments (paid TIMESTAMP, number BIGINT, amount FLOAT)"
+    schema = postgresql.new_schema(table, *_PAYMENTS.format(day=NOW).split(";"), "ANALYZE")
+    budget = Budget(max_scan_rows=15_000)
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,), budget=budget)
+    (finding,) = run_rule(rule, collected(target)).findings
+    assert finding.severity is Severity.WARNING
+    assert finding.source is not None
+    assert " rows at 8 places until " in finding.source.scope
+
+
 _RIDES = """INSERT INTO rides SELECT {ride}, TIMESTAMP '{day:%Y-%m-%d}' - i * INTERVAL '5 min', i % 90 / 7.0
   FROM range(42000) AS a(i), range({times}) AS b(n) WHERE n = 0 OR i BETWEEN 24000 AND 25000"""
 
