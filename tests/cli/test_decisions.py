@@ -189,4 +189,4 @@ def test_first_audit_proposes_no_baseline_of_what_is_muted_or_was_not_measured(t
     Path("shop.db").rename("elsewhere.db")
     failed = tsaudit("audit", "shop", "--day", day, "--no-notify").stdout
     assert "first audit" not in failed
-    assert "changed since" not in failed, "there is no day before"
+    assert "changed:" not in failed, "there is no day before"

@@ -85,7 +85,7 @@ def joined_by(found: dict[str, Any]) -> str:
 
 def changed(found: dict[str, Any]) -> str:
     """The numbers of new and worse findings since the previous day, and those that are resolved or are only a note now,
-    in one line; empty if there are none.
+    in one line; empty if there are none. What the day's earlier audits found counts as resolved, too.
 
     On the first day, all findings are new, which is not worth a line. What an earlier audit of the day found, and this
     one could not look for, is not counted.
@@ -161,7 +161,7 @@ def _other(one: dict[str, Any]) -> str:
 
 def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator[str]:
     if said := changed(found):
-        yield screen.fitted(f"changed since the day before: {said}", "  ")
+        yield screen.fitted(f"changed: {said}", "  ")
     yield from _unknown(found, everything)
     if everything:
         yield from _left_out(found)
@@ -237,7 +237,7 @@ def _markdown_list(found: dict[str, Any], everything: bool, *, stored: bool) -> 
     if left_out:
         items.append(f"{joined_by(found)}{left_out}: {screen.clean(lists_all(found, stored=stored))}")
     if said := changed(found):
-        items.append(f"changed since the day before: {escape(said)}")
+        items.append(f"changed: {escape(said)}")
     items += [f"unknown: {', '.join(codes)}{why and f': {escape(why)}'}" for why, codes in not_evaluated(found).items()]
     if found["error"] and not found["summary"]["headline"]:
         items.append(f"error: {escape(found['error'])}")
