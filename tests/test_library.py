@@ -133,7 +133,7 @@ def test_settings_when_variables_are_passed_ignore_the_environment(
     Path("v.yaml").write_text("targets:\n  - {name: m, engine: sqlite, url: 'sqlite:///${FILE}'}\n")
     url = tsaudit.load_settings("v.yaml", variables={"FILE": "passed.db"}).targets[0].url.get_secret_value()
     assert url == f"sqlite:///{folder}/passed.db"
-    assert "FILE has no value; pass it" in tsaudit.load_settings("v.yaml", variables={}).targets[0].unset
+    assert "FILE has no value; pass or export it" in tsaudit.load_settings("v.yaml", variables={}).targets[0].unset
 
 
 def test_other_blocks_when_read() -> None:

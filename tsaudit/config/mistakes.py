@@ -236,10 +236,11 @@ def unset(*names: str) -> str:
 
 def not_passed(*names: str) -> str:
     """The message about references whose variables do not exist, if a program passes the variables."""
-    by = "(in Airflow, by a connection in `connections` of a type whose provider is installed), or export"
+    what, them = f"the variable {names[0]} has", "it"
     if len(names) > 1:
-        return f"the variables {listed(names)} have no value; pass them {by} them"
-    return f"the variable {names[0]} has no value; pass it {by} it"
+        what, them = f"the variables {listed(names)} have", "them"
+    airflow = "in Airflow, list the connection in `connections`, and install the provider of its type"
+    return f"{what} no value; pass or export {them} ({airflow})"
 
 
 def no_target(name: str, known: Collection[str]) -> str:
