@@ -166,12 +166,14 @@ def test_audit_when_messages_and_findings_fail_it_names_both_and_is_tried_again(
 def test_audit_when_it_is_summed_up_counts_its_findings_and_leads_to_the_report() -> None:
     audit = AN_AUDIT | {"report": "https://r.example/m.html", "findings": {"critical": 2, "warning": 1, "note": 1_200}}
     counts = "2 critical, 1 warning, 1,200 notes"
-    assert verdict_line(audit) == f"metrics: warning. disk is full; {counts}; report: https://r.example/m.html"
+    assert verdict_line(audit) == f"metrics: warning. disk is full; {counts}. Report: https://r.example/m.html"
     assert verdict_line(AN_AUDIT | {"verdict": "ok", "headline": "nothing"}) == "metrics: ok. nothing"
     noted = {"verdict": "ok", "headline": "No warnings, 6 notes", "findings": {"critical": 0, "warning": 0, "note": 6}}
     assert verdict_line(AN_AUDIT | noted) == "metrics: ok. No warnings, 6 notes"
     lacking = noted | {"first_step": "2 rules could not be evaluated on jobs: GRANT SELECT."}
-    assert verdict_line(AN_AUDIT | lacking).endswith("6 notes. 2 rules could not be evaluated on jobs: GRANT SELECT.")
+    said = verdict_line(AN_AUDIT | lacking | {"report": "https://r.example/m.html"})
+    expected = "6 notes. 2 rules could not be evaluated on jobs: GRANT SELECT. Report: https://r.example/m.html"
+    assert said.endswith(expected), "nothing follows the address, which a browser would take for a part of it"
     assert "GRANT" not in verdict_line(AN_AUDIT | lacking | {"findings": {"warning": 1}})
     assert summary("metrics", audit).splitlines()[1] == f"Findings: {counts}"
 
@@ -189,7 +191,7 @@ def test_audit_when_it_is_to_fail_means_what_the_command_means(fail_on: Any, mon
 
 def test_audit_when_a_connection_is_missing_is_one_line(folder: Path, python: str | None) -> None:
     operator = an_operator(folder, python=python, connections=[])
-    with pytest.raises(AirflowException, match=r"SHOP_HOST (has no value; pass it|is not set; export it)") as raised:
+    with pytest.raises(AirflowException, match=r"SHOP_HOST (has no value; pass or|is not set;) export it") as raised:
         operator.execute(context_of())
     assert "\n" not in str(raised.value)
 
@@ -379,14 +381,20 @@ def test_command_of_the_page_has_the_connections(
     assert re.search(r"^metrics +ok", capfd.readouterr().out, re.MULTILINE)
 
 
-def test_configuration_of_the_page_when_its_connections_exist(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_configuration_of_the_page_has_the_connections_of_its_dags(
+    example: dict[str, Any], folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert len(set(re.findall(r'"connections": (.*)}', PAGE))) == 1
     (config,) = re.findall(r"^ *```yaml\n(.*?)^ *```$", PAGE, re.DOTALL | re.MULTILINE)
     (folder / "page.yaml").write_text(textwrap.dedent(config))
     shop = {"conn_type": "postgres", "host": "db", "login": "tsaudit", "password": "p", "schema": "shop"}
     monkeypatch.setenv("AIRFLOW_CONN_SHOP", json.dumps(shop))
     monkeypatch.setenv("AIRFLOW_CONN_AUDITS", json.dumps(shop | {"schema": "audits"}))
-    listed = TargetsOperator(task_id="t", config=f"{folder}/page.yaml", connections=["shop", "audits"])
+    monkeypatch.setenv("AIRFLOW_CONN_SLACK", json.dumps({"conn_type": "generic", "password": "xoxb-1"}))
+    listed = TargetsOperator(task_id="t", config=f"{folder}/page.yaml", connections=example["common"]["connections"])
     assert listed.execute({}) == ["shop"]
+    variables = set(re.findall(r"\$\{(\w+)\}", config))
+    assert variables == {"AUDITS_URL", "SHOP_URL", "SLACK_PASSWORD"} <= AuditHook(listed.connections).variables().keys()
 
 
 def test_commands_of_the_page_add_connections_with_an_address(monkeypatch: pytest.MonkeyPatch) -> None:
