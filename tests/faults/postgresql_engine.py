@@ -172,32 +172,32 @@ def _messages(server: Pieces) -> Iterator[tuple[bytes, bytes]]:
 
 
 def _changed(server: Pieces, changes: dict[bytes, bytes | None]) -> Pieces:
-    """Other bodies for some kinds of messages; None for as many nulls as the row has values."""
+    """Other bodies for some kinds of messages; None for as many nulls as the copied row has values."""
+    columns = 1
     for kind, body in _messages(server):
+        if kind == b"H":
+            (columns,) = struct.unpack("!H", body[1:3])
         if not kind:
             yield b""
         elif kind in changes:
             put = changes[kind]
-            if put is None:
-                (values,) = struct.unpack("!H", body[:2])
-                put = body[:2] + b"\xff\xff\xff\xff" * values
-            yield _message(kind, put)
+            yield _message(kind, b"," * (columns - 1) + b"\n" if put is None else put)
         else:
             yield _message(kind, body)
 
 
 def _with_nulls(server: Pieces) -> Pieces:
-    return _changed(server, {b"D": None})
+    return _changed(server, {b"d": None})
 
 
 def _of_another_shape(server: Pieces) -> Pieces:
     column = struct.pack("!H", 1) + b"surprise\0" + struct.pack("!IHIhih", 0, 0, 25, -1, -1, 0)
-    return _changed(server, {b"T": column, b"D": struct.pack("!HI", 1, 2) + b"42"})
+    return _changed(server, {b"T": column, b"D": struct.pack("!HI", 1, 2) + b"42", b"d": b"42\n"})
 
 
 def _rows_without_end(server: Pieces) -> Pieces:
     for kind, body in _messages(server):
-        if kind == b"D":
+        if kind == b"d":
             block = _message(kind, body)
             yield from itertools.repeat(block * max(1, 65_536 // len(block)))
         yield _message(kind, body) if kind else b""
@@ -211,8 +211,7 @@ def _notices(server: Pieces) -> Pieces:
 def _long_message(server: Pieces) -> Pieces:
     """One row of a gigabyte."""
     for kind, body in _messages(server):
-        if kind == b"D":
-            size = 1_000_000_000
-            yield b"D" + struct.pack("!IHI", size + 10, 1, size)
+        if kind == b"d":
+            yield b"d" + struct.pack("!I", 1_000_000_000)
             yield from itertools.repeat(b"x" * 65_536)
         yield _message(kind, body) if kind else b""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -185,17 +184,10 @@ def test_right_is_missing(postgresql: Postgresql, target: Target, connection: Co
 
 def test_connection_is_lost(postgresql: Postgresql, target: Target, connection: Connection) -> None:
     about = _big(postgresql, target, 500_000)
-
-    def end_it() -> None:
-        while not postgresql.rows(f"{RUNNING} AND query LIKE 'FETCH%'"):
-            time.sleep(0.01)
-        postgresql.rows("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tsaudit'")
-
-    other = threading.Thread(target=end_it)
-    other.start()
+    end_it = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'tsaudit'"
+    answer = connection.query("series_listing", 60, filled("series_listing", **about))
     with pytest.raises(FactError) as raised:
-        list(connection.query("series_listing", 60, filled("series_listing", **about)))
-    other.join()
+        [postgresql.rows(end_it) for _ in answer]
     assert raised.value.reason is Reason.UNREACHABLE
     assert raised.value.detail.startswith("the connection was lost (")
     # Only this session was ended: the next statement has a new one.
@@ -290,9 +282,8 @@ def test_a_guest_takes_one_process_and_compiles_nothing(
     plan = "\n".join(line for (line,) in raw.execute(shown).fetchall())
     assert "Gather" in plan, "or the test would show nothing"
     raw.rollback()
-    rows = connection.query("measurements", 60, filled("measurements", database=schema))
-    next(iter(rows))
-    inside = "\n".join(line for (line,) in raw.execute(shown).fetchall())
+    stream: Any = getattr(connection, "_stream")  # noqa: B009  what each statement runs in
+    (lines,) = stream(lambda raw: (raw.execute(shown).fetchall() for _ in range(1)), 60)
+    inside = "\n".join(line for (line,) in lines)
     assert "Gather" not in inside
     assert "JIT" not in inside
-    rows.close()

@@ -1,25 +1,24 @@
-"""PostgreSQL through SQLAlchemy and psycopg: read-only transactions, responses streamed by a server-side cursor, and
-how much a statement would read according to the planner, from `EXPLAIN (FORMAT JSON)`.
+"""PostgreSQL through SQLAlchemy and psycopg: read-only transactions, responses streamed by `COPY`, and how much a
+statement would read according to the planner, from `EXPLAIN (FORMAT JSON)`.
 """
 
 from __future__ import annotations
 
 import functools
-import json
 import re
-import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from typing import Any, Final, cast
 
 import psycopg
 import pyarrow as pa
-import pyarrow.compute as pc
 import sqlalchemy as sa
-from psycopg import errors
-from psycopg.types.numeric import FloatLoader, IntLoader
-from psycopg.types.string import TextLoader
+from psycopg import errors, generators
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGconn, PGresult
+from psycopg.waiting import Wait
+from pyarrow import csv
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tsaudit.engines import queries
@@ -107,7 +106,6 @@ _DRIVERS: Final = {"postgresql", "postgresql+psycopg"}
 _FORM: Final = "postgresql://user@host:5432/database"
 _GRANTS: Final = "see sql/postgresql/grants.md"
 _ADDRESS: Final = re.compile(r'^(connection failed: )?connection to server at "[^"]*"( \([^)]*\))?, port \d+ failed: ')
-_BATCH_ROWS: Final = 10_000
 _LOCK_TIMEOUT_S: Final = 2.0
 """Seconds to wait for a lock before a table is skipped: other sessions would wait behind an audit that waits."""
 _LOCK_TIMEOUT_TOGETHER_S: Final = 0.1
@@ -125,8 +123,7 @@ _SETTINGS: Final = {
     "extra_float_digits": "1",
     # Rows hidden by a policy would be missing without notice. With this setting, the statement is refused instead.
     "row_security": "off",
-    # Responses are read completely, and an audit should use one process, not several.
-    "cursor_tuple_fraction": "1",
+    # An audit should use one process, not several.
     "max_parallel_workers_per_gather": "0",
     "jit": "off",
     # If an index returns the newest rows first, use it instead of sorting all rows.
@@ -151,24 +148,22 @@ UNION SELECT c.relname FROM pg_catalog.pg_class AS c
 UNION SELECT a.attname FROM pg_catalog.pg_attribute AS a
 """
 _HYPERTABLES: Final = "SELECT h.hypertable_schema, h.hypertable_name FROM timescaledb_information.hypertables AS h"
-_INTEGERS: Final = frozenset({20, 21, 23})
-_FLOATS: Final = frozenset({700, 701})
-_BOOLEAN: Final = 16
-_ZONED: Final = 1184
-"""Object IDs of PostgreSQL's types, which never change: https://www.postgresql.org/docs/current/datatype-oid.html"""
+_TYPES: Final = dict.fromkeys((20, 21, 23), pa.int64()) | dict.fromkeys((700, 701), pa.float64()) | {16: pa.bool_()}
+_TIMES: Final = {1184: pa.timestamp("us", "UTC")}
+"""Object IDs of PostgreSQL's types, which never change, to what their values are read as, times only of the catalog.
+Others are read as PostgreSQL prints them: https://www.postgresql.org/docs/current/datatype-oid.html
+"""
 
 
-_CANCEL_S: Final = 1.0
 _GRACE_S: Final = 1.5
-"""How many seconds longer than the statement's timeout to wait, because the answer to the cancellation says more."""
-_FETCHED_BYTES: Final = 8_000_000
-"""Target size of a fetch in bytes, based on the width of the previous rows."""
-_FEW_ROWS: Final = 100
-"""Rows in the first fetch, while their width is unknown."""
+"""How many seconds longer than the statement's timeout to wait, because the server's error about it says more."""
+_BATCH_ROWS: Final = 10_000
+_BATCH_BYTES: Final = 4_000_000
+"""Most bytes of text from which a batch is made, before its last row."""
 _MOST_BYTES: Final = 64_000_000
 """Maximum size of a response in memory, in bytes; the driver keeps two copies of it."""
 
-_Reader = Callable[["psycopg.Connection[Any]"], Iterator[pa.RecordBatch]]
+_Reader = Callable[["psycopg.Connection[Any]"], Generator[pa.RecordBatch]]
 
 
 @contextmanager
@@ -268,12 +263,6 @@ class PostgresqlConnection:
             self._choose_encoding()
         self._raw.read_only = True
         self._raw.prepare_threshold = None
-        # Others arrive as text, as PostgreSQL prints them, because some times and numbers cannot be represented in
-        # Python.
-        loaders = dict.fromkeys(_INTEGERS, IntLoader) | dict.fromkeys(_FLOATS, FloatLoader)
-        for kind in (None, *psycopg.postgres.types):
-            for oid in (0,) if kind is None else (kind.oid, kind.array_oid):
-                self._raw.adapters.register_loader(oid, loaders.get(oid, TextLoader))
 
     def _choose_encoding(self) -> None:
         """Reads as Latin-1, in which every byte is a character, a database with a name that is not UTF-8: it would end
@@ -306,23 +295,18 @@ class PostgresqlConnection:
             self._open()  # raises ConnectorError if the server is gone
         raw = self._raw
         deadline = time.monotonic() + timeout_s
-        # For a server that ignores both its own timeout and the cancellation.
+        # For a server that ignores its own timeout.
         raw.deadline = deadline + _GRACE_S
-        # The server's own timeout applies to each fetch; this one applies to the whole response.
-        timer = threading.Timer(timeout_s, _cancel, [raw])
-        timer.daemon = True
-        timer.start()
         try:
             raw.execute(_settings(timeout_s, lock_s))
-            for batch in read(raw):
-                if time.monotonic() >= deadline:  # it passed while no statement was running
-                    raise FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
-                yield batch
+            with closing(read(raw)) as batches:
+                for batch in batches:
+                    if time.monotonic() >= deadline:  # it passed while no statement was running
+                        raise FactError(Reason.TIMED_OUT, f"canceled after {timeout_s:g} s")
+                    yield batch
         except psycopg.Error as error:
             raise _failed(error, raw, timeout_s, lock_s, time.monotonic() >= deadline) from error
         finally:
-            timer.cancel()
-            timer.join()
             if not raw.closed:
                 with suppress(wire.NoResponseError):  # it closed itself; the next statement creates a new one
                     raw.rollback()
@@ -353,62 +337,83 @@ def _settings(timeout_s: float, lock_s: float) -> str:
     return "SELECT " + ", ".join(f"pg_catalog.set_config('{name}', '{value}', true)" for name, value in pairs)
 
 
-def _cancel(raw: wire.TimedConnection) -> None:
-    try:
-        raw.cancel_safe(timeout=_CANCEL_S)
-    except psycopg.Error:
-        raw.abort()  # The waiting thread gets an error, and the server sees that nobody reads the response.
-
-
 def _encoded(statement: str, raw: psycopg.Connection[Any]) -> bytes:
     """As the session sends texts. A character that it has no byte for is in no name there."""
     return statement.encode(raw.info.encoding, "replace")
 
 
-def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> Iterator[pa.RecordBatch]:
-    size = _FEW_ROWS
-    # The first rows come in the response to the declaration, and the end of the transaction closes the cursor.
-    declaration = f"DECLARE tsaudit CURSOR FOR {statement}\n; {_fetch(size)}"
-    with raw.cursor() as cursor:
-        cursor.execute(_encoded(declaration, raw))
-        cursor.nextset()
-        while True:
-            rows = cursor.fetchall()
-            batch = _batch(rows, cursor.description or (), as_text)
-            yield batch
-            if len(rows) < size:
-                return
-            size = max(1, min(_BATCH_ROWS, _FETCHED_BYTES * len(rows) // max(1, batch.nbytes)))
-            cursor.execute(_encoded(_fetch(size), raw))
+def _read_rows(raw: psycopg.Connection[Any], statement: str, as_text: bool) -> Generator[pa.RecordBatch]:
+    """The response, which Arrow makes from text: as objects of Python, values would take twice as long."""
+    encoded, encoding = _encoded(statement, raw), raw.info.encoding
+    about = raw.wait(_described(raw.pgconn, encoded))
+    places, kinds = range(about.nfields), _TYPES if as_text else _TYPES | _TIMES
+    schema = pa.schema([(str(place), kinds.get(about.ftype(place), pa.string())) for place in places])
+    names = [(about.fname(place) or b"").decode(encoding) for place in places]
+    with raw.cursor() as cursor, cursor.copy(b"COPY (\n" + encoded + b"\n) TO STDOUT (FORMAT csv)"):
+        is_whole = False
+        while not is_whole:
+            text, is_whole = raw.wait(_copied(raw.pgconn))
+            yield _parsed(text, schema, encoding).rename_columns(names)
 
 
-def _fetch(rows: int) -> str:
-    return f"FETCH FORWARD {rows} FROM tsaudit"
+def _described(pgconn: PGconn, statement: bytes) -> Generator[Any, Any, PGresult]:
+    """The columns of the response, which `COPY` does not describe."""
+    pgconn.send_prepare(b"", statement)
+    result: PGresult
+    (result,) = yield from generators.execute(pgconn)
+    if result.status == ExecStatus.COMMAND_OK:
+        pgconn.send_describe_prepared(b"")
+        (result,) = yield from generators.execute(pgconn)
+    if result.status != ExecStatus.COMMAND_OK:
+        raise errors.error_from_result(result)
+    return result
 
 
-def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Iterator[pa.RecordBatch]:
-    # A cursor cannot be declared for EXPLAIN.
-    answers = [json.loads(raw.execute(_encoded(statement, raw)).fetchall()[0][0]) for statement in statements]
+def _copied(pgconn: PGconn) -> Generator[Any, Any, tuple[bytes, bool]]:
+    """The next rows as text, and whether they are the last ones."""
+    rows: list[memoryview] = []
+    size = 0
+    while size < _BATCH_BYTES and len(rows) < _BATCH_ROWS:
+        read, row = pgconn.get_copy_data(1)
+        if read > 0:
+            rows.append(row)
+            size += read
+        elif read == 0:
+            yield Wait.R
+            pgconn.consume_input()
+        else:
+            (result,) = yield from generators.fetch_many(pgconn)
+            if result.status != ExecStatus.COMMAND_OK:
+                raise errors.error_from_result(result)
+            return b"".join(rows), True
+    return b"".join(rows), False
+
+
+def _parsed(text: bytes, schema: pa.Schema, encoding: str) -> pa.RecordBatch:
+    if not text:
+        return pa.RecordBatch.from_pylist([], schema)
+    table = csv.read_csv(
+        pa.BufferReader(text),
+        csv.ReadOptions(use_threads=False, block_size=len(text), column_names=schema.names, encoding=encoding),
+        # A row of one column that is null is an empty line.
+        csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=False),
+        csv.ConvertOptions(
+            column_types=schema,
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+            true_values=["t"],
+            false_values=["f"],
+        ),
+    )
+    return table.combine_chunks().to_batches()[0]
+
+
+def _read_plans(raw: psycopg.Connection[Any], statements: list[str]) -> Generator[pa.RecordBatch]:
+    # `COPY` cannot return what EXPLAIN does.
+    answers = [raw.execute(_encoded(statement, raw)).fetchall()[0][0] for statement in statements]
     inside, every, *newest = (plan["Plan"] for (plan,) in answers)
     yield pa.RecordBatch.from_pylist([scan_estimate(inside, every, newest[0] if newest else None)])
-
-
-def _batch(rows: list[tuple[str | None, ...]], description: Any, as_text: bool) -> pa.RecordBatch:
-    columns = list(zip(*rows, strict=True)) or [()] * len(description)
-    arrays = [_array(column, about.type_code, as_text) for column, about in zip(columns, description, strict=True)]
-    return pa.RecordBatch.from_arrays(arrays, names=[about.name for about in description])
-
-
-def _array(values: Sequence[Any], oid: int, as_text: bool) -> pa.Array:
-    """Numbers and booleans in their types, everything else as strings; of the catalog, times as times."""
-    if oid in _INTEGERS:
-        return pa.array(values, pa.int64())
-    if oid in _FLOATS:
-        return pa.array(values, pa.float64())
-    texts = pa.array(values, pa.string())
-    if oid == _BOOLEAN:
-        return pc.equal(texts, "t")
-    return texts if as_text or oid != _ZONED else texts.cast(pa.timestamp("us", "UTC"))
 
 
 def _failed(
