@@ -2,7 +2,7 @@
 
 Both tables are alike, have an index on the time and were analysed; their audits run in turn, and the quickest of
 several rounds are compared. Exits with 1 when the audit of the big table takes more than 1.5 times as long, or when the
-server has counted rows that were read by a scan of a whole table.
+server has counted so many rows in scans that one was of a whole table: those of pages chosen at random count, too.
 
 Usage: python -m bench.postgresql [rows of the big table, 50000000]
 """
@@ -34,13 +34,13 @@ def main() -> int:
                 began = time.perf_counter()
                 _audit(target)
                 seconds[size].append(time.perf_counter() - began)
-        whole = {size: _rows_read_whole(server, target) for size, target in targets.items()}
+        scanned = {size: _rows_scanned(server, target) for size, target in targets.items()}
     quickest = {size: min(times) for size, times in seconds.items()}
     ratio = quickest[rows] / quickest[SMALL]
     for size, took in quickest.items():
-        print(f"{size:>12,} rows: audited in {took:.2f} s, {whole[size]:,} rows read by scans of the whole table")
+        print(f"{size:>12,} rows: audited in {took:.2f} s, {scanned[size]:,} rows read by scans")
     print(f"{ratio:.2f} times as long for {rows / SMALL:g} times the rows, at most {MOST:g}")
-    return 1 if ratio > MOST or any(whole.values()) else 0
+    return 1 if ratio > MOST or any(scanned[size] >= size for size in scanned) else 0
 
 
 def _write(server: Postgresql, rows: int) -> Target:
@@ -75,7 +75,7 @@ def _audit(target: Target) -> None:
     assert requests.series is not None
 
 
-def _rows_read_whole(server: Postgresql, target: Target) -> int:
+def _rows_scanned(server: Postgresql, target: Target) -> int:
     server.execute("SELECT pg_stat_force_next_flush()")
     ((read,),) = server.rows(
         f"SELECT sum(seq_tup_read)::BIGINT FROM pg_stat_user_tables WHERE schemaname = '{target.databases[0]}'"
