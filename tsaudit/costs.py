@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -17,7 +17,7 @@ from tsaudit.analysis.cardinality.contributions import avoidable_series
 from tsaudit.analysis.columns.columns import are_quantities
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.guidelines import matters
-from tsaudit.model.figures import Subject
+from tsaudit.model.figures import Subject, with_zone
 from tsaudit.model.finding import SERVER, Currency, Impact
 from tsaudit.model.profile import FOREVER, Index, Measurement, Tag, Window
 from tsaudit.text import day as written
@@ -294,7 +294,7 @@ def _expiry_days(case: Case, measurement: Measurement, index: Index) -> float | 
             return None
         # A date that is out of range is decoded as a number.
         times = [datetime.fromisoformat(value) for value in field.sample if "T" in value]
-        last = max((one if one.tzinfo else one.replace(tzinfo=UTC) for one in times), default=None)
+        last = max(map(with_zone, times), default=None)
         if last is None:
             return None
         after += last - case.profile.window.end

@@ -15,6 +15,7 @@ from tsaudit.config.settings import Owner, Route, Settings, Target
 from tsaudit.config.types import SEVERITY
 from tsaudit.history import deliveries
 from tsaudit.history.deliveries import SLACK, Delivery
+from tsaudit.model.figures import fits
 from tsaudit.model.finding import Finding, RuleResult, Severity
 from tsaudit.model.profile import utc_now
 
@@ -84,7 +85,7 @@ def is_sent(settings: Settings, notifier: str, severity: Severity) -> bool:
 
 def _matches(route: Route, target: str, measurement: str, result: RuleResult) -> bool:
     def any_of(patterns: tuple[str, ...], *names: str) -> bool:
-        return any(fnmatch.fnmatchcase(name, pattern) for name in names for pattern in patterns)
+        return any(fits(name, patterns) for name in names)
 
     return (
         any_of(route.targets, target)

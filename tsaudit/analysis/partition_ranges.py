@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
+from tsaudit.model.figures import with_zone
 from tsaudit.model.profile import Partition
 
 _RANGE: Final = re.compile(r"FOR VALUES FROM \((?P<first>'[^']*'|[^,)]+)[^)]*\) TO \((?P<end>'[^']*'|[^,)]+)[^)]*\)")
@@ -51,7 +52,7 @@ def _instant(value: str) -> datetime | None:
         instant = datetime.fromisoformat(text)
     except ValueError:
         return None
-    return instant if instant.tzinfo else instant.replace(tzinfo=UTC)
+    return with_zone(instant)
 
 
 def added_a_day(partitions: Iterable[Partition], now: datetime) -> float | None:

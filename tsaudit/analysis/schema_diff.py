@@ -154,8 +154,7 @@ def _by_chance(kind: DifferenceKind, key: str, old: Measurement, new: Measuremen
         before = next((set(f.types) for f in old.fields if f.key == key), set())
         # A rare type may be in only one of two samples; the rule conflicting-types reports it as soon as it is in one.
         return before <= set(field.types) or before >= set(field.types)
-    present = 1 - (field.null_ratio.value if field.null_ratio else 0.0)
-    return present * other.documents.read < _EXPECTED
+    return field.present_ratio * other.documents.read < _EXPECTED
 
 
 def _by_name(measurement: Measurement, known: bool) -> dict[str, LiveColumn]:

@@ -4,7 +4,6 @@ decides, or undo it.
 
 from __future__ import annotations
 
-import fnmatch
 import getpass
 import subprocess
 from collections import Counter
@@ -363,14 +362,14 @@ def _codes(store: Store, rules: Sequence[str]) -> Iterable[str]:
     if not rules:
         return ()
     from tsaudit.history import incidents
+    from tsaudit.policy import takes_in
     from tsaudit.rules import all_rules
     from tsaudit.text import near_rule
 
     names = {rule.code: rule.name for rule in all_rules()} | {i.code: i.rule for i in incidents.current(store)}
     found: set[str] = set()
     for asked in rules:
-        pattern = asked.lower().replace("_", "-")
-        codes = {c for c, name in names.items() if any(fnmatch.fnmatchcase(n, pattern) for n in (c.lower(), name))}
+        codes = {code for code, name in names.items() if takes_in(asked, code, name)}
         if not codes:
             raise click.BadParameter(f"no rule is called `{asked}`{near_rule(asked, names)}", param_hint="--rule")
         found |= codes

@@ -4,7 +4,6 @@ which settings of the target match nothing there.
 
 from __future__ import annotations
 
-import fnmatch
 import hashlib
 import json
 import re
@@ -23,6 +22,7 @@ from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS, OfDatabase, OfMeasurement, OfMeasurements, OfTarget, offered
+from tsaudit.model.figures import fits
 from tsaudit.model.profile import (
     FOREVER,
     Count,
@@ -443,7 +443,7 @@ _NAMES_SHOWN: Final = 3
 
 def _takes(target: Target, measurement: str) -> bool:
     """Whether the target's patterns include the measurement."""
-    return _fits(target.include, measurement) and not _fits(target.exclude, measurement)
+    return fits(measurement, target.include) and not fits(measurement, target.exclude)
 
 
 def listing_of(target: Target, database: str, names: Sequence[str]) -> Listed:
@@ -469,7 +469,7 @@ def nothing_to_audit(target: Target, names: Mapping[str, Sequence[str]]) -> str 
             else "any of the databases"
         )
         return f"there is nothing to audit: no {noun} in {where}"
-    if not any(_fits(target.include, name) for name in every):
+    if not any(fits(name, target.include) for name in every):
         patterns = ", ".join(f'"{pattern}"' for pattern in target.include)
         return f"include: [{patterns}] {_no_match(target.include[:1], every, noun)}"
     patterns = ", ".join(f'"{pattern}"' for pattern in target.exclude)
@@ -485,10 +485,10 @@ def unused_settings(
     audited = [name for name in every if _takes(target, name)]
     for setting, patterns in (("include", target.include), ("exclude", target.exclude)):
         for pattern in patterns:
-            if pattern != "*" and not any(fnmatch.fnmatchcase(name, pattern) for name in every):
+            if pattern != "*" and not any(fits(name, [pattern]) for name in every):
                 yield UnusedSetting(setting, pattern, _no_match([pattern], every, noun))
     for pattern in target.measurements:
-        if not any(fnmatch.fnmatchcase(name, pattern) for name in audited):
+        if not any(fits(name, [pattern]) for name in audited):
             yield UnusedSetting("measurements", pattern, _no_match([pattern], audited, noun))
     described = {draft.name: [c.name for c in draft.columns] for draft in drafts if draft.columns}
     for name, columns in target.columns.items():
@@ -536,7 +536,3 @@ def _near(patterns: Sequence[str], names: Iterable[str]) -> str:
             return found
     more = f" and {number(len(some) - _NAMES_SHOWN)} more" if len(some) > _NAMES_SHOWN else ""
     return f"; found {', '.join(name[:80] for name in some[:_NAMES_SHOWN])}{more}" if some else ""
-
-
-def _fits(patterns: Iterable[str], name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)

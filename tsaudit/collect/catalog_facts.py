@@ -15,6 +15,7 @@ import pyarrow as pa
 from tsaudit.collect.draft import Draft
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.model.facts import Given, OfMeasurements
+from tsaudit.model.figures import with_zone
 from tsaudit.model.profile import (
     DEFAULT_PARTITION,
     FOREVER,
@@ -188,17 +189,13 @@ def _index(parts: list[Row]) -> Index:
         partial=bool(row["is_partial"]),
         size_bytes=row["size_bytes"],
         scans=row["scans"],
-        counted_since=_aware(row["counted_since"]),
+        counted_since=row["counted_since"] and with_zone(row["counted_since"]),
         valid=row.get("is_valid", True),
         sorting=sorting if any(sorting) else (),
         rows_read=row.get("rows_read"),
         is_as_old=bool(row.get("is_as_old")),
         expires_s=row.get("expires_s"),
     )
-
-
-def _aware(time: datetime | None) -> datetime | None:
-    return time if time is None or time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
@@ -227,7 +224,7 @@ def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
 
 
 def _index_use(m: Measurement, rows: list[Row]) -> Measurement:
-    found = {row["index"]: (row["scans"], _aware(row["counted_since"])) for row in rows}
+    found = {row["index"]: (row["scans"], row["counted_since"] and with_zone(row["counted_since"])) for row in rows}
     indexes = m.indexes and tuple(
         replace(index, scans=found[index.name][0], counted_since=found[index.name][1]) if index.name in found else index
         for index in m.indexes
@@ -238,7 +235,9 @@ def _index_use(m: Measurement, rows: list[Row]) -> Measurement:
 def _activity(m: Measurement, rows: list[Row]) -> Measurement:
     if not (row := _last(rows)):
         return m
-    return replace(m, activity=Activity(row["reads"], row["writes"], _aware(row["counted_since"])))
+    return replace(
+        m, activity=Activity(row["reads"], row["writes"], row["counted_since"] and with_zone(row["counted_since"]))
+    )
 
 
 def _status(m: Measurement, rows: list[Row]) -> Measurement:
@@ -283,7 +282,7 @@ def _retention(m: Measurement, rows: list[Row]) -> Measurement:
 def _stored(m: Measurement, rows: list[Row]) -> Measurement:
     if not (row := _last(rows)):
         return m
-    first = _aware(row["first_time"])
+    first = row["first_time"] and with_zone(row["first_time"])
     if first is None:
         raise ValueError(f"rows in files of {m.name} have no first time")
     return replace(m, stored=StoredRows(row["rows"], first))

@@ -37,6 +37,7 @@ from tsaudit.model.facts import (
     OfScanEstimate,
     TablePart,
 )
+from tsaudit.model.figures import with_zone
 from tsaudit.model.profile import Count, How, MisdatedRows, Ratio, Reason, Source, Window, utc_now
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import instant, many, number, percent, span
@@ -302,7 +303,7 @@ def _statistics(row: Mapping[str, Any]) -> ColumnStatistics:
         null_ratio=row["null_ratio"],
         common_values=tuple(value for value in common if value is not None),
         sampled_rows=row["sampled_rows"],
-        analysed_at=analysed if analysed is None or analysed.tzinfo else analysed.replace(tzinfo=UTC),
+        analysed_at=analysed and with_zone(analysed),
         changed_ratio=row["changed_ratio"],
     )
 

@@ -6,7 +6,6 @@ The rules are only loaded if the file names one, because that takes longer than 
 
 from __future__ import annotations
 
-import fnmatch
 from collections.abc import Collection, Iterator, Mapping
 from functools import cache
 from typing import Any, Final
@@ -15,6 +14,7 @@ from tsaudit import plugins
 from tsaudit.config.settings import Path, Settings
 from tsaudit.config.types import SEVERITY, USE
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.figures import fits
 from tsaudit.model.finding import RULELESS_CODES
 from tsaudit.policy import limit_plans, plain, takes_in
 from tsaudit.rules import all_rules, rule_named, unusable
@@ -46,7 +46,7 @@ def unused(data: Mapping[str, Any]) -> Iterator[tuple[Path, str]]:
     no effect.
     """
     for place, pattern, names, what in _route_patterns(data):
-        if _is_pattern(pattern) and not any(fnmatch.fnmatchcase(name, pattern) for name in names):
+        if _is_pattern(pattern) and not any(fits(name, [pattern]) for name in names):
             yield place, f"`{pattern}` matches no {what}{_near(pattern, names)}"
     for place in _rule_places(data):
         if _is_pattern(pattern := str(place[-1])) and not any(takes_in(pattern, r.code, r.name) for r in all_rules()):

@@ -4,7 +4,6 @@ machines of the deployment cannot read, and routes that match nothing.
 
 from __future__ import annotations
 
-import fnmatch
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ import yaml
 
 from tsaudit.config.settings import Route, Settings, Target
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.figures import fits
 from tsaudit.model.profile import Profile, UnusedSetting
 from tsaudit.net import addresses
 from tsaudit.net.addresses import Address, is_loopback
@@ -165,13 +165,13 @@ def unused_routes(settings: Settings, profiles: Mapping[str, Profile]) -> Iterat
     for number, route in enumerate(settings.routes):
         # The targets with a profile are checked first: an audit has one, and there may be thousands of targets and
         # routes.
-        if not all(profile.all_listed() for name, profile in profiles.items() if _fits(route.targets, name)):
+        if not all(profile.all_listed() for name, profile in profiles.items() if fits(name, route.targets)):
             continue
-        if not any(_fits(route.targets, name) for name in profiles):
+        if not any(fits(name, route.targets) for name in profiles):
             continue
-        if any(target.name not in profiles and _fits(route.targets, target.name) for target in settings.targets):
+        if any(target.name not in profiles and fits(target.name, route.targets) for target in settings.targets):
             continue
-        meant = [target.name for target in settings.targets if _fits(route.targets, target.name)]
+        meant = [target.name for target in settings.targets if fits(target.name, route.targets)]
         if not meant:
             continue
         names = sorted({m.name for name in meant for m in profiles[name].measurements})
@@ -187,10 +187,4 @@ def _unmatched(route: Route, names: list[str]) -> Iterator[str]:
     """The patterns of the route that match none of the names. An empty pattern matches findings about whole databases
     and targets.
     """
-    yield from (
-        p for p in route.measurements if p not in ("*", "") and not any(fnmatch.fnmatchcase(n, p) for n in names)
-    )
-
-
-def _fits(patterns: tuple[str, ...], name: str) -> bool:
-    return any(fnmatch.fnmatchcase(name, pattern) for pattern in patterns)
+    yield from (p for p in route.measurements if p not in ("*", "") and not any(fits(n, [p]) for n in names))

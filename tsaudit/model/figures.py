@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import enum
-import fnmatch
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from fnmatch import fnmatchcase
 from typing import Final, Literal
 
 from tsaudit.secrets import mask
@@ -222,11 +222,7 @@ class Selection:
             return False
         if measurement is None:
             return True
-        included, excluded = (
-            any(fnmatch.fnmatchcase(measurement, pattern) for pattern in patterns)
-            for patterns in (self.include, self.exclude)
-        )
-        return included and not excluded
+        return fits(measurement, self.include) and not fits(measurement, self.exclude)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +250,16 @@ class UnusedSetting:
 
     def __str__(self) -> str:
         return f"{self.setting}: `{self.value}` {self.detail}"
+
+
+def fits(name: str, patterns: Iterable[str]) -> bool:
+    """Whether the name fits one of the patterns of tsaudit.yaml, in which `*` stands for any text. Case matters."""
+    return any(fnmatchcase(name, pattern) for pattern in patterns)
+
+
+def with_zone(time: datetime) -> datetime:
+    """The time, in UTC if it has no zone of its own."""
+    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def utc_now() -> datetime:

@@ -508,6 +508,11 @@ class Field:
     largest step. None for other columns, if they do not rise with the time, and if the rows read cover less than a day.
     """
 
+    @property
+    def present_ratio(self) -> float:
+        """The share of the rows or documents with a value; 1 if those without were not counted."""
+        return 1 - (self.null_ratio.value if self.null_ratio else 0.0)
+
 
 @dataclass(frozen=True, slots=True)
 class SharedInstants:

@@ -20,6 +20,7 @@ from bson.dbref import DBRef
 
 from tsaudit.analysis.columns.columns import HINT, words_of
 from tsaudit.analysis.columns.time_columns import TIME_NAMES
+from tsaudit.model.figures import with_zone
 from tsaudit.model.profile import ItemGrowth
 
 READ: Final[CodecOptions[Mapping[str, Any]]] = CodecOptions(
@@ -153,11 +154,7 @@ def ends(items: Sequence[Any]) -> tuple[datetime | None, datetime | None]:
     None for one without.
     """
     first, last = (_time_of(items[0]), _time_of(items[-1])) if items else (None, None)
-    return (last, first) if first and last and _utc(last) < _utc(first) else (first, last)
-
-
-def _utc(time: datetime) -> datetime:
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
+    return (last, first) if first and last and with_zone(last) < with_zone(first) else (first, last)
 
 
 def _time_of(item: Any) -> datetime | None:
@@ -192,7 +189,7 @@ def _from_text(text: str) -> datetime | None:
     if not _AS_TEXT.fullmatch(text):
         return None
     try:
-        return _utc(datetime.fromisoformat(text))
+        return with_zone(datetime.fromisoformat(text))
     except ValueError:
         return None
 

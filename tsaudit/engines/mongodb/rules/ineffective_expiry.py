@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Final
 
 from tsaudit import costs
 from tsaudit.engines.mongodb.collections import ConvertToDates
 from tsaudit.model.change import Change, ChangeType, Diagnose
+from tsaudit.model.figures import with_zone
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Documents, Field, Index, Measurement, ValuesOfType
 from tsaudit.rule import Case, rule, subject_of
@@ -94,7 +95,7 @@ def _overdue(
     case: Case, measurement: Measurement, index: Index, keep: timedelta, times: Sequence[datetime | None]
 ) -> Iterator[Finding]:
     """`times`: some of the times in the field, or only the oldest one."""
-    known = [_with_zone(one) for one in times if one is not None]
+    known = [with_zone(one) for one in times if one is not None]
     due = [one for one in known if one < case.profile.window.end - keep - _GRACE]
     # Documents outside of a partial index are never removed.
     if index.partial or not due or len(due) < _FEW * len(known):
@@ -113,7 +114,7 @@ def _in_years(
     case: Case, measurement: Measurement, index: Index, keep: timedelta, times: Sequence[datetime]
 ) -> Iterator[Finding]:
     # If the index itself sets such a long time, its owner knows it.
-    first = min((_with_zone(one) for one in times), default=None)
+    first = min(map(with_zone, times), default=None)
     if first is None or keep > _NEVER or first - case.profile.window.end + keep < _NEVER:
         return
     yield _finding(
@@ -123,10 +124,6 @@ def _in_years(
         fix="Set the lifetime in the program that writes the times, which may have a default of decades; "
         "what is stored gets a new time by an update, or is removed by its age.",
     )
-
-
-def _with_zone(time: datetime) -> datetime:
-    return time if time.tzinfo else time.replace(tzinfo=UTC)
 
 
 def _of_another_type(measurement: Measurement, index: Index, field: Field) -> Finding:

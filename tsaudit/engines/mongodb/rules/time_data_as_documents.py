@@ -102,7 +102,7 @@ def _are_events(measurement: Measurement) -> bool:
     mean = measurement.documents.mean_bytes if measurement.documents else 0.0
     own = 0.0
     for field in measurement.fields:
-        present = _present(field)
+        present = field.present_ratio
         varies = field.distinct is not None and field.distinct.value > _OWN_TEXTS * present * read
         if field.types == ("string",) and varies and identifier_kind(field.sample) is None:
             own += present * (field.value_bytes or 0.0)
@@ -124,7 +124,7 @@ def _is_of_thing(measurement: Measurement, field: Field) -> bool:
         return False
     if field.types == ("bool",) or words_of(field.key) & STATE:
         return True
-    is_own = _share(measurement, field) > _OWN_TEXTS * _present(field)
+    is_own = _share(measurement, field) > _OWN_TEXTS * field.present_ratio
     return is_own and field.types == ("string",) and identifier_kind(field.sample) is not None
 
 
@@ -154,7 +154,7 @@ def _impact(case: Case, measurement: Measurement, sources: list[Field]) -> Impac
     if kept is None or kept.data_bytes is None or rows is None or documents is None:
         return None
     names = [field for field in measurement.fields if field.key != DOCUMENT_ID]
-    each = _name_bytes(measurement.time_column or "") + sum(_present(f) * _name_bytes(f.key) for f in names)
+    each = _name_bytes(measurement.time_column or "") + sum(f.present_ratio * _name_bytes(f.key) for f in names)
     each += sum(field.value_bytes or 0.0 for field in sources)
     own = next((index for index in measurement.indexes or () if index.columns == (DOCUMENT_ID,)), None)
     saved = left_by_compression(measurement, each) + ((own.size_bytes or 0) if own else 0)
@@ -168,10 +168,6 @@ def _impact(case: Case, measurement: Measurement, sources: list[Field]) -> Impac
 def _name_bytes(path: str) -> int:
     """Bytes of a field without its value: its name, a zero byte, and its type."""
     return len(path.rpartition(".")[2].encode()) + 2
-
-
-def _present(field: Field) -> float:
-    return 1 - (field.null_ratio.value if field.null_ratio else 0.0)
 
 
 def _finding(case: Case, measurement: Measurement, sources: list[Field], values: list[Field]) -> Finding:

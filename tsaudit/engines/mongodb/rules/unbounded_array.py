@@ -116,8 +116,7 @@ def _is_fixed(measurement: Measurement, field: Field) -> bool:
     assert measurement.documents is not None
     if field.items.growth is not None:
         return False
-    absent = field.null_ratio.value if field.null_ratio else 0.0
-    return field.items.mean == field.items.most and round((1 - absent) * measurement.documents.read) > 1
+    return field.items.mean == field.items.most and round(field.present_ratio * measurement.documents.read) > 1
 
 
 def _finding(case: Case, measurement: Measurement, field: Field) -> Finding:

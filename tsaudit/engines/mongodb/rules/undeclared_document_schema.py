@@ -77,7 +77,7 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
     assert measurement.documents is not None
     varying = {f.key for f in (*mixed, *partial)}
     parts = [f"{f.key} is {listed(distinct_types(case.profile.engine, f.types))}" for f in mixed]
-    parts += [f"{f.key} is in {percent(_presence(f))}" for f in partial if f not in mixed]
+    parts += [f"{f.key} is in {percent(f.present_ratio)}" for f in partial if f not in mixed]
     return Finding(
         subject=subject_of(measurement),
         message=(
@@ -91,14 +91,17 @@ def _finding(case: Case, measurement: Measurement, mixed: Sequence[Field], parti
         unit="fields",
         main_contributor=mixed[0].key if mixed else partial[0].key,
         evidence=(
-            *(Evidence(f.key, f"{listed(f.types)}, in {percent(_presence(f))} of the documents") for f in mixed[:20]),
-            *(Evidence(f.key, f"in {percent(_presence(f))} of the documents") for f in partial[:20] if f not in mixed),
+            *(
+                Evidence(f.key, f"{listed(f.types)}, in {percent(f.present_ratio)} of the documents")
+                for f in mixed[:20]
+            ),
+            *(
+                Evidence(f.key, f"in {percent(f.present_ratio)} of the documents")
+                for f in partial[:20]
+                if f not in mixed
+            ),
             Evidence("documents read", number(measurement.documents.read)),
         ),
         facts=("documents", "options"),
         source=measurement.documents.source,
     )
-
-
-def _presence(field: Field) -> float:
-    return 1 - (field.null_ratio.value if field.null_ratio else 0.0)
