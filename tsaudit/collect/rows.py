@@ -340,8 +340,7 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: f
     assert draft.time is not None
     assert draft.sample is not None
     rows, whole = draft.measurement.rows, draft.measurement.rows_total or draft.measurement.rows
-    is_newest = not _is_of_pages(draft)
-    if draft.is_read_whole or not is_newest or rows is None or whole is None or _days_of(draft) >= 1:
+    if draft.is_read_whole or _is_of_pages(draft) or rows is None or whole is None or _days_of(draft) >= 1:
         return fields
     wanted = [draft.time.name, *sorted(used)]
     most = runner.target.budget.max_scan_rows or whole.value

@@ -206,7 +206,7 @@ class Budget(Model):
     """
     max_scan_rows: int = Field(1_000_000, ge=0)
     """Maximum number of rows that a statement may read from a table if the engine's statistics can provide the rest
-    (PostgreSQL), or to find the largest document (MongoDB); 0 for no limit.
+    (PostgreSQL), or to find copies of rows (SQL) or the largest document (MongoDB); 0 for no limit.
     """
     max_bytes_scanned: Size | None = Field(None, ge=1)
     """Maximum number of bytes that all statements of an audit may scan or be billed for, whichever is more, as counted
