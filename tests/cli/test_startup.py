@@ -120,7 +120,7 @@ def test_an_audit_of_nothing_loads_no_steps(tmp_path: Path) -> None:
     (tmp_path / "tsaudit.yaml").write_text("targets: [{name: shop, engine: sqlite, url: 'sqlite:///shop.db'}]\n")
     loaded = loaded_by("audit", tmp_path, code=3)
     assert "tsaudit.collect.measuring" in loaded
-    of_rows = ("roles", "rows", "row_bytes", "row_figures", "counts", "series")
+    of_rows = ("roles", "rows", "row_bytes", "row_figures", "copies", "counts", "series")
     assert loaded & {f"tsaudit.collect.{name}" for name in of_rows} == set()
 
 

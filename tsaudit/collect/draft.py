@@ -470,6 +470,11 @@ class Draft:
         return was_read and (self.sample is None or not self.sample.num_rows)
 
     @property
+    def is_of_pages(self) -> bool:
+        """Whether the rows read are those of pages at random."""
+        return self.partial_scan is not None and not self.partial_scan.newest
+
+    @property
     def is_too_big(self) -> bool:
         """Whether only a part of its rows may be read: False also if the newest rows turned out to be all rows within
         the window, contrary to the planner's estimate.

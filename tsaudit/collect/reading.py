@@ -474,3 +474,15 @@ def _counted(runner: QueryRunner, draft: Draft) -> tuple[Count, datetime, dateti
     if first is None or last is None:
         return None
     return Count(found[0], runner.source("null_counts", scope="rows in 1970")), first, last
+
+
+_CHEAP_ROWS: Final = 100_000
+"""A table with so many rows is read from beginning to end in little time, without an index on the time."""
+
+
+def finds_ranges(runner: QueryRunner, draft: Draft) -> bool:
+    """Whether rows of a range of times are found in little time."""
+    indexes, time = draft.measurement.indexes or (), draft.time.name if draft.time else ""
+    # Without an index, rows outside of the window are read, too.
+    is_small = max(draft.estimated_rows or 0, draft.measurement.rows_known) <= _CHEAP_ROWS
+    return is_small or runner.engine.prunes_ranges or any(i.finds_ranges_of(time) for i in indexes)

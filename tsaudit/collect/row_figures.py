@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
@@ -20,16 +20,11 @@ from tsaudit.analysis.columns.columns import is_number, is_text, words_of
 from tsaudit.analysis.rows import column_groups, duplicates, over_time
 from tsaudit.analysis.rows.column_groups import split_by
 from tsaudit.analysis.rows.duplicates import (
-    begins_late,
-    copied_rows,
     distinguishing_tags,
-    identifying,
     lost_ratio,
     overwritten,
-    place_of,
 )
 from tsaudit.analysis.rows.over_time import Numbers, changes_of, other_sources, shared, turnover_of
-from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.analysis.values.hashes import mixed, sample
 from tsaudit.collect.draft import NUMBER, ReadColumn
@@ -38,7 +33,6 @@ from tsaudit.model.profile import (
     SAMPLE_SIZE,
     TEXT_KEPT,
     Busiest,
-    Copies,
     Count,
     Field,
     FieldEnd,
@@ -109,7 +103,7 @@ def rhythms(
 ) -> Rhythms:
     """How regularly values arrive, by field. `times`: microseconds, null for rows left out. `series`: as numbers."""
     filled = {key: column.known[times.known] for key, column in fields.items()}
-    found = over_time.rhythms(series[times.known], _numbers_of(times), filled)
+    found = over_time.rhythms(series[times.known], numbers_of(times), filled)
     return Rhythms(
         fields=tuple(
             FieldRhythm(key, len(one.regular), len(one.irregular), one.interval and one.interval / _US_PER_SECOND)
@@ -131,7 +125,7 @@ def _parted(tags: Mapping[str, ReadColumn], series: Codes, found: Mapping[str, o
     parted = over_time.separating_tag(codes, even, uneven)
     if parted is None:
         return None
-    values = _texts_of(tags[parted], first)
+    values = texts_of(tags[parted], first)
     return PartingTag(parted, _some(values, even), _some(values, uneven))
 
 
@@ -153,7 +147,7 @@ def point_sample(
 
     `all_rows`: whether all rows within the window were read, and not only the newest.
     """
-    at = _numbers_of(times)
+    at = numbers_of(times)
     numbers, first = np.unique(series, return_index=True)
     # An empty value is none.
     values = {key: (tag.texts.to_pylist(), tag.codes_of_words[first].tolist()) for key, tag in tags.items()}
@@ -205,62 +199,6 @@ def repeats(
     return Repeats(rows, rows - keys, rows - whole, source, lost)
 
 
-def copies(
-    columns: Mapping[str, ReadColumn],
-    times_us: ReadColumn | None,
-    left_out: Sequence[str],
-    source: Source,
-    *,
-    ids: Collection[str] = (),
-    is_of_pages: bool,
-) -> Copies:
-    """The rows that are copies of another one. `times_us`: in microseconds; rows without a time are left out. None:
-    rows have no time. `ids`: the columns that may identify a row. `is_of_pages` as in `copied_rows`.
-    """
-    known = times_us.known if times_us is not None else np.ones(len(next(iter(columns.values()))), np.bool_)
-    rows = int(known.sum())
-    none = Copies(rows, 0, 0, None, None, tuple(left_out), source)
-    if any(len(column.distinct) == len(column) for column in columns.values()):
-        # No two rows are equal.
-        return none
-    codes = {name: column.codes[known] for name, column in columns.items()}
-    values, times = (None, None) if times_us is None else np.unique(_numbers_of(times_us), return_inverse=True)
-    found = copied_rows(list(codes.values()), times, rows, is_of_pages=is_of_pages)
-    if not found.copies or values is None or times is None:
-        return replace(none, copies=found.copies)
-
-    def at(row: int) -> datetime:
-        return _EPOCH + timedelta(microseconds=int(values[times[row]]))
-
-    first, last = map(at, found.bulk) if found.bulk else (None, None)
-    whole = combined([times, *codes.values()], rows)
-    others = {name: of for name, of in codes.items() if name not in ids}
-    is_copy = np.ones(rows, np.bool_)
-    is_copy[np.unique(whole, return_index=True)[1]] = False
-    order = np.argsort(times, kind="stable")
-    begin = begins_late(is_copy[order])
-    place = place_of(others, is_copy)
-    return replace(
-        none,
-        copies=found.copies,
-        in_bulk=found.in_bulk,
-        first=first,
-        last=last,
-        key=identifying({name: codes[name] for name in codes if name in ids}, others, whole),
-        since=None if begin is None else at(int(order[begin])),
-        column=place.column if place else "",
-        values=tuple(_shown(columns[place.column].where(known), place.rows)) if place else (),
-        rows_there=place.total if place else 0,
-    )
-
-
-def _shown(column: ReadColumn, rows: Sequence[int]) -> Iterator[str]:
-    """The values of some rows; texts are redacted unless they are names."""
-    is_day = pa.types.is_date(column.type)
-    for text in _texts_of(column, np.array(rows, np.intp)):
-        yield "null" if text is None else text if is_day else redact_unless_name(text)
-
-
 def rows_apart(
     tags: Mapping[str, ReadColumn],
     times: ReadColumn,
@@ -307,7 +245,7 @@ def likely_drops(tag_sets: TagSets | None) -> list[frozenset[str]]:
 def reports(column: ReadColumn, times: ReadColumn) -> Reports | None:
     """How often the values occur. `times`: in microseconds, null for rows to leave out. None without such rows."""
     both = column.known & times.known
-    at = _numbers_of(times.where(both))
+    at = numbers_of(times.where(both))
     if not len(at):
         return None
     codes = column.codes[both]
@@ -335,7 +273,7 @@ def idle_hours(column: ReadColumn, times: ReadColumn) -> float | None:
     """From the newest row with a value to the newest row. `times`: in microseconds, null for rows to leave out. None if
     no row has both.
     """
-    at = _numbers_of(times)
+    at = numbers_of(times)
     of_values = at[column.known[times.known]]
     return float(at.max() - of_values.max()) / (3600 * _US_PER_SECOND) if len(of_values) else None
 
@@ -348,7 +286,7 @@ def field_end(column: ReadColumn, times: ReadColumn, others: Mapping[str, ReadCo
     """The rows before and after the newest one with a value. `times`: in microseconds, null for rows to leave out.
     `others`: the fields that may begin there, by key. None if no row has both, or too few come after it.
     """
-    at, filled = _numbers_of(times), column.known[times.known]
+    at, filled = numbers_of(times), column.known[times.known]
     if not filled.any():
         return None
     last = int(at[filled].max())
@@ -400,7 +338,7 @@ def turnover(
     named = both & np.any([tags[other].known for other in by], axis=0) if by else both
     both = named if 2 * named.sum() >= both.sum() else both
     chosen = slice(None) if both.all() else both
-    at, codes = _numbers_of(times.where(both)), tags[key].codes[chosen]
+    at, codes = numbers_of(times.where(both)), tags[key].codes[chosen]
     if not len(at):
         return None
     each = len(at) / count_distinct(codes)
@@ -561,14 +499,14 @@ def _numbers(column: ReadColumn) -> Numbers | None:
     return None if np.isnan(numbers).all() else numbers
 
 
-def _numbers_of(column: ReadColumn) -> npt.NDArray[np.int64]:
+def numbers_of(column: ReadColumn) -> npt.NDArray[np.int64]:
     """The values of a column of integers, without null."""
     values = column.values.drop_null() if column.values.null_count else column.values
     found: npt.NDArray[np.int64] = values.to_numpy()
     return found
 
 
-def _texts_of(column: ReadColumn, rows: npt.NDArray[np.intp]) -> list[str | None]:
+def texts_of(column: ReadColumn, rows: npt.NDArray[np.intp]) -> list[str | None]:
     """The values of some rows as strings."""
     texts: list[str | None] = [*column.texts.to_pylist(), None]
     return [texts[code] for code in column.codes[rows].tolist()]

@@ -1,4 +1,4 @@
-"""What the rows read show of fields, tags, and series, and whether rows are copies of others."""
+"""What the rows read show of fields, tags, and series, alone and together."""
 
 from __future__ import annotations
 
@@ -14,27 +14,20 @@ import pyarrow.compute as pc
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.codes import RowGroups
 from tsaudit.analysis.columns.columns import (
-    Column,
-    is_integer,
-    is_load_stamp,
     is_number,
     is_single,
-    may_be_text,
-    names_id,
 )
-from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.collect import reading
+from tsaudit.collect.copies import find_copies
 from tsaudit.collect.draft import Draft, PartialScan, ReadColumn, ReadRows, content_of
 from tsaudit.collect.query_runner import QueryRunner, Unanswered
-from tsaudit.collect.reading import EARLIEST, newest_of, sampled, times_of
-from tsaudit.collect.roles import read_extents
+from tsaudit.collect.reading import EARLIEST, finds_ranges, newest_of, sampled, times_of
 from tsaudit.collect.row_bytes import stored_bytes
 from tsaudit.collect.row_figures import (
     ROWS_BEFORE,
     begins,
     busiest,
-    copies,
     ended,
     field_end,
     filled_in,
@@ -55,10 +48,8 @@ from tsaudit.collect.row_figures import (
     turnover,
 )
 from tsaudit.collect.series import interval
-from tsaudit.model.facts import OfRowSample
 from tsaudit.model.profile import (
     MOST_COMPARED_FIELDS,
-    Copies,
     Field,
     FieldEnd,
     How,
@@ -73,7 +64,7 @@ from tsaudit.model.profile import (
     Tag,
     Window,
 )
-from tsaudit.text import instant, many, span, values_of
+from tsaudit.text import many, span, values_of
 
 _NEVER: Final = 2**63 - 1
 """Later than any time, in microseconds."""
@@ -107,7 +98,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     known = draft.measurement
     stored = stored_bytes(runner, draft, source) if runner.engine.repeats_texts else known.row_bytes
     is_table = runner.engine.infers_roles
-    copied = _copies_elsewhere(runner, draft, _copies(draft, source)) if is_table else known.copies
+    copied = find_copies(runner, draft, source) if is_table else known.copies
     if times:
         fields = _looked_back(runner, draft, fields) if is_table else fields
         fields = _with_rises(runner, draft, fields, given)
@@ -253,8 +244,6 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
 
 _MOST_LOOKED_BACK: Final = 8
 """Columns of one table for each of which two more queries are sent."""
-_CHEAP_ROWS: Final = 100_000
-"""A table with so many rows is read from beginning to end in little time, without an index on the time."""
 
 
 def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list[Field]:
@@ -268,19 +257,11 @@ def _looked_back(runner: QueryRunner, draft: Draft, fields: list[Field]) -> list
     return [found.get(field.key, field) for field in fields]
 
 
-def _finds_ranges(runner: QueryRunner, draft: Draft) -> bool:
-    """Whether rows of a range of times are found in little time."""
-    indexes, time = draft.measurement.indexes or (), draft.time.name if draft.time else ""
-    # Without an index, rows outside of the window are read, too.
-    is_small = max(draft.estimated_rows or 0, draft.measurement.rows_known) <= _CHEAP_ROWS
-    return is_small or runner.engine.prunes_ranges or any(i.finds_ranges_of(time) for i in indexes)
-
-
 def _not_read(runner: QueryRunner, draft: Draft, fields: Sequence[Field]) -> list[Field]:
     """The fields that some rows of the window have, but none of those read, fullest first; none if it would take a scan
     of a big table to look further back.
     """
-    if not _finds_ranges(runner, draft) or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
+    if not finds_ranges(runner, draft) or draft.partial_scan or draft.read_times()[1].filled < ENOUGH:
         return []
     some = [f for f in fields if f.idle_hours is None and f.null_ratio is not None and f.null_ratio.value < 1]
     return sorted(some, key=lambda f: (f.null_ratio.value if f.null_ratio else 1.0, f.key))[:_MOST_LOOKED_BACK]
@@ -340,7 +321,7 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: f
     assert draft.time is not None
     assert draft.sample is not None
     rows, whole = draft.measurement.rows, draft.measurement.rows_total or draft.measurement.rows
-    if draft.is_read_whole or _is_of_pages(draft) or rows is None or whole is None or _days_of(draft) >= 1:
+    if draft.is_read_whole or draft.is_of_pages or rows is None or whole is None or _days_of(draft) >= 1:
         return fields
     wanted = [draft.time.name, *sorted(used)]
     most = runner.target.budget.max_scan_rows or whole.value
@@ -365,109 +346,6 @@ def _days_of(draft: Draft) -> float:
     return 0.0 if oldest is None else (newest - oldest) / (86_400 * 1_000_000)
 
 
-def _copies(draft: Draft, source: Source) -> Copies | None:
-    """None if the table has no columns to compare."""
-    assert draft.sample is not None
-    left_out = [
-        c.name
-        for c in draft.columns
-        # A row that is stored again has another number, and a row that is loaded again another stamp.
-        if c.is_generated or (c.is_unique and is_integer(c.data_type)) or is_load_stamp(c.name)
-    ]
-    own_time = draft.time.name if draft.time else None
-    kept = [c for c in draft.columns if c.name not in {own_time, *left_out}]
-    if not kept:
-        return None
-    compared = {c.name: draft.sample.column(c.name) for c in kept}
-    ids = [c.name for c in kept if _may_be_id(c)]
-    stamps = draft.time is None or draft.time.name in left_out
-    times_us = None if stamps else draft.read_times()[1]
-    return copies(compared, times_us, left_out, source, ids=ids, is_of_pages=_is_of_pages(draft))
-
-
-def _is_of_pages(draft: Draft) -> bool:
-    """Whether the rows read are those of pages at random."""
-    return draft.partial_scan is not None and not draft.partial_scan.newest
-
-
-_PLACES: Final = 8
-"""A load that covers an eighth of the time of all rows is seen at one of so many places."""
-
-
-def _copies_elsewhere(runner: QueryRunner, draft: Draft, found: Copies | None) -> Copies | None:
-    """The same, or that of rows from all of the table, if more of those are copies for certain: where a file was loaded
-    twice, other rows came since, and where each load brings the last weeks again, the newest rows came once.
-    """
-    if found is None or found.in_bulk or _is_of_pages(draft) or draft.time is None or _are_kept_apart(draft, found):
-        return found
-    batches: list[pa.RecordBatch] = []
-    queries, which = _of_all_rows(runner, draft, found)
-    for query in queries:
-        if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):
-            return found
-    if not any(batch.num_rows for batch in batches):
-        return found
-    read = ReadRows.of(batches)
-    how = How.ESTIMATE if queries[0].hashed else How.SAMPLED
-    of_all = _copies(
-        replace(draft, sample=read), runner.source("row_sample", how, f"{many(read.num_rows, 'row')} {which}")
-    )
-    return of_all if of_all and (of_all.in_bulk or (of_all.key and not found.key)) else found
-
-
-def _are_kept_apart(draft: Draft, found: Copies) -> bool:
-    """Whether a unique index lets no row be stored twice."""
-    indexes = [i for i in draft.measurement.indexes or () if i.unique and not i.partial]
-    return any(None not in index.columns and set(found.left_out).isdisjoint(index.columns) for index in indexes)
-
-
-def _of_all_rows(runner: QueryRunner, draft: Draft, found: Copies) -> tuple[list[OfRowSample], str]:
-    """The queries for rows from all of the table, and which rows these are; none if all rows were read. Where all may
-    be read, they are those with some of the values of the column with the most, because copies have the same ones,
-    wherever they are. Otherwise, they are those at some older places, if these are found in little time.
-    """
-    budget, names = runner.target.budget, [column.name for column in draft.columns]
-    sample, rows = draft.sample, _rows_of_table(runner, draft)
-    assert sample is not None
-    if rows <= max(sample.num_rows, budget.max_rows):
-        # A sample of fewer rows means that there are many tables.
-        return [], ""
-    if rows <= budget.max_scan_rows or not budget.max_scan_rows:
-        compared = [name for name in names if name not in found.left_out]
-        hashed = max(compared, key=lambda name: len(sample.column(name).distinct))
-        query = sampled(draft, runner.window, names, draft.sample_limit)
-        return [replace(query, time=None, hashed=hashed)], f"with some of the values of {hashed}"
-    windows = list(_older_windows(runner, draft))
-    places = f"at {len(windows)} places until {instant(windows[-1].end)}" if windows else ""
-    return [sampled(draft, window, names, draft.sample_limit // len(windows)) for window in windows], places
-
-
-def _rows_of_table(runner: QueryRunner, draft: Draft) -> int:
-    """The number of all rows, whatever their time; 0 if it could not be counted."""
-    known = draft.measurement.rows_total or draft.counted
-    if known is not None or draft.time is None:
-        return known.value if known else 0
-    return max((e.rows for e in read_extents(runner, draft, [draft.time.name], whole=True).values()), default=0)
-
-
-def _older_windows(runner: QueryRunner, draft: Draft) -> Iterator[Window]:
-    """The times before those of the rows read, in equal parts; none if that would take a scan of the table."""
-    assert draft.time is not None
-    begin = pc.min(draft.read_times()[1].values).as_py()
-    if begin is None or not _finds_ranges(runner, draft):
-        return
-    extent = None if draft.oldest else read_extents(runner, draft, [draft.time.name]).get(draft.time.name)
-    first = draft.oldest or (instant_of(extent.first, draft.time.kind) if extent else None)
-    until = EARLIEST + timedelta(microseconds=begin)
-    if first is not None and first < until:
-        for place in range(_PLACES):
-            yield Window(*(first + (until - first) * end / _PLACES for end in (place, place + 1)))
-
-
-def _may_be_id(column: Column) -> bool:
-    return names_id(column.name) and (is_integer(column.data_type) or may_be_text(column.data_type))
-
-
 def _other_tags(draft: Draft) -> dict[str, tuple[str, ...]]:
     """For each tag, all others that do not go with it: a series keeps them when it is left out."""
     sets, keys = draft.measurement.tag_sets, [tag.key for tag in draft.tags]
@@ -481,7 +359,7 @@ def _apart(draft: Draft, times: ReadColumn, times_us: ReadColumn, source: Source
     columns = {tag.key: draft.read(Role.TAG, tag.key) for tag in draft.tags}
     also = draft.sample.column("measure_name") if draft.measurement.measure_names is not None else None
     # Rows of a few series do not show which rows of others share their time, nor do rows of random pages.
-    whole = not draft.sampled_series and not _is_of_pages(draft)
+    whole = not draft.sampled_series and not draft.is_of_pages
     later = None
     if whole and not draft.is_read_whole:
         # The oldest instant may have more rows than were read.
