@@ -17,13 +17,14 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.engines.sql.statements import (
     DiagnosticQueries,
     Part,
+    copies_counted,
+    copies_deleted,
     create_table,
     diagnostic_query,
     enumerated,
     fits,
     folded,
     joined,
-    lines_of,
 )
 from tsaudit.engines.sql.tables import (
     MergedTable,
@@ -33,7 +34,6 @@ from tsaudit.engines.sql.tables import (
     is_declared,
     merged_table,
     relations,
-    types_of,
 )
 from tsaudit.model.change import (
     AddIndex,
@@ -57,9 +57,6 @@ _MOST_NAMES: Final = 4
 """Names in a sentence, and tables that a setting of tsaudit.yaml is shown for."""
 _MOST_COLUMNS: Final = 6
 """Columns of an example."""
-_MOST_OF_COPIES: Final = 6
-"""Lines of a statement about copies, of which a plan has two."""
-_SORTS: Final = "reads and sorts all rows"
 _TYPES: Final = {
     "integer": "an integer",
     "float": "a float",
@@ -166,8 +163,7 @@ class SqlAdvice(Advice):
             if (found := diagnostic_query(self.place, one, self.diagnostic_queries)) is not None:
                 return together(StepKind.FIND, [found], "sql")
         for change in self._repeats:
-            words = "See the newest rows that have copies, and how many."
-            return joined(StepKind.FIND, [Part(words, self._shown(self._counted(change)), cost=_SORTS)])
+            return joined(StepKind.FIND, [copies_counted(self.place, change, self.uncomparable)])
         return None
 
     def writer(self) -> Step | None:
@@ -399,7 +395,9 @@ class SqlAdvice(Advice):
         if any(isinstance(c, MakeField) and c.tag not in self._left_out for c in self.changes):
             yield Part("Stored rows stay as they are.")
         yield from self.parts_kept()
-        yield from self._repeats_dropped()
+        for change in self._repeats:
+            part = copies_deleted(self.place, change, self.uncomparable, self.row_address)
+            yield replace(part, locks=self.deletion_locks)
         if any(isinstance(c, Diagnose) and c.what == "growth" for c in self.changes):
             yield self.room()
         yield from self.own_stored()
@@ -429,47 +427,6 @@ class SqlAdvice(Advice):
     def _repeats(self) -> list[DropRepeats]:
         """Of tables with a known key."""
         return [c for c in self.changes if isinstance(c, DropRepeats) and c.key]
-
-    def _compared(self, change: DropRepeats) -> list[str]:
-        """The columns in which copies are the same, as expressions."""
-        types = types_of(self.place.here)
-        columns = [column for column in self._columns if column not in change.ignored]
-        return [
-            f"CAST({own} AS TEXT)" if types.get(column, "").lower() in self.uncomparable else own
-            for column, own in ((column, self.place.quote(column)) for column in columns)
-        ]
-
-    def _numbered(self, change: DropRepeats, selected: str) -> list[str]:
-        """A subquery that numbers equal rows, the first of them 1, as pieces of a statement."""
-        by = enumerated(self._compared(change), "(PARTITION BY ", ") AS copy")
-        rows = f"FROM {self.place.table()}) AS numbered"
-        return [f"(SELECT {selected},", "row_number() OVER", *by, rows, "WHERE copy > 1"]
-
-    @staticmethod
-    def _shown(statement: str) -> tuple[str, ...]:
-        """Of a table with many columns, only the words."""
-        return (statement,) if lines_of(statement) <= _MOST_OF_COPIES else ()
-
-    def _counted(self, change: DropRepeats) -> str:
-        keys = self.place.quoted(change.key)
-        rows = self._numbered(change, keys)
-        newest = f"ORDER BY {len(change.key)} DESC LIMIT 20;"
-        return folded([f"SELECT {keys}, count(*) AS copies FROM", *rows, f"GROUP BY {keys}", newest])
-
-    def _repeats_dropped(self) -> Iterator[Part]:
-        for change in self._repeats:
-            own = self.row_address
-            address = f"({own})" if "," in own else own
-            rows = self._numbered(change, own)
-            statement = folded([f"DELETE FROM {self.place.table()} WHERE {address} IN", f"(SELECT {own} FROM", *rows])  # noqa: S608 -- shown
-            apart = f", whatever they have in {listed(change.ignored, 3)}" if change.ignored else ""
-            yield Part(
-                f"Delete the copies: of rows that are the same in all columns, one stays{apart}.",
-                self._shown(f"{statement});"),
-                locks=self.deletion_locks,
-                cost=_SORTS,
-                loses=f"all but one of rows that are the same: {change.found}",
-            )
 
     def _unique(self) -> Iterator[Part]:
         for change in self._repeats:

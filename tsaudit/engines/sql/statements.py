@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from typing import Final
@@ -10,7 +10,8 @@ from typing import Final
 from tsaudit.analysis.columns.columns import is_number
 from tsaudit.engines.advice import Piece, Place, by_source, by_time
 from tsaudit.engines.quoting import Language
-from tsaudit.model.change import Diagnose
+from tsaudit.engines.sql.tables import types_of
+from tsaudit.model.change import Diagnose, DropRepeats
 from tsaudit.model.plan import Step, StepKind
 from tsaudit.text import listed, many
 
@@ -207,3 +208,50 @@ def create_table(name: str, lines: Sequence[str], end: str = "") -> str:
     """A CREATE TABLE statement. `name` must be quoted; `lines`: columns and constraints; `end`: what follows."""
     body = folded(enumerated(lines))
     return f"CREATE TABLE {name} (\n{_INDENT}{body}\n){end};"
+
+
+_MOST_OF_COPIES: Final = 6
+"""Lines of a statement about copies, of which a plan has two."""
+_SORTS: Final = "reads and sorts all rows"
+
+
+def copies_counted(place: Place, change: DropRepeats, uncomparable: Collection[str]) -> Part:
+    """The query for rows that are stored twice. `uncomparable`: types that have to be cast to text to be compared."""
+    keys = place.quoted(change.key)
+    newest = f"ORDER BY {len(change.key)} DESC LIMIT 20;"
+    rows = [*_numbered(place, change, keys, uncomparable), f"GROUP BY {keys}", newest]
+    statement = folded([f"SELECT {keys}, count(*) AS copies FROM", *rows])
+    return Part("See the newest rows that have copies, and how many.", _short(statement), cost=_SORTS)
+
+
+def copies_deleted(place: Place, change: DropRepeats, uncomparable: Collection[str], address: str) -> Part:
+    """The statement that leaves one of the rows that are the same. `address`: columns, separated by commas, that tell
+    such rows apart. Others as for `copies_counted`.
+    """
+    own = f"({address})" if "," in address else address
+    rows = _numbered(place, change, address, uncomparable)
+    statement = folded([f"DELETE FROM {place.table()} WHERE {own} IN", f"(SELECT {address} FROM", *rows])  # noqa: S608 -- shown
+    apart = f", whatever they have in {listed(change.ignored, 3)}" if change.ignored else ""
+    return Part(
+        f"Delete the copies: of rows that are the same in all columns, one stays{apart}.",
+        _short(f"{statement});"),
+        cost=_SORTS,
+        loses=f"all but one of rows that are the same: {change.found}",
+    )
+
+
+def _numbered(place: Place, change: DropRepeats, selected: str, uncomparable: Collection[str]) -> list[str]:
+    """A subquery that numbers equal rows, the first of them 1, as pieces of a statement."""
+    types = types_of(place.here)
+    compared = [
+        f"CAST({place.quote(column)} AS TEXT)" if types.get(column, "").lower() in uncomparable else place.quote(column)
+        for column in place.here.columns
+        if column not in change.ignored
+    ]
+    by = enumerated(compared, "(PARTITION BY ", ") AS copy")
+    return [f"(SELECT {selected},", "row_number() OVER", *by, f"FROM {place.table()}) AS numbered", "WHERE copy > 1"]
+
+
+def _short(statement: str) -> tuple[str, ...]:
+    """Of a table with many columns, only the words."""
+    return (statement,) if lines_of(statement) <= _MOST_OF_COPIES else ()
