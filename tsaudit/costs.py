@@ -252,18 +252,33 @@ def levels_at(case: Case, measurement: Measurement, tag: Tag, per_day: float) ->
 
 def series_level_at(case: Case, measurement: Measurement, tag: Tag | None) -> float:
     """The number of series that a measurement will have once as many expire as are added, by the newest week; infinite
-    if the retention is not known, or the series stay. `tag`: whose new values are the cause, if one is.
+    if it is not known when they do, or the series stay. `tag`: whose new values are the cause, if one is.
     """
-    kept, arrivals, day = kept_days(case, measurement), measurement.arrivals, case.profile.day
+    kept, arrivals, day = _series_days(case, measurement), measurement.arrivals, case.profile.day
     if kept is None or arrivals is None or arrivals.sampled_series is not None or measurement.series is None:
         return math.inf
     if not (fleets.leave(arrivals) if tag is None else fleets.ends(tag, arrivals)):
         return math.inf
     since, week = day - timedelta(days=kept), day - timedelta(days=_SLOPE_DAYS)
     expiring = sum(one.series for one in arrivals.series if one.day >= max(since, arrivals.began + timedelta(days=1)))
+    # Those of the first listing may stay, unless the rows show that their values do not come again.
+    first = sum(one.series for one in arrivals.series if since <= one.day <= arrivals.began)
+    seen = tag.turnover if tag else None
+    expiring += round(first * (1 - seen.again / seen.first)) if seen and seen.first else 0
     seen_days = min(_SLOPE_DAYS, max((day - arrivals.began).days, 1))
     per_day = sum(one.series for one in arrivals.arrived if one.day > week) / seen_days
     return measurement.series.value - expiring + per_day * kept
+
+
+def _series_days(case: Case, measurement: Measurement) -> float | None:
+    """After how many days without rows its series no longer count: where no index keeps them, those of the window are
+    counted. None for never, or not known.
+    """
+    kept, window = kept_days(case, measurement), case.profile.window
+    if case.engine.has_series_index or measurement.first_time is None or measurement.own_window is not None:
+        return kept
+    days = (window.end - window.start) / timedelta(days=1)
+    return days if kept is None else min(kept, days)
 
 
 def _retention_days(case: Case, measurement: Measurement) -> float | None:

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 import pytest
 
-from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.builders import DAY, a_count, a_field, a_measurement, a_profile, a_source, a_tag, a_turnover
 from tests.engines.traits import engines_that
 from tests.rules.cases import Case, dataset, history_of, hosts, run_rule, table
 from tsaudit.evaluation import evaluate
@@ -404,6 +404,31 @@ def test_series_that_expire_are_not_forecast_beyond_what_the_retention_adds(kept
     (finding,) = _judged(profile, _timeline(profile, counts), limit=12_000).findings
     assert (finding.forecast is not None) is is_reached
     assert (finding.severity is Severity.WARNING) is is_reached
+
+
+@pytest.mark.parametrize(
+    ("engine", "again", "is_reached"),
+    [("influxdb1", 0, True), ("postgresql", 0, False), ("postgresql", 70, True)],
+)
+def test_series_that_leave_the_window_are_not_forecast_beyond_what_it_adds(
+    engine: str, again: int, is_reached: bool
+) -> None:
+    """250 new ones a day, of a table younger than the window of 30 days: 7,500, and those of the first that stay."""
+    counts = [5_000.0 + 250 * n for n in range(20)]
+    came = tuple(SeriesSince(DAY - timedelta(days=n), 250) for n in range(19, -1, -1))
+    listed = (SeriesSince(DAY - timedelta(days=20), 5_000), *came)
+    arrivals = Arrivals(DAY, DAY - timedelta(days=1), listed[0].day, 250, listed, arrived=came)
+    profile = _kept(_profile(10_000, customers=10_000), None)
+    (measurement,) = profile.measurements
+    tags = tuple(dataclasses.replace(tag, turnover=a_turnover(100, again, 90)) for tag in measurement.tags)
+    measurement = dataclasses.replace(measurement, tags=tags, arrivals=arrivals, first_time=profile.window.start)
+    profile = dataclasses.replace(profile, measurements=(measurement,), engine=engine)
+    timeline = _timeline(profile, counts, customer_id=counts)
+    of_whole = {("series", Subject()): timeline.points["series", Subject("main", "iot")]}
+    timeline = dataclasses.replace(timeline, points={**timeline.points, **of_whole})
+    (finding,) = _judged(profile, timeline, limit=10_500).findings
+    assert finding.main_contributor == "customer_id"
+    assert (finding.forecast is not None) is is_reached
 
 
 def test_growth_that_stops_at_the_retention_costs_nothing() -> None:

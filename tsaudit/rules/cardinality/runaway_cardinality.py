@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit import costs
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import remedies
+from tsaudit.analysis.significance import NEARLY_ALL
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact, Limit
@@ -53,16 +54,17 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     The daily history of the counts separates growth from steps and noise (`docs/growth.md`). Growth is over when the
     level has stopped rising for 12 days. Growth costs what it adds: series that a tag adds whose values do not come
     again, or the days that are left until the limit of high-series-cardinality is reached, where a server, a plan, or
-    the configuration sets one. Growth of sources that stay, such as a fleet, counts only toward such a limit; elsewhere
-    it is a note. So is growth by sources that take the place of others, such as pods, growth that has stopped for three
-    days, and a rise that has lasted since the first audit, for a month, or for as long as the retention if that is
-    shorter: data may be filling up, unless it has no retention. A jump to `min_jump` times as many is reported on its
-    second day, and costs something for two days; a burst of one day is never reported, nor a count that is no higher
-    than before. With less than seven days of history, only an increase to ten times as many is reported, as
-    provisional. Where a limit is set, at least two audits in a row are enough that each found more than ever before,
-    together `min_jump` times as many: the slower of the last two steps tells when the limit is reached at the latest.
-    The days of an earlier incident of this rule that was resolved are left out of the history. If unbounded-tag warns
-    of the tag that causes the growth, the growth is part of that finding.
+    the configuration sets one, and the count will not level off below it because as many series expire, or leave the
+    window, as come. Growth of sources that stay, such as a fleet, counts only toward such a limit; elsewhere it is a
+    note. So is growth by sources that take the place of others, such as pods, growth that has stopped for three days,
+    and a rise that has lasted since the first audit, for a month, or for as long as the retention if that is shorter:
+    data may be filling up, unless it has no retention. A jump to `min_jump` times as many is reported on its second
+    day, and costs something for two days; a burst of one day is never reported, nor a count that is no higher than
+    before. With less than seven days of history, only an increase to ten times as many is reported, as provisional.
+    Where a limit is set, at least two audits in a row are enough that each found more than ever before, together
+    `min_jump` times as many: the slower of the last two steps tells when the limit is reached at the latest. The days
+    of an earlier incident of this rule that was resolved are left out of the history. If unbounded-tag warns of the tag
+    that causes the growth, the growth is part of that finding.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
@@ -329,10 +331,11 @@ def _finding(
 
     if measurement:
         cause = cause_of(case, measurement, course.before, course.since)
-        course = _leveled(case, course, measurement, cause)
     else:
         cause = cause_inside(case, subject, course.before, course.now, course.since)
     inside = (measurement,) if measurement else cause.inside if cause else ()
+    if measurement or (cause and (cause.share or 0.0) >= NEARLY_ALL):
+        course = _leveled(case, course, inside, cause)
     since = course.since
     if cause and cause.began and (cause.share or 0.0) >= _MOST:
         # The count has not grown before that day: the audit after the lower count is the first that shows more.
@@ -368,14 +371,14 @@ def _finding(
     )
 
 
-def _leveled(case: Case, course: _Course, measurement: Measurement, cause: Cause | None) -> _Course:
+def _leveled(case: Case, course: _Course, inside: Sequence[Measurement], cause: Cause | None) -> _Course:
     """The course without a forecast if the limit is above the number at which as many series expire as are added, as
-    long as not more and more are.
+    long as not more and more are. `inside`: the measurements that grow.
     """
-    if course.growth.shape == "speeding up":
+    if course.growth.shape == "speeding up" or not inside:
         return course
-    tag = measurement.tag(cause.tag) if cause and cause.tag else None
-    level = costs.series_level_at(case, measurement, tag)
+    level = course.now.value - sum(one.series.value for one in inside if one.series)
+    level += sum(costs.series_level_at(case, m, m.tag(cause.tag) if cause and cause.tag else None) for m in inside)
     is_beyond = course.forecast is not None and course.now.value < course.forecast.limit > level
     return replace(course, forecast=None) if is_beyond else course
 
