@@ -6,7 +6,6 @@ import functools
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -58,6 +57,7 @@ from tsaudit.model.profile import (
     Turnover,
     Window,
 )
+from tsaudit.model.records import replace
 
 
 def series_of_rows(tags: Sequence[ReadColumn], rows: int) -> Codes:
