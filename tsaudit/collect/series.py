@@ -110,7 +110,7 @@ class _Listing:
         self._batches: list[pa.RecordBatch] = []
         """All that came, unless it is more than is compared with other listings."""
         self._most = runner.target.budget.max_listed
-        self._is_divided = draft.is_divided
+        self._is_divided, self._is_indexed = draft.is_divided, draft.is_indexed
         self._also = also
 
     def consume(self, batch: pa.RecordBatch) -> None:
@@ -120,7 +120,8 @@ class _Listing:
             self.singly[name].add(batch)
             return
         self.counter.add(_present(batch) if self._is_divided else batch)
-        self.kept.add(batch)
+        if self._is_indexed:  # Rows of tables are never read by series.
+            self.kept.add(batch)
         if self._also:
             self._also(batch)
         self.read += batch.num_rows
