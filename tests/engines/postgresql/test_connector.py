@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import math
 import socket
 import time
 from collections.abc import Iterator
@@ -20,6 +22,7 @@ from tests.servers import PASSWORD, Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import Connection, ConnectorError, FactError
 from tsaudit.engines.opening import open_connection
+from tsaudit.engines.postgresql import connector
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.profile import Reason
 
@@ -209,14 +212,19 @@ _HOSTILE = st.lists(st.sampled_from(["'", '"', "\\", ";", "--", "/*", "\n", "%",
 @settings(deadline=None, max_examples=examples(60))
 @given(_TEXT | _HOSTILE.map("".join))
 def test_names_and_texts_come_back(postgresql: Postgresql, connection: Connection, text: str) -> None:
-    raw: Any = vars(connection)["_raw"]
-    statement = (
-        f"SELECT {ENGINES['postgresql'].language.string(text)} AS {ENGINES['postgresql'].language.identifier(text)}"
-    )
-    cursor = raw.execute(statement.encode())
-    # Names are kept to 63 bytes.
-    assert text.encode().startswith(cursor.description[0].name.encode())
-    assert cursor.fetchone() == (text,)
+    language = ENGINES["postgresql"].language
+    value, name = language.string(text), language.identifier(text)
+    # A column alone, and one among others that are null, empty, and no number.
+    for further in ("", ", NULL, '', 'NaN'::float8, '-Infinity'::float8, NULL::int, true"):
+        statement = f"SELECT {value} AS {name}{further} UNION ALL SELECT NULL{further}"
+        read = functools.partial(vars(connector)["_read_rows"], statement=statement, as_text=True)
+        (batch,) = vars(connector.PostgresqlConnection)["_stream"](connection, read, 60)
+        # Names are kept to 63 bytes.
+        assert text.encode().startswith(batch.schema.names[0].encode())
+        found, *others = (column.to_pylist() for column in batch.columns)
+        assert found == [text, None]
+        expected = [None, "", "nan", -math.inf, None, True] if further else []
+        assert [str(one) if one != one else one for one, _ in others] == expected
 
 
 @pytest.mark.parametrize("encoding", ["latin-1", "utf-8"])
