@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import closing, suppress
+from dataclasses import replace
 from datetime import date, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Final
@@ -23,7 +24,6 @@ from tsaudit.engines.queries import query_files
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
 from tsaudit.model.profile import Gap, Profile, Reason, Window, utc_now
-from tsaudit.model.records import replace
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.net.watchdog import Deadline
 

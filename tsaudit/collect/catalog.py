@@ -9,7 +9,7 @@ import json
 import re
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
@@ -44,7 +44,6 @@ from tsaudit.model.profile import (
     UnusedSetting,
     utc_now,
 )
-from tsaudit.model.records import replace
 from tsaudit.text import many, nearest, number
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final
 
@@ -31,7 +32,6 @@ from tsaudit.model.profile import (
     StoredRows,
     TableStatus,
 )
-from tsaudit.model.records import replace
 
 Row = dict[str, Any]
 

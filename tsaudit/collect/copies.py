@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -22,7 +23,6 @@ from tsaudit.collect.roles import read_extents
 from tsaudit.collect.row_figures import numbers_of, texts_of
 from tsaudit.model.facts import OfRowSample
 from tsaudit.model.profile import Copies, How, Source, Window
-from tsaudit.model.records import replace
 from tsaudit.text import instant, many
 
 

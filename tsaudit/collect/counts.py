@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal
 
 import pyarrow as pa
@@ -18,7 +19,6 @@ from tsaudit.collect.rows import sample_source
 from tsaudit.collect.series import scope
 from tsaudit.model.facts import OfNullCounts, OfRowCount
 from tsaudit.model.profile import Count, Field, How, Ratio, Reason, Window
-from tsaudit.model.records import replace
 from tsaudit.text import span
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
 from typing import Any, Final
@@ -24,7 +24,6 @@ from tsaudit.analysis.values.label_sets import FORM_SHARE, OPENING
 from tsaudit.engines.quoting import Label
 from tsaudit.model.facts import TablePart
 from tsaudit.model.profile import Count, Field, Gap, Measurement, Role, Tag, Window
-from tsaudit.model.records import replace
 from tsaudit.text import many
 
 

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import date, datetime, timedelta
 from typing import TYPE_CHECKING, Final, Protocol
 
@@ -34,7 +34,6 @@ from tsaudit.model.profile import (
     Window,
     utc_now,
 )
-from tsaudit.model.records import replace
 from tsaudit.model.timeline import SAME_DAY
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Callable, Collection, Container, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar
 
 from tsaudit.analysis.columns.columns import Column
@@ -21,7 +21,6 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.model.facts import STRUCTURE, asked_for
 from tsaudit.model.profile import Database, Gap, Reason, Role, Source, utc_now
-from tsaudit.model.records import replace
 from tsaudit.text import printable
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from itertools import islice
 from typing import TYPE_CHECKING, Final
@@ -36,7 +36,6 @@ from tsaudit.model.facts import (
 )
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import Measurement, Profile, Reason, Window, utc_now
-from tsaudit.model.records import replace
 from tsaudit.net.watchdog import Deadline
 
 if TYPE_CHECKING:

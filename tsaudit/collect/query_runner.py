@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Generic, TypeVar, cast
 
@@ -23,7 +23,6 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.errors import TsauditError
 from tsaudit.model.facts import FACTS, Given, OfMeasurement, OfTarget, Scope
 from tsaudit.model.profile import Cost, Gap, How, Reason, Source, Window
-from tsaudit.model.records import replace
 from tsaudit.net import addresses, watchdog
 from tsaudit.net.watchdog import Deadline, OutOfTimeError, bounded, within
 from tsaudit.text import size

@@ -15,6 +15,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any, Final, TypeVar
 
@@ -38,7 +39,6 @@ from tsaudit.model.facts import (
 )
 from tsaudit.model.figures import with_zone
 from tsaudit.model.profile import Count, How, MisdatedRows, Ratio, Reason, Source, Window, utc_now
-from tsaudit.model.records import replace
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import instant, many, number, percent, span
 

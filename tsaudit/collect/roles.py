@@ -6,8 +6,10 @@ gap.
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -78,7 +80,6 @@ from tsaudit.model.profile import (
     Window,
     utc_now,
 )
-from tsaudit.model.records import replace
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 from tsaudit.text.table_roles import CONFIGURED, NOT_EVALUATED
@@ -374,8 +375,8 @@ def _opened(draft: Draft, column: str, labels: Labels, chosen: Columns | None) -
         tags.append(Tag(name, "text", role_reason=label_in(column), label_of=column))
         sample = sample.with_column(name, pa.array([one.get(key) for one in sets], pa.string()))
     fields = tuple(f for f in draft.fields if f.key != column or not tags)
-    opened = replace(draft.measurement, tags=(*draft.tags, *tags), fields=fields)
-    return replace(draft, measurement=opened, sample=sample)
+    opened = dataclasses.replace(draft.measurement, tags=(*draft.tags, *tags), fields=fields)
+    return dataclasses.replace(draft, measurement=opened, sample=sample)
 
 
 def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
@@ -394,9 +395,9 @@ def note_unopened_labels(runner: QueryRunner, draft: Draft) -> Draft:
         return draft
     words = f"at least: label sets in {', '.join(found)} were not split into tags"
     scope = "; ".join(filter(None, (words, draft.measurement.series.source.scope)))
-    source = replace(draft.measurement.series.source, how=How.ESTIMATE, scope=scope)
-    series = replace(draft.measurement.series, source=source)
-    return replace(draft, measurement=replace(draft.measurement, series=series))
+    source = dataclasses.replace(draft.measurement.series.source, how=How.ESTIMATE, scope=scope)
+    series = dataclasses.replace(draft.measurement.series, source=source)
+    return dataclasses.replace(draft, measurement=dataclasses.replace(draft.measurement, series=series))
 
 
 def _label_columns(draft: Draft) -> dict[str, Labels]:

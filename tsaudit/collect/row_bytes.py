@@ -6,6 +6,7 @@ import itertools
 import json
 import sys
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -23,7 +24,6 @@ from tsaudit.collect.query_runner import QueryRunner, Unanswered
 from tsaudit.collect.reading import sampled
 from tsaudit.model.facts import OfRowSample
 from tsaudit.model.profile import EqualColumns, How, RepeatedColumns, RowBytes, Source
-from tsaudit.model.records import replace
 from tsaudit.text import many
 
 

@@ -6,6 +6,7 @@ import functools
 import math
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Final
 
@@ -57,7 +58,6 @@ from tsaudit.model.profile import (
     Turnover,
     Window,
 )
-from tsaudit.model.records import replace
 
 
 def series_of_rows(tags: Sequence[ReadColumn], rows: int) -> Codes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import Final
 
@@ -64,7 +64,6 @@ from tsaudit.model.profile import (
     Tag,
     Window,
 )
-from tsaudit.model.records import replace
 from tsaudit.text import many, span, values_of
 
 _NEVER: Final = 2**63 - 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Final
 
@@ -17,7 +18,6 @@ from tsaudit.collect.query_runner import Answered, QueryRunner, TooMuchError
 from tsaudit.collect.reading import shorter
 from tsaudit.model.facts import OfSeriesListing
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
-from tsaudit.model.records import replace
 from tsaudit.text import many, span
 
 SERIES_KEPT: Final = 64

@@ -14,7 +14,7 @@ set is started.
 from __future__ import annotations
 
 from collections.abc import Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from typing import TYPE_CHECKING, Any, Final
 
@@ -23,7 +23,6 @@ from sqlalchemy import Connection, Select, bindparam, case, delete, func, insert
 from tsaudit.analysis.alike import Alike
 from tsaudit.history.schema import value_set
 from tsaudit.history.store import LONGEST_SUBJECT_BYTES, Store, month_of, stored_subject
-from tsaudit.model.records import replace
 
 if TYPE_CHECKING:
     from tsaudit.analysis.values.hashes import Hashes

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 import numpy as np
@@ -23,7 +23,6 @@ import numpy.typing as npt
 
 from tsaudit.analysis.codes import Codes, changes, combined, count_distinct, counted, distinct, order_by
 from tsaudit.model.profile import Source, TagChanges, Turnover
-from tsaudit.model.records import replace
 
 Mask = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]

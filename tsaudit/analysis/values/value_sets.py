@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from typing import Any, Final, TypeVar
 
@@ -22,7 +22,6 @@ import numpy.typing as npt
 
 from tsaudit.analysis import codes
 from tsaudit.analysis.values.hashes import HASH_BITS, Hashes, hash_values
-from tsaudit.model.records import replace
 
 MAX_EXACT: Final = 1_000_000
 SKETCH_SIZE: Final = 4096

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -36,7 +37,6 @@ from tsaudit.model.profile import (
     how_summed,
     utc_now,
 )
-from tsaudit.model.records import replace
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.text import many, span
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -26,7 +26,6 @@ from tsaudit.collect.row_figures import likely_drops, rows_apart, tag_changes, t
 from tsaudit.collect.series import SERIES_KEPT
 from tsaudit.model.facts import OfRowCount, OfRowSlice
 from tsaudit.model.profile import AT_LEAST, Contribution, Count, How, Role, Source, Tag, TagSets, Window
-from tsaudit.model.records import replace
 from tsaudit.text import many, span
 
 if TYPE_CHECKING:

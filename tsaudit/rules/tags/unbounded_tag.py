@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, timedelta
 from itertools import pairwise
 from typing import Final, Literal
@@ -32,7 +32,6 @@ from tsaudit.model.profile import (
     Turnover,
     ValuesOverTime,
 )
-from tsaudit.model.records import replace
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
 from tsaudit.rules.series_estimate import (
     MAX_VALUES,
