@@ -81,7 +81,7 @@ def test_no_full_scan_of_a_million_rows(postgresql: Postgresql, big: Target) -> 
     profile = collected(big)
     whole, by_index = _counters(postgresql, big)
     assert whole == before[0], "no sequential scan"
-    assert by_index - before[1] <= 10_000 + 100_000
+    assert by_index - before[1] <= 10_000 + 100_000 + 10_000, "the newest, the listed ones, and those at older places"
     (gap,) = profile.gaps
     assert (gap.fact, gap.reason) == ("series_listing", Reason.OVER_BUDGET)
     assert gap.detail == (
@@ -248,7 +248,8 @@ def test_later_rows_are_looked_up_in_an_index(postgresql: Postgresql) -> None:
     m = _only(collected(target, now=now))
     whole, by_index = _counters(postgresql, target)
     assert whole == before[0], "no sequential scan"
-    assert by_index - before[1] <= 1_000 + 2 * 3_600 + 1, "a sample, a listing, a count, and one of the later rows"
+    read = by_index - before[1]
+    assert read <= 2 * 1_000 + 2 * 3_600 + 1, "two samples, a listing, a count, and one of the later rows"
     assert (m.rows and m.rows.value, m.later_rows) == (3_600, True)
 
 

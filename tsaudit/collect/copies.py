@@ -13,7 +13,6 @@ import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import combined
 from tsaudit.analysis.columns.columns import Column, is_integer, is_load_stamp, may_be_text, names_id
-from tsaudit.analysis.columns.time_columns import instant_of
 from tsaudit.analysis.rows.duplicates import begins_late, copied_rows, identifying, place_of
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
@@ -95,7 +94,7 @@ def _of_all_rows(runner: QueryRunner, draft: Draft, found: Copies) -> tuple[list
         hashed = max(compared, key=lambda name: len(sample.column(name).distinct))
         query = sampled(draft, runner.window, names, draft.sample_limit)
         return [replace(query, time=None, hashed=hashed)], f"with some of the values of {hashed}"
-    windows = list(_older_windows(runner, draft))
+    windows = list(_older_windows(runner, draft, rows))
     places = f"at {len(windows)} places until {instant(windows[-1].end)}" if windows else ""
     return [sampled(draft, window, names, draft.sample_limit // len(windows)) for window in windows], places
 
@@ -108,18 +107,23 @@ def _rows_of_table(runner: QueryRunner, draft: Draft) -> int:
     return max((e.rows for e in read_extents(runner, draft, [draft.time.name], whole=True).values()), default=0)
 
 
-def _older_windows(runner: QueryRunner, draft: Draft) -> Iterator[Window]:
-    """The times before those of the rows read, in equal parts; none if that would take a scan of the table."""
-    assert draft.time is not None
-    begin = pc.min(draft.read_times()[1].values).as_py()
-    if begin is None or not finds_ranges(runner, draft):
+def _older_windows(runner: QueryRunner, draft: Draft, rows: int) -> Iterator[Window]:
+    """The times before those of the rows read, in equal parts; none if that would take a scan of the table. Where the
+    oldest time is not known, as if the table's `rows` had always arrived at the rate of those read.
+    """
+    assert draft.sample is not None
+    ends = pc.min_max(draft.read_times()[1].values).as_py()
+    if ends["min"] is None or not finds_ranges(runner, draft):
         return
-    extent = None if draft.oldest else read_extents(runner, draft, [draft.time.name]).get(draft.time.name)
-    first = draft.oldest or (instant_of(extent.first, draft.time.kind) if extent else None)
-    until = EARLIEST + timedelta(microseconds=begin)
-    if first is not None and first < until:
+    since = max(ends["min"] - (ends["max"] - ends["min"]) * rows // draft.sample.num_rows, 0)
+    first, until = draft.oldest or _at(since), _at(ends["min"])
+    if first < until:
         for place in range(_PLACES):
             yield Window(*(first + (until - first) * end / _PLACES for end in (place, place + 1)))
+
+
+def _at(microseconds: int) -> datetime:
+    return EARLIEST + timedelta(microseconds=microseconds)
 
 
 def _may_be_id(column: Column) -> bool:
@@ -151,7 +155,7 @@ def _among(
         return replace(none, copies=found.copies)
 
     def at(row: int) -> datetime:
-        return EARLIEST + timedelta(microseconds=int(values[times[row]]))
+        return _at(int(values[times[row]]))
 
     first, last = map(at, found.bulk) if found.bulk else (None, None)
     whole = combined([times, *codes.values()], rows)
