@@ -42,6 +42,9 @@ _SECONDS: list[object] = [int(time.timestamp()) for time in _TIMES]
         (_TEXTS, "03/20/2026 10:00", 60, "TEXT", Severity.WARNING),
         (_TEXTS, 1_774_000_000, 3, "DATETIME", Severity.NOTE),
         (_SECONDS, "2026-03-20 10:00:00", 60, "INTEGER", Severity.WARNING),
+        (_SECONDS, 1_774_000_000_000, 60, "INTEGER", Severity.WARNING),
+        (_SECONDS, 1_774_000_000_000, 3, "INTEGER", Severity.NOTE),
+        ([1000 * second for second in _SECONDS], 1_774_000_000, 60, "INTEGER", Severity.WARNING),  # type: ignore[operator]
     ],
 )
 def test_a_few_values_in_another_form_are_reported_and_change_nothing_else(
@@ -57,6 +60,36 @@ def test_a_few_values_in_another_form_are_reported_and_change_nothing_else(
     assert finding.severity is severity
     assert finding.message.startswith(f"{count} of {_ROWS + count:,} values of placed_at (")
     assert finding.samples == (str(odd), str(max(usual)))
+
+
+@pytest.mark.parametrize("none", [0, -1, 99_999_999_999_999_999])
+def test_a_number_that_stands_for_no_time_hides_no_other(tmp_path: Path, none: int) -> None:
+    (alike,) = collected(_target(tmp_path, _SECONDS, "INTEGER")).measurements
+    (found,) = collected(_target(tmp_path, [*_SECONDS, none], "INTEGER")).measurements
+    assert (found.time_column, found.kind, found.rows) == (alike.time_column, alike.kind, alike.rows)
+
+
+_NUMBERS = """INSERT INTO events
+  SELECT CASE WHEN i % 20 = 0 THEN 1000 ELSE 1 END * ({now} - CAST(i AS BIGINT) * 60), 'a' || i % 7, i % 9
+  FROM generate_series(1, 30000) AS numbers (i)"""
+
+
+@pytest.mark.parametrize("engine", ["duckdb", "postgresql"])
+def test_milliseconds_among_seconds_in_servers_with_types(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    statements = ("CREATE TABLE events (ts BIGINT, app TEXT, n INT)", _NUMBERS.format(now=int(NOW.timestamp())))
+    if engine == "duckdb":
+        target = file_with(engine, tmp_path / "events.duckdb", *statements)
+    else:
+        server = request.getfixturevalue("postgresql")
+        schema = server.new_schema(*statements, "ANALYZE")
+        target = Target(name="t", engine=engine, url=server.audit_url, databases=(schema,))
+    profile = collected(target)
+    assert profile.measurements[0].time_column == "ts"
+    (finding,) = run_rule(mistyped_field, profile).findings
+    assert finding.severity is Severity.WARNING
+    assert finding.message.startswith("1,500 of 30,000 values of ts (5%) are milliseconds since 1970, not seconds:")
 
 
 def test_an_empty_text_is_no_value(tmp_path: Path) -> None:

@@ -436,7 +436,7 @@ def find_misdated(runner: QueryRunner, draft: Draft) -> Draft:
         return draft
     if known.own_window and is_early(known.last_time) and known.first_time and known.last_time:
         return with_misdated(runner, draft, known.first_time, known.last_time, known.rows, are_all=True)
-    counted = _counted(runner, draft) if "null_counts" in query_files(runner.target.engine) else None
+    counted = counted_within(runner, draft, EARLY) if "null_counts" in query_files(runner.target.engine) else None
     if counted is None:
         return draft
     rows, first, last = counted
@@ -461,10 +461,10 @@ def _has_others(runner: QueryRunner, draft: Draft) -> bool:
     return times_of(runner, sampled(draft, window, [draft.time.name], 1), leave_gap=False) != []
 
 
-def _counted(runner: QueryRunner, draft: Draft) -> tuple[Count, datetime, datetime] | None:
-    """The rows in 1970, with the first and the last time; None if there are none, or they could not be counted."""
+def counted_within(runner: QueryRunner, draft: Draft, window: Window) -> tuple[Count, datetime, datetime] | None:
+    """The rows of a period, with the first and the last time; None if there are none, or they could not be counted."""
     found: list[Any] = []
-    about = replace(draft, measurement=replace(draft.measurement, own_window=EARLY)).about(runner.window)
+    about = replace(draft, measurement=replace(draft.measurement, own_window=window)).about(runner.window)
     given = OfNullCounts(**about | {"fields": []}, later=None)
     answer = runner.try_query("null_counts", lambda batch: found.extend(map(single_value, batch.columns)), given)
     if isinstance(answer, Unanswered):
@@ -473,7 +473,11 @@ def _counted(runner: QueryRunner, draft: Draft) -> tuple[Count, datetime, dateti
     first, last = (instant_of(end, kind) for end in found[1:3])
     if first is None or last is None:
         return None
-    return Count(found[0], runner.source("null_counts", scope="rows in 1970")), first, last
+    return (
+        Count(found[0], runner.source("null_counts", scope=f"rows from {span(window.start, window.end)}")),
+        first,
+        last,
+    )
 
 
 _CHEAP_ROWS: Final = 100_000

@@ -7,8 +7,9 @@ gap.
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
@@ -48,7 +49,17 @@ from tsaudit.analysis.columns.table_kinds import (
     sequences,
     sources,
 )
-from tsaudit.analysis.columns.time_columns import Extent, instant_of, kind_of, time_candidates, time_column
+from tsaudit.analysis.columns.time_columns import (
+    POSSIBLE,
+    Extent,
+    in_unit,
+    instant_of,
+    kind_of,
+    number_candidates,
+    time_candidates,
+    time_column,
+    units_of_ends,
+)
 from tsaudit.analysis.shapes import shapes
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
@@ -57,6 +68,7 @@ from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import (
     LATEST,
+    counted_within,
     limit_scan,
     may_look_up_newest,
     newest_of,
@@ -107,10 +119,15 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
     chosen = _chosen(runner, draft)
     typed = runner.engine.enforces_types
     candidates = [] if draft.unreadable else _candidates(runner, draft)
-    extents = read_extents(runner, draft, [c.name for c in candidates]) if candidates else {}
-    indexed = frozenset(c.name for c in candidates for i in draft.measurement.indexes or () if c.name in i.columns)
+    extents = _extents_in_one_unit(runner, draft, candidates) if candidates else {}
+    indexed = frozenset(name for i in draft.measurement.indexes or () for name in i.columns if name is not None)
     before = draft.previous.time_column if draft.previous else None
-    time = time_column(draft.columns, extents, runner.window, chosen, typed=typed, indexed=indexed, before=before)
+    find = functools.partial(time_column, draft.columns, typed=typed, indexed=indexed, before=before)
+    time = find(extents, runner.window, chosen)
+    further = [column for column in number_candidates(draft.columns) if column.name not in extents]
+    if time is None and extents and further and not (chosen and chosen.time):
+        extents |= _extents_in_one_unit(runner, draft, further)
+        time = find(extents, runner.window, chosen)
     draft = draft.with_time(time)
     if candidates and not extents and not (chosen and chosen.time):
         reason = runner.why(("time_extents",), draft.database, draft.name)
@@ -132,6 +149,28 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
         rows = Count(next(iter(extents.values())).rows, runner.source("time_extents", scope="all rows"))
         draft = replace(draft, counted=rows)
     return draft if draft.unreadable else limit_scan(runner, draft)
+
+
+def _extents_in_one_unit(runner: QueryRunner, draft: Draft, candidates: Sequence[Column]) -> dict[str, Extent]:
+    """What the columns contain. Of numbers in several units since 1970, the times are those in the unit of most: a few
+    others, or a 0, would hide the time of the whole table.
+    """
+    extents = read_extents(runner, draft, [c.name for c in candidates])
+    rows, most = draft.estimated_rows or 0, runner.target.budget.max_scan_rows
+    if "null_counts" not in query_files(runner.target.engine) or (most and rows > most):
+        return extents
+    for name, extent in extents.items():
+        if units := units_of_ends(name, extent):
+            known = read_extents(runner, draft, [name], whole=True).get(name, extent)
+            counted = {
+                unit: counted_within(runner, draft.with_time(TimeColumn(name, unit, "")), POSSIBLE) for unit in units
+            }
+            times = {unit: found for unit, found in counted.items() if found}
+            unit = max(times, key=lambda unit: times[unit][0].value, default=None)
+            if unit and 2 * times[unit][0].value > known.values:
+                count, first, last = times[unit]
+                extents[name] = in_unit(known, unit, count.value, first, last)
+    return extents
 
 
 def _other_times(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> OtherTimes | None:

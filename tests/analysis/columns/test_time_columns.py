@@ -150,11 +150,11 @@ def test_nothing_is_asked_where_the_key_tells() -> None:
     assert time_candidates([Column("at", STAMP, 1), Column("host", "text", 2), Column("v", "bigint")]) == []
     assert time_candidates([Column("id", "bigint", 1), Column("at", STAMP), Column("v", "bigint")]) == []
     assert [c.name for c in time_candidates([Column("id", "bigint", 1), Column("locked_until", STAMP)])] == [
-        "locked_until",
-        "id",
+        "locked_until"
     ]
     asked = time_candidates([Column("id", "bigint", 1), Column("at", STAMP), Column("seen_ts", "bigint")])
-    assert [c.name for c in asked] == ["at", "seen_ts", "id"]
+    assert [c.name for c in asked] == ["at", "seen_ts"]
+    assert [c.name for c in time_candidates([Column("id", "bigint", 1), Column("clk", "bigint")])] == ["id", "clk"]
 
 
 def test_empty_table_goes_by_key_and_names() -> None:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import TYPE_CHECKING, Final
 
@@ -47,8 +47,6 @@ TIME_NAMES: Final = (
     *("measured_at", "observed_at", "logged_at", "received_at", "inserted_at", "at"),
 )
 """Common names of columns that contain the time, most likely first; in lower case."""
-_EARLIEST: Final = datetime(1980, 1, 1, tzinfo=UTC).timestamp()
-_LATEST: Final = datetime(2100, 1, 1, tzinfo=UTC).timestamp()
 _ISO: Final = re.compile(r"\d{4}-\d\d-\d\d([ T]\d\d:\d\d(:\d\d(\.\d+)?)?([zZ]|[+-]\d\d(:?\d\d)?)?)?")
 _AHEAD: Final = timedelta(days=1)
 """How far clocks may be ahead."""
@@ -96,7 +94,7 @@ class _Weighed:
 
 def time_candidates(columns: Sequence[Column], chosen: Columns | None = None, *, typed: bool = True) -> list[Column]:
     """Columns that may be the time and whose values are needed to decide, most likely first; empty if the catalog is
-    enough.
+    enough. Numbers that are not named like a time are included if no column is.
 
     `typed`: False for an engine such as SQLite, where any column can contain anything: a type alone proves nothing.
     """
@@ -109,8 +107,13 @@ def time_candidates(columns: Sequence[Column], chosen: Columns | None = None, *,
     if typed and len(own) == 1 and (_in_key(own[0], columns) or not (hinted or words_of(own[0].name) & OTHER)):
         # If nothing fills it, the window turns out empty, and that is noticed.
         return []
-    others = [c for c in columns if not native(c) and _is_number(c.data_type) and c not in hinted]
-    return [*sorted(own, key=_preference), *sorted(hinted, key=_preference), *others][:MOST_CANDIDATES]
+    likely = [*sorted(own, key=_preference), *sorted(hinted, key=_preference)]
+    return likely[:MOST_CANDIDATES] or number_candidates(columns)
+
+
+def number_candidates(columns: Sequence[Column]) -> list[Column]:
+    """Columns of numbers, which may be times whatever their names."""
+    return [c for c in columns if not native(c) and _is_number(c.data_type)][:MOST_CANDIDATES]
 
 
 def time_column(
@@ -335,10 +338,35 @@ def kind_of(extent: Extent) -> TimeKind | None:
         numbers = [float(str(end)) for end in ends]
     except ValueError:
         return None
+    earliest, latest = POSSIBLE.start.timestamp(), POSSIBLE.end.timestamp()
     for kind, factor in UNITS.items():
-        if all(_EARLIEST * factor <= n <= _LATEST * factor for n in numbers):
+        if all(earliest * factor <= n <= latest * factor for n in numbers):
             return kind
     return None
+
+
+POSSIBLE: Final = Window(datetime(1980, 1, 1, tzinfo=UTC), datetime(2100, 1, 1, tzinfo=UTC))
+"""Numbers since 1970 count as times within this period, in any unit."""
+
+
+def units_of_ends(name: str, extent: Extent) -> list[TimeKind]:
+    """The units since 1970 in which the lowest or the highest value is a time, if they are not times in one unit, as
+    where one writer counts milliseconds and the others seconds. A single one counts if the column is named like a time.
+    """
+    units = [unit for unit in dict.fromkeys(_kinds_of_ends(extent)) if unit in UNITS]
+    is_one = kind_of(extent) is not None or (len(units) < 2 and not words_of(name) & HINT)
+    return [] if is_one else units
+
+
+def _kinds_of_ends(extent: Extent) -> list[TimeKind | None]:
+    return [kind_of(replace(extent, first=end, last=end)) for end in (extent.first, extent.last)]
+
+
+def in_unit(extent: Extent, unit: TimeKind, values: int, first: datetime, last: datetime) -> Extent:
+    """The extent of the values that are times in this unit; all others have another form."""
+    low, high = (round(end.timestamp() * UNITS[unit]) for end in (first, last))
+    other = extent.first if _kinds_of_ends(extent)[1] is unit else extent.last
+    return Extent(extent.rows, values, low, high, extent.values - values + extent.others, other)
 
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)

@@ -68,9 +68,10 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     text with leading zeros, phone numbers, versions, numbers with more than fifteen digits, states such as `on` and
     `off`, and fields named like codes, devices, or numbered things. Where some values are lists of numbers, or several
     words, the text has to stay, and the numbers belong in a column beside it. Where texts are times in several formats,
-    such as `2026-03-20` and `03/20/2026`, or an engine accepts numbers beside texts, the values in another form than
-    most are reported from 20 of them on: ranges of times and sorts give wrong answers. So are texts in a column that is
-    declared to contain numbers, and mostly does, which SQLite takes: sums count them as 0, or as what they begin with.
+    such as `2026-03-20` and `03/20/2026`, or numbers since 1970 in several units, or an engine accepts numbers beside
+    texts, the values in another form than most are reported from 20 of them on: ranges of times and sorts give wrong
+    answers. So are texts in a column that is declared to contain numbers, and mostly does, which SQLite takes: sums
+    count them as 0, or as what they begin with.
 
     Totals in floats of four bytes are reported once they have stopped rising: from some power of two on, the next
     number is too far away for the steps. What goes up and down is none.
@@ -197,17 +198,23 @@ def _is_mixed(found: OtherTimes) -> bool:
     return all(sum(map(str.isdecimal, one)) >= _DATE_DIGITS for one in (found.usual, found.other))
 
 
+_UNIT_BY_DIGITS: Final = {10: "seconds", 13: "milliseconds", 16: "microseconds", 19: "nanoseconds"}
+"""By the digits of the number since 1970, from 2001 to 2286."""
+
+
 def _other_times(measurement: Measurement, found: OtherTimes) -> Finding:
     """Values that compare differently from the others: in SQLite, a number is below each text."""
     column, all_values = found.column, found.values + found.others
+    units = [_UNIT_BY_DIGITS.get(len(one)) if one.isdecimal() else None for one in (found.other, found.usual)]
+    form = f"are {units[0]} since 1970, not {units[1]}" if all(units) else "have another form than the others"
     missed = f"Queries for a range of {column} leave out the rows with these {number(found.others)} values."
     impact = Impact(Currency.ANSWERS, how="values counted by their form", consequence=missed)
     return Finding(
         subject=subject_of(measurement, column),
         impact=impact if found.others >= ALIKE else None,
         message=f"{number(found.others)} of {number(all_values)} values of {column} "
-        f"({percent(found.others / all_values)}) have another form than the others: ranges of times leave their rows "
-        "out, and they sort before or after all others.",
+        f"({percent(found.others / all_values)}) {form}: ranges of times leave their rows out, and they sort before or "
+        "after all others.",
         fix="Convert them to the form of the others, or to a time type if the database has one, and find what writes "
         "them. A CHECK constraint rejects others.",
         observed=float(found.others),
