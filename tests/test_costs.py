@@ -10,7 +10,7 @@ import pytest
 from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
 from tsaudit import costs
 from tsaudit.model.figures import Subject
-from tsaudit.model.profile import Index, Measurement, Profile, Storage, TableStatus, Window
+from tsaudit.model.profile import Index, Measurement, Profile, Storage, TableKind, TableStatus, Window
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.policy import LimitPolicy
 from tsaudit.rule import Case
@@ -122,6 +122,26 @@ def test_documents_that_expire_are_no_growth_once_as_many_go_as_come(case: Case,
     assert impact.after(365) == pytest.approx(in_a_year)
     growth = costs.rows_growth(case, measurement)
     assert growth == (0.0 if in_a_year == 1e6 else 0.1)
+
+
+@pytest.mark.parametrize(
+    ("kind", "column", "days", "growth"),
+    [
+        (TableKind.ENTITY, "created_at", DAYS, 1 / DAYS),
+        (TableKind.ENTITY, "updated_at", DAYS, None),
+        (TableKind.REFERENCE, "last_seen", DAYS, None),
+        (TableKind.ENTITY, "schedule_requested", 0.06, None),
+        (TableKind.ENTITY, "created_at", 0.06, 1 / 0.06),
+        (TableKind.EVENTS, "updated_at", DAYS, 1 / DAYS),
+        (TableKind.EVENTS, "requested", 0.06, 1 / 0.06),
+    ],
+)
+def test_times_of_changes_are_no_rate(kind: TableKind, column: str, days: float, growth: float | None) -> None:
+    """360 jobs, each checked within the last hour and a half, are not 360 new ones."""
+    first = NOW - timedelta(days=days)
+    table = a_measurement("jobs", rows=a_count(360), first_time=first, kind=kind, time_column=column)
+    case = Case(rule, a_profile(table, engine="postgresql"), Timeline(), LimitPolicy())
+    assert costs.rows_growth(case, table) == (None if growth is None else pytest.approx(growth))
 
 
 @pytest.mark.parametrize("engine", ["postgresql", "mongodb"])

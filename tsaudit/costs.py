@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.analysis.cardinality import fleets
 from tsaudit.analysis.cardinality.contributions import avoidable_series
-from tsaudit.analysis.columns.columns import are_quantities
+from tsaudit.analysis.columns.columns import CHANGED, EVENT, OTHER, WRITTEN, are_quantities, words_of
 from tsaudit.analysis.shapes.periods import period_families
 from tsaudit.guidelines import matters
 from tsaudit.model.figures import Subject, with_zone
 from tsaudit.model.finding import SERVER, Currency, Impact
-from tsaudit.model.profile import FOREVER, Index, Measurement, Tag, Window
+from tsaudit.model.profile import FOREVER, Index, Measurement, TableKind, Tag, Window
 from tsaudit.text import day as written
 
 if TYPE_CHECKING:
@@ -590,6 +590,8 @@ def added_a_day(case: Case, measurement: Measurement) -> float | None:
     days = age_days(case, measurement) if first else (window.end - window.start) / timedelta(days=1)
     if measurement.own_window is not None:
         return 0.0
+    if _are_times_of_changes(measurement):
+        return None
     if last is None or not days or (first is None and not measurement.rows):
         return None
     if (window.end - last) / timedelta(days=1) > _QUIET_DAYS:
@@ -601,6 +603,17 @@ def added_a_day(case: Case, measurement: Measurement) -> float | None:
     rows, total = measurement.rows, measurement.rows_total
     part = rows.value / total.value if rows and total and total.value > rows.value else 1.0
     return part / days
+
+
+def _are_times_of_changes(measurement: Measurement) -> bool:
+    """Whether the times of rows may be when they were last changed, and not when they came: rows of things, named like
+    it, or all of a single day and not named like the time when something came.
+    """
+    if measurement.kind not in (TableKind.REFERENCE, TableKind.ENTITY):
+        return False
+    first, last, words = measurement.first_time, measurement.last_time, words_of(measurement.time_column or "")
+    is_of_a_day = first is not None and last is not None and last - first < timedelta(days=1)
+    return bool(words & (CHANGED | OTHER)) or (is_of_a_day and not words & (EVENT | WRITTEN))
 
 
 def of_periods(case: Case, family: CollectionFamily, avoidable: float, *, how: str) -> Impact:
