@@ -144,14 +144,13 @@ def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding
         bool(renamed) or (is_measured and (measurement.has_series or is_seen))
     )
     missed = f"Queries of {field.key} find nothing since then, and of longer periods, only what is older."
-    changed = "Otherwise find what changed in its writer on that day"
     begins = ""
-    fix = f"If the source was meant to stop sending {field.key}, nothing has to be done. {changed}: what is not "
-    fix += "written now is lost."
+    fix = "Find what changed in its writer on that day: what is not written now is lost. If the source was meant to "
+    fix += f"stop sending {field.key}, nothing has to be done."
     if begun := renamed or list(end.begun):
         begins = f", where {listed(begun)} {plural(len(begun), 'begins', 'begin')}"
         fix = f"If the writer was meant to change, query {listed([field.key, *begun])} together, or move the older "
-        fix += f"values. {changed}."
+        fix += "values. Otherwise find what changed in it on that day."
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=Impact(Currency.ANSWERS, how="rows read before and after", consequence=missed) if is_sure else None,
@@ -159,8 +158,8 @@ def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding
         message=f"{field.key} is not filled anymore since {day} UTC{begins}: it has a value in {before} of the "
         f"{number(end.rows_before)} rows read up to then, and in none of the {number(end.rows_after)} read after it.",
         fix=fix,
-        observed=float(end.rows_after),
-        unit="rows without a value",
+        observed=field.idle_hours,
+        unit="hours without a value",
         main_contributor=field.key,
         since=end.time.astimezone(UTC).date(),
         evidence=(Evidence("newest row with a value", f"{day} UTC"),),
