@@ -57,7 +57,8 @@ def dead_rows(case: Case) -> Iterator[Finding]:
 
     A table is reported, too, if more than 40% of its bytes, and as many as a warning needs, are neither of live rows,
     by their number and the widths of the columns in PostgreSQL's statistics, nor of the dead ones that autovacuum lets
-    there be. That is what deletes have left: a vacuum keeps it for new rows.
+    there be, and new rows will not need them within the horizon. That is what deletes have left: a vacuum keeps it for
+    new rows.
 
     ## Why it matters
 
@@ -125,7 +126,7 @@ _ROW_BYTES: Final = 32
 
 def _free_bytes(case: Case, measurement: Measurement) -> float | None:
     """The bytes used neither by live rows nor by dead rows that autovacuum tolerates; None if they are not a large part
-    of the table, or not known.
+    of the table, if new rows will need them, or if they are not known.
     """
     status, options = measurement.status, measurement.options or {}
     held, live = (status.figures.get(name) if status else None for name in ("heap_bytes", "live_rows"))
@@ -136,7 +137,8 @@ def _free_bytes(case: Case, measurement: Measurement) -> float | None:
     row = (_ROW_BYTES + sum(status.widths.values())) * 100 / float(options.get("fillfactor", 100))
     free = held - (live + _allowed(case, measurement, live)) * row
     least = max(_FREE * held, case.harm.min_bytes)
-    return free if free > least else None
+    needed = (costs.rows_growth(case, measurement) or 0.0) * case.harm.horizon.days * live * row
+    return free if free - needed > least else None
 
 
 def _emptied(case: Case, measurement: Measurement, free: float) -> Finding:
