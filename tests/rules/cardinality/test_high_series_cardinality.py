@@ -110,6 +110,11 @@ def test_note_when_a_vendor_only_recommends_a_limit() -> None:
     assert "engine greptimedb flat" in {finding.limit.origin for finding in found if finding.limit}
 
 
+def test_a_default_is_not_called_the_limit() -> None:
+    (finding,) = run_rule(rule, a_profile(a_table(series=2_000_000), engine="duckdb")).findings[:1]
+    assert finding.message.startswith("2,000,000 series, 200% of the default of 1,000,000")
+
+
 def test_information_when_the_limit_is_that_of_another_engine() -> None:
     names = MeasureNames(a_count(24), ())
     cpu = a_measurement(series=12_000_000, measure_names=names)

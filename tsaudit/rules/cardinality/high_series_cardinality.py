@@ -236,11 +236,12 @@ def _measure_names(measurement: Measurement | None) -> Iterator[Evidence]:
 def _message(case: Case, scope: _Scope, series: int, limit: Limit) -> str:
     share = f"{percent(series / limit.value)} of" if limit.value else "above"
     unit = "series (tag sets x fields)" if counts_fields(case) else "series"
+    what = "the default" if limit.origin == "default" else "the limit"
     whose = " for which AWS recommends InfluxDB 2 as a replacement" if _is_of_other_engine(limit) else ""
     if not scope.error:
         least = "At least " if scope.is_least else ""
-        return f"{least}{number(series)} {unit}, {share} the limit of {number(limit.value)}{whose}"
+        return f"{least}{number(series)} {unit}, {share} {what} of {number(limit.value)}{whose}"
     open_ = abs(series - limit.value) <= scope.margin
     side = ", too close to tell whether it is exceeded" if open_ else ""
     estimated = f"About {number(series)} {unit} (estimated, ± {number(round(scope.margin))})"
-    return f"{estimated}, {share} the limit of {number(limit.value)}{whose}{side}"
+    return f"{estimated}, {share} {what} of {number(limit.value)}{whose}{side}"
