@@ -158,7 +158,7 @@ def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding
         message=f"{field.key} is not filled anymore since {day} UTC{begins}: it has a value in {before} of the "
         f"{number(end.rows_before)} rows read up to then, and in none of the {number(end.rows_after)} read after it.",
         fix=fix,
-        observed=field.idle_hours,
+        observed=None if field.idle_hours is None else float(round(field.idle_hours)),
         unit="hours without a value",
         main_contributor=field.key,
         since=end.time.astimezone(UTC).date(),
