@@ -89,7 +89,7 @@ def _of_all_rows(runner: QueryRunner, draft: Draft, found: Copies) -> tuple[list
     if rows <= max(sample.num_rows, budget.max_rows):
         # A sample of fewer rows means that there are many tables.
         return [], ""
-    if rows <= budget.max_scan_rows or not budget.max_scan_rows:
+    if not draft.partial_scan and (rows <= budget.max_scan_rows or not budget.max_scan_rows):
         compared = [name for name in names if name not in found.left_out]
         hashed = max(compared, key=lambda name: len(sample.column(name).distinct))
         query = sampled(draft, runner.window, names, draft.sample_limit)
@@ -100,9 +100,11 @@ def _of_all_rows(runner: QueryRunner, draft: Draft, found: Copies) -> tuple[list
 
 
 def _rows_of_table(runner: QueryRunner, draft: Draft) -> int:
-    """The number of all rows, whatever their time; 0 if it could not be counted."""
+    """The number of all rows, whatever their time; 0 if it is not known, and a server with statistics does not say it:
+    then it may take long to count them.
+    """
     known = draft.measurement.rows_total or draft.counted
-    if known is not None or draft.time is None:
+    if known is not None or draft.time is None or draft.statistics is not None:
         return known.value if known else 0
     return max((e.rows for e in read_extents(runner, draft, [draft.time.name], whole=True).values()), default=0)
 
