@@ -23,6 +23,7 @@ from tsaudit.text.findings import SET_IN_FILE, limit_reached
     costs={Currency.LIMIT},
     guidelines=("H5",),
     requires={"stored_bytes"},
+    uses={"row_estimate"},
     not_applicable={
         "influxdb2 Cloud": "the service does not report bytes",
         "influxdb3 Cloud Serverless": "the service does not report bytes",
