@@ -69,6 +69,19 @@ def test_a_number_that_stands_for_no_time_hides_no_other(tmp_path: Path, none: i
     assert (found.time_column, found.kind, found.rows) == (alike.time_column, alike.kind, alike.rows)
 
 
+def test_fractions_of_a_second_are_no_times(tmp_path: Path) -> None:
+    """Most nanoseconds of a second are as many seconds as there were since 1970 in some year after 1980."""
+    target = file_with(
+        "duckdb",
+        tmp_path / "history.duckdb",
+        f"""CREATE TABLE history AS SELECT i % 9 AS itemid, CAST({int(NOW.timestamp())} - i * 60 AS BIGINT) AS clock,
+          i % 70 / 3.0 AS value, CAST(hash(i) % 1000000000 AS INT) AS ns FROM range(3000) AS a(i)""",
+    )
+    profile = collected(target)
+    assert profile.measurements[0].time_column == "clock"
+    assert run_rule(mistyped_field, profile).findings == ()
+
+
 _NUMBERS = """INSERT INTO events
   SELECT CASE WHEN i % 20 = 0 THEN 1000 ELSE 1 END * ({now} - CAST(i AS BIGINT) * 60), 'a' || i % 7, i % 9
   FROM generate_series(1, 30000) AS numbers (i)"""

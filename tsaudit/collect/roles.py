@@ -61,7 +61,7 @@ from tsaudit.analysis.columns.time_columns import (
     units_of_ends,
 )
 from tsaudit.analysis.shapes import shapes
-from tsaudit.analysis.significance import ALIKE
+from tsaudit.analysis.significance import ALIKE, NEARLY_ALL
 from tsaudit.analysis.values.label_sets import Labels, label_sets, labels_of
 from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
@@ -166,8 +166,9 @@ def _extents_in_one_unit(runner: QueryRunner, draft: Draft, candidates: Sequence
                 unit: counted_within(runner, draft.with_time(TimeColumn(name, unit, "")), POSSIBLE) for unit in units
             }
             times = {unit: found for unit, found in counted.items() if found}
-            unit = max(times, key=lambda unit: times[unit][0].value, default=None)
-            if unit and 2 * times[unit][0].value > known.values:
+            # Numbers of any size are times in part by chance, such as fractions of a second in nanoseconds.
+            if times and sum(count.value for count, *_ in times.values()) >= NEARLY_ALL * known.values:
+                unit = max(times, key=lambda unit: times[unit][0].value)
                 count, first, last = times[unit]
                 extents[name] = in_unit(known, unit, count.value, first, last)
     return extents
