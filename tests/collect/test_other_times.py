@@ -33,6 +33,7 @@ def _target(folder: Path, values: list[object], declared: str = "DATETIME") -> T
 
 _TEXTS: list[object] = [f"{time:%Y-%m-%d %H:%M:%S}" for time in _TIMES]
 _SECONDS: list[object] = [int(time.timestamp()) for time in _TIMES]
+_MILLISECONDS: list[object] = [1_000 * int(time.timestamp()) for time in _TIMES]
 
 
 @pytest.mark.parametrize(
@@ -44,7 +45,7 @@ _SECONDS: list[object] = [int(time.timestamp()) for time in _TIMES]
         (_SECONDS, "2026-03-20 10:00:00", 60, "INTEGER", Severity.WARNING),
         (_SECONDS, 1_774_000_000_000, 60, "INTEGER", Severity.WARNING),
         (_SECONDS, 1_774_000_000_000, 3, "INTEGER", Severity.NOTE),
-        ([1000 * second for second in _SECONDS], 1_774_000_000, 60, "INTEGER", Severity.WARNING),  # type: ignore[operator]
+        (_MILLISECONDS, 1_774_000_000, 60, "INTEGER", Severity.WARNING),
     ],
 )
 def test_a_few_values_in_another_form_are_reported_and_change_nothing_else(
