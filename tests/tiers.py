@@ -6,9 +6,10 @@ A test belongs in the first tier if it is the cheapest one that notices its kind
   (`ui`): the first tier neither sleeps nor depends on the speed of the machine;
 - of a test that runs on several engines of one family: all but one engine;
 - of a test that is repeated with several seeds: all but the first one;
-- of a rule's case that runs on several families: those of the families that are slow to write it, if another one runs
-  it;
-- five in six layouts; what stays covers every rule that a layout is to break;
+- of a test that runs on several families, such as a rule's case: those of the families that are slow to write what it
+  needs, if another one runs it, but for what is about the families themselves: the contract and the faults;
+- of a rule's cases that only such a family runs: all but the first one;
+- seven in eight layouts; what stays covers every rule that a layout is to break;
 - what is marked as `full` itself.
 """
 
@@ -23,7 +24,7 @@ import pytest
 from tests.layouts.layout import Layout
 from tsaudit.engines.registry import ENGINES
 
-ONE_IN: Final = 6
+ONE_IN: Final = 8
 """Layouts of which one is in the first tier."""
 
 
@@ -43,6 +44,8 @@ _RANK: Final = {engine: family.index(engine) for family in families() for engine
 _SLOW: Final = ("waits", "wall_clock", "ui")
 _COSTLY: Final = ("greptimedb", "influxdb3", "timestream")
 """Families on which a case takes several times as long as on the others: 0.3 to 0.6 s, and 0.07 to 0.2 s."""
+_ABOUT_FAMILIES: Final = ("tests/collect/test_contract.py", "tests/faults/")
+"""What each family has to do by itself."""
 
 
 def mark(items: Sequence[pytest.Item]) -> None:
@@ -51,7 +54,7 @@ def mark(items: Sequence[pytest.Item]) -> None:
         *_slow(items),
         *_repeated(items),
         *_further_seeds(items),
-        *_costly_cases(items),
+        *_costly_families(items),
         *_further_layouts(items),
     ):
         item.add_marker(pytest.mark.full)
@@ -78,17 +81,22 @@ def _further_seeds(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
     return (item for item in items if isinstance(item, pytest.Function) and _params(item).get("seed"))
 
 
-def _costly_cases(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
-    """Cases of rules on a costly family that another family runs, too."""
+def _costly_families(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
+    """Tests on a costly family that another family runs, too, and further cases of rules that no other one runs."""
     alike: dict[tuple[str, str, str], list[tuple[str, pytest.Item]]] = defaultdict(list)
-    for item in items:
+    for item in (item for item in items if isinstance(item, pytest.Function)):
         engine = _engine_of(item)
-        if isinstance(item, pytest.Function) and engine and "case" in _params(item):
-            case = item.callspec.id.removesuffix(engine)
-            alike[str(item.path), item.originalname, case].append((_FAMILY_OF[engine], item))
-    for same in alike.values():
-        if any(family not in _COSTLY for family, _ in same):
-            yield from (item for family, item in same if family in _COSTLY)
+        if engine and not item.nodeid.startswith(_ABOUT_FAMILIES):
+            with_any = item.callspec.id.replace(engine, "")
+            alike[str(item.path), item.originalname, with_any].append((_FAMILY_OF[engine], item))
+    seen: set[tuple[str, str, str]] = set()
+    for (_, test, _), same in alike.items():
+        elsewhere = any(family not in _COSTLY for family, _ in same)
+        for family, item in same:
+            of_rule = test, family, getattr(_params(item).get("rule"), "code", item.nodeid)
+            if family in _COSTLY and (elsewhere or of_rule in seen):
+                yield item
+            seen.add(of_rule)
 
 
 def _engine_of(item: pytest.Item) -> str:

@@ -64,7 +64,12 @@ def test_terminal_shows_what_is_going_on_and_leaves_nothing_behind() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "environment"), [(("9",), {}), (("0.05", "quiet"), {}), (("0.05",), {"TERM": "dumb"})]
+    ("arguments", "environment"),
+    [
+        (("9",), {}),
+        pytest.param(("0.05", "quiet"), {}, marks=pytest.mark.full),
+        pytest.param(("0.05",), {"TERM": "dumb"}, marks=pytest.mark.full),
+    ],
 )
 def test_terminal_shows_no_progress_of_short_work_or_if_nobody_wants_it(
     arguments: tuple[str, ...], environment: dict[str, str]
@@ -72,7 +77,9 @@ def test_terminal_shows_no_progress_of_short_work_or_if_nobody_wants_it(
     assert on_a_terminal(PROGRAM, *arguments, **environment) == b"shop  ok\r\ndone\r\n"
 
 
-@pytest.mark.parametrize("forced", [{}, {"FORCE_COLOR": "1"}], ids=["plain", "forced color"])
+@pytest.mark.parametrize(
+    "forced", [{}, pytest.param({"FORCE_COLOR": "1"}, marks=pytest.mark.full)], ids=["plain", "forced color"]
+)
 def test_pipe_gets_no_progress(forced: dict[str, str]) -> None:
     done = subprocess.run(
         [sys.executable, "-c", PROGRAM, "0.05"], capture_output=True, check=True, timeout=60, env=os.environ | forced

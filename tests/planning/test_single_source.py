@@ -127,7 +127,7 @@ def test_plan_drops_nothing_of_a_program_that_also_has_what_others_have(influxd:
     assert not [step for step in plan.steps if step.loses]
 
 
-@pytest.mark.parametrize("points", [all_programs, release])
+@pytest.mark.parametrize("points", [pytest.param(all_programs, marks=pytest.mark.full), release])
 def test_channel_stays_a_tag_whoever_fills_it(
     points: Callable[[int], Points], influxd: Influxd, tmp_path: Path
 ) -> None:

@@ -281,6 +281,7 @@ def test_the_source_that_writes_most_values_comes_first_in_influxdb_3(influxdb3:
     assert [list(row.values())[2] for row in rows] == [40, 20, 20]
 
 
+@pytest.mark.full
 def test_influxdb_3_accepts_every_statement_and_command(influxdb3: InfluxDB3 | RealInfluxDB3) -> None:
     statements = 0
     for number, plan in enumerate(_all_changes(Subject("", ""))):

@@ -153,6 +153,7 @@ def test_one_table_spoils_one_statement_and_no_figure(
     assert spent == ([41, 2, 2] if spoiled == "is locked" else [1, 1, 1])
 
 
+@pytest.mark.wall_clock
 def test_audit_that_waits_for_a_lock_keeps_nobody_waiting(postgresql: Postgresql) -> None:
     """Who holds the last table and wants the first gets it in less time than a server takes to see a deadlock."""
     schema = postgresql.new_schema(*ALIKE[:80])
