@@ -238,7 +238,9 @@ def _evidence(one: Shown, *, full_values: bool) -> Iterator[str]:
     finding = one.item.finding
     yield from (f"{e.label}: {e.value}" for e in finding.evidence)
     if samples := shown(finding.samples, full=full_values, most=_SAMPLES):
-        yield f"values seen{'' if full_values else ', redacted'}: {', '.join(samples)}"
+        # Redaction leaves numbers and names as they are.
+        redacted = not set(samples) <= set(finding.samples)
+        yield f"values seen{', redacted' if redacted else ''}: {', '.join(samples)}"
 
 
 def _measured(one: Shown) -> Iterator[str]:
