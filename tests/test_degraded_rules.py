@@ -88,13 +88,13 @@ def test_what_worked_before_and_does_not_come_back_by_itself_is_said_at_once(rea
     ("reason", "advice"),
     [
         (Reason.DENIED, "GRANT SELECT ON public.cpu TO tsaudit"),
-        (Reason.OVER_BUDGET, "of about 2,500,000 rows at most 1,000,000 may be read; set `budget: {x: 10}`"),
+        (Reason.OVER_BUDGET, "set `budget: {max_scan_rows: 10000000}`"),
     ],
 )
 def test_the_headline_names_the_place_and_the_cause_and_the_first_step_is_what_helps(
     reason: Reason, advice: str
 ) -> None:
-    gap = Gap("series_listing", reason, f"only a part of cpu is read: {advice}", "public", "cpu")
+    gap = Gap("series_listing", reason, "only a part of cpu is read", "public", "cpu", fix=advice)
     said = last(*[a_day(*(lacking(f"CAR0{i:02}", gap=gap) for i in range(1, 19)), lacking("TAG001"))] * 3)
     assert said is not None
     summary = of_finding(said.findings[0], said.code, (), "t", DAY)

@@ -11,7 +11,6 @@ that was taken away, or a table that has outgrown the budget. Growth itself may 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, date
@@ -57,8 +56,9 @@ TEXTS: Final[Mapping[str, Texts]] = {
     DEGRADED_CODE: Texts(
         "Rules cannot be evaluated",
         "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed.",
-        "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. If "
-        "nothing can be done about it, mute the incident: `tsaudit mute`.",
+        "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. Leave "
+        "out what is not to be audited with `exclude`. If nothing can be done about it, mute the incident: "
+        "`tsaudit mute`.",
     ),
     PLUGIN_CODE: Texts(
         "A rule plug-in cannot be used",
@@ -322,7 +322,7 @@ def _cause(gaps: Iterable[Gap]) -> str | None:
     """The details of the gaps that cause the others, without duplicates; None if there are none."""
     ranked = sorted(gaps, key=lambda g: _ORDER.index(g.fact) if g.fact in _ORDER else len(_ORDER))
     # A gap that depends on another one repeats its text.
-    first = [g.cause or g.detail for g in ranked if g.fact == ranked[0].fact]
+    first = [g.detail for g in ranked if g.fact == ranked[0].fact]
     return _listed(dict.fromkeys(first)) or None
 
 
@@ -441,10 +441,6 @@ def _why_unknown(rule: RuleResult) -> tuple[str, str]:
     if rule.outcome is Outcome.ERROR or not rule.gaps:
         return (f"{rule.code} broke: {rule.reason}" if rule.outcome is Outcome.ERROR else rule.reason), ""
     gap = next((gap for gap in rule.gaps if gap.reason in _LASTING), rule.gaps[0])
-    # A right or a budget: the statement or setting that would help follows what happened.
-    cause, *advice = re.split("[:;] " if gap.reason in _LASTING else "$", gap.detail, maxsplit=1)
-    helps = "".join(advice)
-    if gap.reason is Reason.OVER_BUDGET:
-        # A statement is copied as it is; what to set is a sentence.
-        helps = helps[:1].upper() + helps[1:]
-    return f"{gap.place or gap.fact}: {cause}", helps
+    # A statement is copied as it is; what to set is a sentence.
+    fix = gap.fix[:1].upper() + gap.fix[1:]
+    return f"{gap.place or gap.fact}: {gap.cause}", fix

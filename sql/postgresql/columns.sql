@@ -1,5 +1,5 @@
 -- fact: columns
--- columns: measurement, column, data_type, key_position, is_unique, is_generated, refers_to, unreadable
+-- columns: measurement, column, data_type, key_position, is_unique, is_generated, refers_to, unreadable, grant
 -- cost: catalog only
 -- grant: CONNECT on the database
 -- versions: 14 and later; tried on 15 and 18
@@ -31,26 +31,33 @@ refused AS (
   SELECT
     lacking.oid,
     CASE lacking.right_needed
+      WHEN 'USAGE' THEN 'permission denied for schema ' || lacking.in_schema
+      WHEN 'SELECT of all' THEN 'permission denied for all tables of schema ' || lacking.in_schema
+      WHEN 'SELECT' THEN 'permission denied for table ' || lacking.relname
+      WHEN 'BYPASSRLS' THEN 'row-level security hides rows of table ' || lacking.relname
+    END AS why,
+    CASE lacking.right_needed
       WHEN 'USAGE' THEN format(
-        'permission denied for schema %s: GRANT USAGE ON SCHEMA %I TO %I; GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %I',
-        lacking.in_schema, lacking.in_schema, current_user, lacking.in_schema, current_user
+        'GRANT USAGE ON SCHEMA %1$I TO %2$I; GRANT SELECT ON ALL TABLES IN SCHEMA %1$I TO %2$I',
+        lacking.in_schema, current_user
       )
-      WHEN 'SELECT' THEN
-        CASE
-          WHEN bool_and(lacking.right_needed IS NOT DISTINCT FROM 'SELECT') OVER () THEN format(
-            'permission denied for all tables of schema %s: GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %I',
-            lacking.in_schema, lacking.in_schema, current_user
-          )
-          ELSE format(
-            'permission denied for table %s: GRANT SELECT ON %I.%I TO %I',
-            lacking.relname, lacking.in_schema, lacking.relname, current_user
-          )
-        END
-      WHEN 'BYPASSRLS' THEN format(
-        'row-level security hides rows of table %s: ALTER ROLE %I BYPASSRLS', lacking.relname, current_user
+      WHEN 'SELECT of all' THEN format(
+        'GRANT SELECT ON ALL TABLES IN SCHEMA %I TO %I', lacking.in_schema, current_user
       )
-    END AS why
-  FROM lacking
+      WHEN 'SELECT' THEN format('GRANT SELECT ON %I.%I TO %I', lacking.in_schema, lacking.relname, current_user)
+      WHEN 'BYPASSRLS' THEN format('ALTER ROLE %I BYPASSRLS', current_user)
+    END AS "grant"
+  FROM (
+    SELECT
+      oid,
+      in_schema,
+      relname,
+      CASE
+        WHEN right_needed = 'SELECT' AND bool_and(right_needed IS NOT DISTINCT FROM 'SELECT') OVER () THEN 'SELECT of all'
+        ELSE right_needed
+      END AS right_needed
+    FROM lacking
+  ) AS lacking
 )
 SELECT
   tables.relname AS measurement,
@@ -92,7 +99,8 @@ SELECT
     JOIN pg_class AS other ON other.oid = k.confrelid
     WHERE k.conrelid = tables.oid AND k.contype = 'f' AND a.attnum = ANY(k.conkey)
   ) AS refers_to,
-  refused.why AS unreadable
+  refused.why AS unreadable,
+  refused."grant"
 {% if timescaledb %}
   , CASE WHEN h.column_name IS NULL THEN segment.role ELSE h.role END AS role
   , CASE WHEN h.column_name IS NULL THEN segment.reason ELSE h.reason END AS reason

@@ -194,7 +194,8 @@ def test_listing_is_broken_off_over_budget(written_table: Writer) -> None:
     profile = collected(written_table(dataset, budget={"max_listed": 20}))
     (gap,) = [g for g in profile.gaps if g.fact == "series_listing"]
     assert (gap.measurement, gap.reason) == ("many", Reason.OVER_BUDGET)
-    assert gap.detail.startswith("the listing was stopped after 20 tag sets; raise budget.max_listed")
+    assert gap.cause.startswith("the listing was stopped after 20 tag sets")
+    assert gap.fix == "raise budget.max_listed"
     http, many = profile.measurements
     # What came until then, and where tags are listed by themselves their values, are a lower bound.
     assert many.series is not None

@@ -320,7 +320,8 @@ def _cannot_read(profile: Profile) -> None:
     for (database, name), gap in sorted(not_audited.unread(profile).items()):
         named.setdefault(gap.detail, []).append(f"{database}/{name}")
     for detail, names in list(named.items())[: discovery.MOST_TABLES]:
-        _line("", "unknown", f"cannot read {listed(names, _MOST_PLACES)}: {detail}")
+        out = f"or leave {'it' if len(names) == 1 else 'them'} out with `exclude`"
+        _line("", "unknown", f"cannot read {listed(names, _MOST_PLACES)}: {detail}; {out}")
     if more := sum(map(len, list(named.values())[discovery.MOST_TABLES :])):
         _line("", "unknown", f"and {many(more, 'more table')} cannot be read")
 

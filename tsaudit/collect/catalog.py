@@ -133,7 +133,7 @@ def databases(measuring: Measuring, queried: frozenset[str]) -> Databases:
     configured = runner.target.databases
     if listed is None and not configured:
         gap = runner.gaps[-1]
-        runner.gap_in_all(queried, gap.reason, gap.detail)
+        runner.gap_in_all(queried, gap.reason, gap.cause, fix=gap.fix)
         return Databases({}, None)
     if not configured and not listed:
         reason = Reason.DENIED if runner.target.username else Reason.FAILED
@@ -159,13 +159,14 @@ def _no_longer_listed(
     if not (engine.right_to_list and known.listed) or sees_all or target.databases:
         return {}
     noun = engine.words.database
-    detail = (
-        f"an earlier audit saw it, and the server no longer lists it: either it was dropped, or the account lost "
-        f"{engine.right_to_list}; grant it again, or name the {noun}s to audit under `databases`"
+    cause = (
+        "an earlier audit saw it, and the server no longer lists it: either it was dropped, or the account lost "
+        f"{engine.right_to_list}"
     )
+    fix = f"grant it again, or name the {noun}s to audit under `databases`"
     gone = (one for one in previous.databases if one.server_name not in known.listed)
     return {
-        one.name: Audited(one.name, policy_of=one.policy_of, unknown=Gap("databases", Reason.DENIED, detail))
+        one.name: Audited(one.name, policy_of=one.policy_of, unknown=Gap("databases", Reason.DENIED, cause, fix=fix))
         for one in gone
     }
 
@@ -184,7 +185,7 @@ def outline(
     """
     runner, audited = measuring.runner, known.audited[name]
     if audited.unknown is not None:
-        runner.gap_in_all(queried, audited.unknown.reason, audited.unknown.detail, name)
+        runner.gap_in_all(queried, audited.unknown.reason, audited.unknown.cause, name, fix=audited.unknown.fix)
         return Database(name, policy_of=audited.policy_of), [], None
     first_gap = len(runner.gaps)
     found = rows_of(runner, "measurements", OfDatabase(database=name))
@@ -209,15 +210,16 @@ def outline(
     )
     if found is None or described is None:
         gap = runner.gaps[first_gap]
-        runner.gap_in_all(queried, gap.reason, gap.detail, name)
+        runner.gap_in_all(queried, gap.reason, gap.cause, name, fix=gap.fix)
         return database, [], None
     if left_out:
         count = len(left_out) + len(chosen)
-        detail = f"{len(left_out)} of {count} measurements were skipped; set budget.max_measurements to {count} or more"
-        runner.gap("measurements", Reason.OVER_BUDGET, detail, name)
+        cause = f"{len(left_out)} of {count} measurements were skipped"
+        fix = f"set budget.max_measurements to {count} or more"
+        runner.gap("measurements", Reason.OVER_BUDGET, cause, name, fix=fix)
         # Facts about the database as a whole were measured.
         of_each = {fact for fact in queried if issubclass(FACTS[fact].given, OfMeasurements | OfMeasurement)}
-        runner.gap_in_all(of_each, Reason.OVER_BUDGET, detail, name)
+        runner.gap_in_all(of_each, Reason.OVER_BUDGET, cause, name, fix=fix)
     as_of = earlier_days.as_of(runner.window)
     estimated = rows_about(runner, "row_estimate", name, chosen) if "row_estimate" in queried else None
     estimates = {row["measurement"]: row for row in estimated or ()}

@@ -90,8 +90,8 @@ def scaled_up(
     assert answer.failed is not None
     part, whole = Window(answer.given.start, answer.given.end), draft.measurement.own_window or runner.window
     words = f"rows from {span(part.start, part.end)}"
-    detail = f"{answer.failed.detail}; only {words} were counted"
-    runner.gap(fact, answer.failed.reason, detail, draft.database, draft.name)
+    failed, cause = answer.failed, f"{answer.failed.cause}; only {words} were counted"
+    runner.gap(fact, failed.reason, cause, draft.database, draft.name, fix=failed.fix)
     source = replace(rows.source, how=How.ESTIMATE, scope=f"scaled up from {words}")
     return Count(round(rows.value * ((whole.end - whole.start) / (part.end - part.start))), source)
 
@@ -137,7 +137,8 @@ def _by_statistics(runner: QueryRunner, draft: Draft) -> Draft:
     if rows is None and draft.time:
         unknown.insert(0, draft.time.name)
     if unknown:
-        detail = f"no statistics for {', '.join(unknown[:3])}: run ANALYZE; {reading.too_many(runner, scan.rows_all)}"
-        runner.gap("null_counts", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        cause = f"no statistics for {', '.join(unknown[:3])}, and {reading.too_many(runner, scan.rows_all)}"
+        fix = f"run ANALYZE, or {reading.to_read_all(scan.rows_all)}"
+        runner.gap("null_counts", Reason.OVER_BUDGET, cause, draft.database, draft.name, fix=fix)
     fields = tuple(replace(field, null_ratio=ratios[field.key]) for field in draft.fields)
     return replace(draft, measurement=replace(draft.measurement, rows=rows, last_time=last, fields=fields))

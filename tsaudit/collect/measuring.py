@@ -21,7 +21,6 @@ from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import of_package
 from tsaudit.model.facts import STRUCTURE, asked_for
 from tsaudit.model.profile import Database, Gap, Reason, Role, Source, utc_now
-from tsaudit.text import printable
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -303,11 +302,10 @@ def measuring_of(engine: Engine) -> type[Measuring]:
 
 def _refused(database: str, measurement: str, rows: list[Row] | None) -> Gap | None:
     """Why the engine would refuse to read the measurement's rows, according to its catalog; None if it would not."""
-    why = next((row["unreadable"] for row in rows or () if row.get("unreadable")), None)
-    if why is None:
+    found = next((row for row in rows or () if row.get("unreadable")), None)
+    if found is None:
         return None
-    detail = f'{why}, or leave it out: `exclude: ["{printable(measurement, 60)}"]`'
-    return Gap("columns", Reason.DENIED, detail, database, measurement, cause=why)
+    return Gap("columns", Reason.DENIED, found["unreadable"], database, measurement, fix=found["grant"])
 
 
 def _refers(column: Column, table: str, tables: Container[str]) -> bool:

@@ -39,13 +39,26 @@ def not_understood(error: Exception) -> str:
     return f"tsaudit does not understand the response ({type(error).__name__}: {text.splitlines()[0][:200]})"
 
 
-def reason_of(error: FactError | OutOfTimeError | ConnectorError, timeout_s: float) -> tuple[Reason, str]:
-    """Reason and text of a gap for a statement that failed. `timeout_s`: its time limit."""
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """Why a statement was not answered."""
+
+    reason: Reason
+    cause: str
+    fix: str = ""
+    """What would help; empty if nothing is known to."""
+    cheaper_helps: bool = False
+    """Whether one that asks for less might be."""
+
+
+def unanswered(error: FactError | OutOfTimeError | ConnectorError, timeout_s: float) -> Unanswered:
+    """What the error of a statement says. `timeout_s`: its time limit."""
     if isinstance(error, ConnectorError):
-        return Reason.UNREACHABLE, str(error)
+        return Unanswered(Reason.UNREACHABLE, str(error))
     if isinstance(error, FactError):
-        return error.reason, error.detail
-    return Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s; the connection was closed"
+        return Unanswered(error.reason, error.cause, error.fix, error.cheaper_helps)
+    cause = f"no response within {timeout_s:.3g} s; the connection was closed"
+    return Unanswered(Reason.TIMED_OUT, cause, cheaper_helps=True)
 
 
 def in_order(gaps: Iterable[Gap]) -> tuple[Gap, ...]:
@@ -112,7 +125,7 @@ class QueryCosts:
         spent += running.bytes_charged if running else 0
         if spent < self._most:
             return ""
-        return f"{size(spent)} were scanned or billed; raise budget.max_bytes_scanned"
+        return f"{size(spent)} were scanned or billed"
 
 
 def _sum(before: int | None, more: int | None) -> int | None:
@@ -264,19 +277,10 @@ _CHEAPER: Final = 0.25
 _STREAMED: Final = frozenset({"series_listing"})
 """Facts whose rows are used as they arrive; their own limits apply."""
 _NONE: Final = Rows()
+_MORE_BYTES: Final = "raise budget.max_bytes_scanned"
 _SILENCE: Final = frozenset({Reason.UNREACHABLE, Reason.TIMED_OUT})
 _SPOILS: Final = _SILENCE | {Reason.DENIED, Reason.FAILED}
 """Gaps after which a measurement is no longer queried together with others."""
-
-
-@dataclass(frozen=True, slots=True)
-class Unanswered:
-    """Why a statement was not answered."""
-
-    reason: Reason
-    detail: str
-    cheaper_helps: bool = False
-    """Whether one that asks for less might be."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,10 +303,6 @@ def keeping(batches: list[pa.RecordBatch]) -> Callable[[Given], Callable[[pa.Rec
         return batches.append
 
     return consumer
-
-
-class TooMuchError(TsauditError):
-    """Raised by a consumer that must not read any more: the statement is stopped and leaves a gap over budget."""
 
 
 class QueryRunner:
@@ -431,7 +431,7 @@ class QueryRunner:
                 break
             timeout = self.target.budget.statement_timeout_s * _CHEAPER
         assert failed is not None
-        self.gap(fact, failed.reason, failed.detail, *about)
+        self.gap(fact, failed.reason, failed.cause, *about, fix=failed.fix)
         return None
 
     def _attempt(
@@ -449,9 +449,9 @@ class QueryRunner:
             return Unanswered(Reason.UNREACHABLE, self._gone)
         left = self._deadline.left()
         if left <= 0:
-            return Unanswered(Reason.TIMED_OUT, self._out_of_time())
+            return self._out_of_time()
         if overspent := self._query_costs.overspent():
-            return Unanswered(Reason.OVER_BUDGET, overspent)
+            return Unanswered(Reason.OVER_BUDGET, overspent, _MORE_BYTES)
         timeout = min(timeout_s, left)
         consumed: list[int] = []
 
@@ -461,21 +461,19 @@ class QueryRunner:
 
         try:
             return self._run(fact, take, timeout, first_only, given, measurement)
-        except TooMuchError as error:
-            return Unanswered(Reason.OVER_BUDGET, str(error), cheaper_helps=True)
         except (FactError, OutOfTimeError, ConnectorError) as error:
-            reason, detail = reason_of(error, timeout)
-            if reason is Reason.TIMED_OUT and timeout < timeout_s:
-                return Unanswered(Reason.TIMED_OUT, self._out_of_time())
-            if reason is Reason.UNREACHABLE:
+            failed = unanswered(error, timeout)
+            if failed.reason is Reason.TIMED_OUT and timeout < timeout_s:
+                return self._out_of_time()
+            is_unreachable = failed.reason is Reason.UNREACHABLE
+            if is_unreachable:
                 self._connections.broke_off()
-            if reason in _SILENCE and self._responds_again(detail) and reason is Reason.UNREACHABLE:
+            if failed.reason in _SILENCE and self._responds_again(failed.cause) and is_unreachable:
                 # Only what costs nothing is sent again: it may be the statement that broke the connection.
                 if not is_second and not consumed and FACTS[fact].scope is not Scope.MEASUREMENT:
                     return self._attempt(fact, consume, given, measurement, timeout_s, first_only, is_second=True)
-                return Unanswered(Reason.FAILED, f"{detail}; the server still responds")
-            helps = error.cheaper_helps if isinstance(error, FactError) else isinstance(error, OutOfTimeError)
-            return Unanswered(reason, detail, helps)
+                return Unanswered(Reason.FAILED, f"{failed.cause}; the server still responds")
+            return failed
         except Exception as error:
             # Whatever a database responds, the response to one statement must not end the audit.
             return Unanswered(Reason.FAILED, not_understood(error))
@@ -521,10 +519,17 @@ class QueryRunner:
             self.gap(fact, Reason.FAILED, not_understood(error), database, measurement)
 
     def gap(
-        self, fact: str, reason: Reason, detail: str, database: str | None = None, measurement: str | None = None
+        self,
+        fact: str,
+        reason: Reason,
+        cause: str,
+        database: str | None = None,
+        measurement: str | None = None,
+        *,
+        fix: str = "",
     ) -> None:
-        """Record that something was not measured."""
-        self.repeat_gap(Gap(fact, reason, detail, database, measurement), fact)
+        """Record that something was not measured. `fix`: what would help; empty if nothing is known to."""
+        self.repeat_gap(Gap(fact, reason, cause, database, measurement, fix), fact)
 
     def repeat_gap(self, gap: Gap, fact: str) -> None:
         """Record that the fact was not measured, either, for the same reason."""
@@ -542,11 +547,13 @@ class QueryRunner:
         found = (gap for gap in reversed(self.gaps) if (gap.database, gap.measurement) == (database, measurement))
         return next((gap for gap in found if gap.fact == fact), None)
 
-    def gap_in_all(self, facts: Iterable[str], reason: Reason, detail: str, database: str | None = None) -> None:
+    def gap_in_all(
+        self, facts: Iterable[str], reason: Reason, cause: str, database: str | None = None, *, fix: str = ""
+    ) -> None:
         """Record the same gap for all facts about a database or its measurements."""
         for fact in sorted(facts):
             if FACTS[fact].scope is not Scope.TARGET:
-                self.gap(fact, reason, detail, database)
+                self.gap(fact, reason, cause, database, fix=fix)
 
     def each(self, step: Callable[[T], T], subjects: Sequence[T]) -> list[T]:
         """The results of the step for all subjects, in their order.
@@ -600,9 +607,9 @@ class QueryRunner:
                     running = count(batch.num_rows, rows)
                     held += batch.nbytes if kept is None else 0
                     if held > most and fact not in _STREAMED:
-                        raise TooMuchError(f"the response has more than {most >> 20} MiB")
+                        raise FactError(Reason.OVER_BUDGET, f"the response has more than {most >> 20} MiB")
                     if overspent := self._query_costs.overspent(running):
-                        raise TooMuchError(overspent)
+                        raise FactError(Reason.OVER_BUDGET, overspent, _MORE_BYTES)
                     if batch.num_columns:
                         if said := impossible(fact, batch, given):
                             query = rows.query or query_name(self.target.engine, fact)
@@ -615,7 +622,7 @@ class QueryRunner:
                 count(0, rows)
         about = fact, given.subject[0], measurement
         for name, error in rows.refused.items():
-            self.gap(fact, error.reason, error.detail, given.subject[0], name)
+            self.gap(fact, error.reason, error.cause, given.subject[0], name, fix=error.fix)
         with self._lock:
             self._answered[about] = rows
             if FACTS[fact].scope is not Scope.MEASUREMENT:
@@ -633,7 +640,7 @@ class QueryRunner:
             if limit.fired:
                 self._connections.broke_off()
 
-    def _responds_again(self, detail: str) -> bool:
+    def _responds_again(self, cause: str) -> bool:
         """Check once whether the server responds at all; if not, stop querying, so that timeouts do not add up."""
         timeout = min(_ALIVE_TIMEOUT_S, self._deadline.left())
         if timeout <= 0:
@@ -653,8 +660,9 @@ class QueryRunner:
         if is_gone:
             address = addresses.read(self.target.url.get_secret_value())
             at = f" at {address.hosts}" if address else ""
-            self._gone = f"the server{at} no longer responds: {detail}"
+            self._gone = f"the server{at} no longer responds: {cause}"
         return not is_gone
 
-    def _out_of_time(self) -> str:
-        return f"the audit's time limit of {self.target.budget.deadline_s:g} s is used up; raise budget.deadline_s"
+    def _out_of_time(self) -> Unanswered:
+        cause = f"the audit's time limit of {self.target.budget.deadline_s:g} s is used up"
+        return Unanswered(Reason.TIMED_OUT, cause, "raise budget.deadline_s")

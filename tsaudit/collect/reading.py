@@ -134,7 +134,8 @@ def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
         return draft
     if answer.failed and not any(batch.num_rows for batch in batches):
         # An empty newest part does not show that the other parts are empty.
-        runner.gap("row_sample", answer.failed.reason, answer.failed.detail, draft.database, draft.name)
+        failed = answer.failed
+        runner.gap("row_sample", failed.reason, failed.cause, draft.database, draft.name, fix=failed.fix)
         return draft
     draft = replace(draft.sent("row_sample", answer.statement), sample_limit=answer.given.limit)
     if answer.failed and not draft.partial_scan and answer.given.start > draft.about(runner.window)["start"]:
@@ -211,6 +212,7 @@ def may_look_up_newest(runner: QueryRunner, draft: Draft, window: Window) -> boo
         f"no row is within the window, and the newest one was not looked up: {too_many(runner, estimate['rows_all'])}",
         draft.database,
         draft.name,
+        fix=to_read_all(estimate["rows_all"]),
     )
     return False
 
@@ -270,9 +272,13 @@ def common_values(draft: Draft, column: str) -> tuple[str, ...]:
 
 
 def too_many(runner: QueryRunner, rows: int) -> str:
-    """Why a table with so many rows is not read completely, and the setting that would help while it keeps growing."""
-    most, enough = number(runner.target.budget.max_scan_rows), 10 ** len(str(rows))
-    return f"of about {many(rows, 'row')} at most {most} may be read; set `budget: {{max_scan_rows: {enough}}}`"
+    """Why a table with so many rows is not read completely."""
+    return f"of about {many(rows, 'row')} at most {number(runner.target.budget.max_scan_rows)} may be read"
+
+
+def to_read_all(rows: int) -> str:
+    """The setting by which a table with so many rows is read completely while it keeps growing."""
+    return f"set `budget: {{max_scan_rows: {10 ** len(str(rows))}}}`"
 
 
 def _source(runner: QueryRunner, known: ColumnStatistics, how_many: str = "") -> Source:

@@ -173,8 +173,8 @@ def _spread_rows(runner: QueryRunner, draft: Draft, query: OfRowSample) -> ReadR
     batches: list[pa.RecordBatch] = []
     answer = runner.try_query("row_sample", batches.append, query)
     if isinstance(answer, Unanswered):
-        detail = f"rows from all parts of the table were not read: {answer.detail}"
-        runner.gap("repeated_columns", answer.reason, detail, draft.database, draft.name)
+        cause = f"rows from all parts of the table were not read: {answer.cause}"
+        runner.gap("repeated_columns", answer.reason, cause, draft.database, draft.name, fix=answer.fix)
         return None
     return ReadRows.of(batches) if ENOUGH <= sum(batch.num_rows for batch in batches) < query.limit else None
 

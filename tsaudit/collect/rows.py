@@ -74,9 +74,9 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     """Derive what the sampled rows show about the fields; the share of nulls only if there is no count of them."""
     if draft.sample is None or not draft.sample.num_rows:
         if (scan := draft.partial_scan) and "row_sample" in draft.measurement.statements:
-            too_many = reading.too_many(runner, scan.rows_all)
-            detail = f"no row within the window was among those read; {too_many}"
-            runner.gap("row_sample", Reason.OVER_BUDGET, detail, draft.database, draft.name)
+            too_many, fix = reading.too_many(runner, scan.rows_all), reading.to_read_all(scan.rows_all)
+            cause = f"no row within the window was among those read: {too_many}"
+            runner.gap("row_sample", Reason.OVER_BUDGET, cause, draft.database, draft.name, fix=fix)
         return draft
 
     source = sample_source(runner, draft)

@@ -14,8 +14,9 @@ import pyarrow as pa
 from tsaudit.analysis.cardinality.tag_sets import TagColumn, TagSetCounter
 from tsaudit.collect import reading
 from tsaudit.collect.draft import Draft, content_of
-from tsaudit.collect.query_runner import Answered, QueryRunner, TooMuchError
+from tsaudit.collect.query_runner import Answered, QueryRunner
 from tsaudit.collect.reading import shorter
+from tsaudit.engines.connection import FactError
 from tsaudit.model.facts import OfSeriesListing
 from tsaudit.model.profile import AT_LEAST, SAMPLE_SIZE, Count, How, Ratio, Reason, Role, Source, Tag
 from tsaudit.text import many, span
@@ -114,7 +115,7 @@ class _Listing:
         self._also = also
 
     def consume(self, batch: pa.RecordBatch) -> None:
-        """Count the tag sets of a batch. TooMuchError."""
+        """Count the tag sets of a batch. Raises FactError if there are too many."""
         if self.given.singly:
             (name,) = batch.schema.names
             self.singly[name].add(batch)
@@ -130,7 +131,8 @@ class _Listing:
         else:
             self._batches.append(batch)
         if self.read > self._most:
-            raise TooMuchError(f"the listing was stopped after {many(self._most, 'tag set')}; raise budget.max_listed")
+            cause = f"the listing was stopped after {many(self._most, 'tag set')}"
+            raise FactError(Reason.OVER_BUDGET, cause, "raise budget.max_listed")
 
     def shared(self, runner: QueryRunner) -> TagSetCounter:
         """The counter of the first measurement with this very listing. Call after the last batch."""
@@ -203,8 +205,8 @@ def _at_least(runner: QueryRunner, words: str) -> Source:
 def _leave_gap(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing], instead: str) -> None:
     """Note why the full listing is missing, and what there is instead."""
     if answer.failed:
-        detail = f"{answer.failed.detail}; {instead}"
-        runner.gap("series_listing", answer.failed.reason, detail, draft.database, draft.name)
+        failed, cause = answer.failed, f"{answer.failed.cause}; {instead}"
+        runner.gap("series_listing", failed.reason, cause, draft.database, draft.name, fix=failed.fix)
 
 
 def listing_of(runner: QueryRunner, draft: Draft) -> OfSeriesListing:
@@ -226,8 +228,9 @@ def _source(runner: QueryRunner, draft: Draft, answer: Answered[OfSeriesListing]
         read = scan.words(answer.given.partial_scan.rows if answer.given.partial_scan else _rows_listed(runner))
         words = f"{AT_LEAST}; according to {read} {interval(runner, draft, fact)}"
         source = replace(source, how=How.SAMPLED, scope=words)
-        detail = f"only {read} were listed; {reading.too_many(runner, scan.rows_all)}"
-        runner.gap(fact, Reason.OVER_BUDGET, detail, draft.database, draft.name)
+        cause = f"only {read} were listed: {reading.too_many(runner, scan.rows_all)}"
+        fix = reading.to_read_all(scan.rows_all)
+        runner.gap(fact, Reason.OVER_BUDGET, cause, draft.database, draft.name, fix=fix)
     elif answer.failed:
         part = f"rows from {span(answer.given.start, answer.given.end)}"
         source = replace(source, how=How.SAMPLED, scope=f"{AT_LEAST}; {part}")

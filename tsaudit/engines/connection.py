@@ -43,13 +43,20 @@ class ConnectorError(TsauditError):
 class FactError(TsauditError):
     """One statement failed. The rest of the audit continues, and the fact becomes a gap."""
 
-    def __init__(self, reason: Reason, detail: str, *, cheaper_helps: bool | None = None) -> None:
-        """`cheaper_helps`: whether asking for less might help; None: True if it took too long or returned too much."""
-        super().__init__(f"{reason}: {detail}")
+    def __init__(self, reason: Reason, cause: str, fix: str = "", *, cheaper_helps: bool | None = None) -> None:
+        """`cause`: what happened. `fix`: what would help, such as a right; empty if nothing is known to.
+        `cheaper_helps`: whether asking for less might help; None: True if it took too long or returned too much.
+        """
+        self.cause, self.fix = secrets.mask(cause), secrets.mask(fix)
+        super().__init__(f"{reason}: {self.detail}")
         self.reason = reason
         too_much = (Reason.TIMED_OUT, Reason.OVER_BUDGET)
         self.cheaper_helps = reason in too_much if cheaper_helps is None else cheaper_helps
-        self.detail = secrets.mask(detail)
+
+    @property
+    def detail(self) -> str:
+        """In one line: what happened, and what would help."""
+        return "; ".join(filter(None, (self.cause, self.fix)))
 
 
 class Rows:

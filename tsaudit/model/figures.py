@@ -145,20 +145,23 @@ class Gap:
 
     fact: str
     reason: Reason
-    detail: str
-    """One line: what happened, and what would help."""
+    cause: str
+    """What happened, in one line."""
     database: str | None = None
     measurement: str | None = None
     """The measurement concerned; None: the whole database, or the whole target."""
-    cause: str = ""
-    """The detail, without how to exclude the measurement from the audit, which helps only if others are left. Empty if
-    the detail says nothing about that.
-    """
+    fix: str = ""
+    """What would help: a statement to copy, or what to set, in one line; empty if nothing is known to."""
 
     def __post_init__(self) -> None:
         # A driver's error may contain anything, and gaps go into the history, the report, and messages.
-        object.__setattr__(self, "detail", mask(self.detail))
         object.__setattr__(self, "cause", mask(self.cause))
+        object.__setattr__(self, "fix", mask(self.fix))
+
+    @property
+    def detail(self) -> str:
+        """In one line: what happened, and what would help."""
+        return "; ".join(filter(None, (self.cause, self.fix)))
 
     @property
     def place(self) -> str:

@@ -142,7 +142,7 @@ class _Ask(FactQuery):
 
 def _with_grant(error: FactError) -> FactError:
     # TooManyFilesError is passed on unchanged.
-    return FactError(error.reason, f"{error.detail}; {_GRANT}") if error.reason is Reason.DENIED else error
+    return FactError(error.reason, error.cause, _GRANT) if error.reason is Reason.DENIED else error
 
 
 def _statement(fact: str, **parameters: Any) -> str:

@@ -93,11 +93,10 @@ def refused(response: urllib3.BaseHTTPResponse, grant: str) -> FactError:
     if status == 401:
         what = "requires a login" if _NO_LOGIN in text else "rejects the user name or the password"
         said = f": {_first(text)}" if text else ""
-        return FactError(
-            Reason.DENIED, f"the server {what} (HTTP 401){said}; check `username` and `password` of the target"
-        )
+        fix = "check `username` and `password` of the target"
+        return FactError(Reason.DENIED, f"the server {what} (HTTP 401){said}", fix)
     if status == 403:
-        return FactError(Reason.DENIED, f"{_first(text)} (HTTP 403); {grant}")
+        return FactError(Reason.DENIED, f"{_first(text)} (HTTP 403)", grant)
     return _said(text, grant)
 
 
@@ -159,7 +158,7 @@ def _said(text: str, grant: str) -> FactError:
     """The error with the server's own message, and with the matching reason."""
     line = _first(text) or "error without a message"
     if _DENIED.search(line):
-        return FactError(Reason.DENIED, f"{line}; {grant}")
+        return FactError(Reason.DENIED, line, grant)
     if _TIMED_OUT.search(line):
         return FactError(Reason.TIMED_OUT, f"the server gave up: {line}")
     return FactError(Reason.OVER_BUDGET if _TOO_MUCH.search(line) else Reason.FAILED, line)

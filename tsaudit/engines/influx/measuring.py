@@ -172,11 +172,12 @@ class InfluxMeasuring(Measuring):
         found = self._read_before(draft, series or ()) if self._is_at_rest and not _was_written(draft) else draft
         if found.sample is None and series:
             days = many(round(self.runner.target.window / timedelta(days=1)), "day")
-            detail = (
+            cause = (
                 f"none of {len(series)} series chosen from the listing has rows within the window of {days}: most have "
-                "stopped; drop series whose points nobody needs anymore, or list the measurement in `exclude`"
+                "stopped"
             )
-            self.runner.gap("row_sample", Reason.FAILED, detail, draft.database, draft.name)
+            fix = "drop series whose points nobody needs anymore, or list the measurement in `exclude`"
+            self.runner.gap("row_sample", Reason.FAILED, cause, draft.database, draft.name, fix=fix)
         return found
 
     def _count_points(self, draft: Draft, database_series: int | None) -> Draft:

@@ -352,7 +352,7 @@ class InfluxConnection:
         else:
             ask.rows.statements = 0
         if isinstance(self._shards, FactError):
-            raise FactError(self._shards.reason, self._shards.detail)
+            raise FactError(self._shards.reason, self._shards.cause, self._shards.fix)
         ask.rows.statement, listed, knows_expiry = self._shards
         # All shards of the database, unless several of its policies contain data.
         own = [one for one in listed if one.database == ask.part.database and ask.part.takes(one.policy)]
@@ -386,8 +386,8 @@ class InfluxConnection:
             if error.reason is not Reason.DENIED:
                 raise
             user = Language.INFLUXQL.identifier(self._client.access.username or "")
-            detail = f'only administrators can see {hidden}; `GRANT READ ON "_internal" TO {user}` lets others see it'
-            raise FactError(Reason.DENIED, detail) from error
+            fix = f'`GRANT READ ON "_internal" TO {user}` lets others see it'
+            raise FactError(Reason.DENIED, f"only administrators can see {hidden}", fix) from error
         if not answer:
             # If it recorded statistics, there would be at least those of its own database.
             raise FactError(

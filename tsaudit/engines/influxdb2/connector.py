@@ -169,8 +169,8 @@ class InfluxConnection:
         ask.rows.statement = client.shown(request)
         found = self._read_gauges(request, ask)
         if isinstance(found, client.StatusError):
-            detail = f"only /metrics reports {what}, and it cannot be read (HTTP {found.status})"
-            raise FactError(Reason.UNSUPPORTED, f"{detail}; see sql/influxdb2/grants.md")
+            cause = f"only /metrics reports {what}, and it cannot be read (HTTP {found.status})"
+            raise FactError(Reason.UNSUPPORTED, cause, "see sql/influxdb2/grants.md")
         return found
 
     def _server_counters(self, ask: FactQuery) -> Iterator[pa.RecordBatch]:

@@ -127,7 +127,8 @@ class InfluxConnection:
             if error.reason not in (Reason.DENIED, Reason.FAILED):
                 raise
             if not self._databases:
-                raise FactError(error.reason, f"{error.detail}; or list the databases in `databases:`") from error
+                fix = ", or ".join(filter(None, (error.fix, "list the databases in `databases:`")))
+                raise FactError(error.reason, error.cause, fix) from error
             ask.rows.scope = "those listed in tsaudit.yaml: the token has no permission to list databases"
             yield fact_batch(ask.fact, [{"database": name} for name in self._databases])
 
@@ -181,7 +182,7 @@ class InfluxConnection:
         except FactError as error:
             if error.reason is Reason.DENIED:
                 grant = _ADMIN if of_all else _GRANT
-                raise FactError(Reason.DENIED, f"{error.detail}; {grant}") from error
+                raise FactError(Reason.DENIED, error.cause, grant) from error
             raise
 
 

@@ -215,7 +215,7 @@ class Query:
             return FactError(Reason.FAILED, in_short(error))
         if error.code in _SAYS_NO:
             right = _LOGIN if "requires authentication" in str(error) else _RIGHTS.get(self.fact, _READ)
-            return FactError(Reason.DENIED, f"{in_short(error)}; {right}, see sql/mongodb/grants.md")
+            return FactError(Reason.DENIED, in_short(error), f"{right}, see sql/mongodb/grants.md")
         if error.code in _UNKNOWN:
             return FactError(Reason.UNSUPPORTED, f"this server does not support it ({in_short(error)})")
         return (_CollectionGone if error.code in _GONE else FactError)(Reason.FAILED, in_short(error))

@@ -112,13 +112,16 @@ class MongodbMeasuring(Measuring):
                 left_out[family].append(draft)
         most = self.runner.target.budget.max_family
         for family, members in left_out.items():
-            detail = (
+            cause = (
                 f"{many(len(members), 'collection')} named {family}, of which this is the first, are not measured: "
-                f"{most} others represent them; raise budget.max_family"
+                f"{most} others represent them"
             )
             of_series = any(is_series(draft.measurement) for draft in members)
             for fact in sorted(queried & (_BY_FEW | ({"buckets"} if of_series else frozenset()))):
-                self.runner.gap(fact, Reason.OVER_BUDGET, detail, members[0].database, members[0].name)
+                first = members[0]
+                self.runner.gap(
+                    fact, Reason.OVER_BUDGET, cause, first.database, first.name, fix="raise budget.max_family"
+                )
 
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         if "documents" in context.queried:

@@ -423,7 +423,7 @@ def _failed(
     if isinstance(error, wire.TooBigError):
         return FactError(Reason.OVER_BUDGET, f"{text}: the rows are too wide to be read, or this is not PostgreSQL")
     if isinstance(error, errors.InsufficientPrivilege):
-        return FactError(Reason.DENIED, f"{text}; {_GRANTS}")
+        return FactError(Reason.DENIED, text, _GRANTS)
     if isinstance(error, errors.LockNotAvailable):
         seconds = min(timeout_s, lock_s)
         return FactError(

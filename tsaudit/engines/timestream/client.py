@@ -242,7 +242,7 @@ class Client:
         try:
             self._services = services or _Services(account)
         except exceptions.BotoCoreError as error:
-            raise ConnectorError(_without_credentials(error)) from error
+            raise ConnectorError(f"{_without_credentials(error)}; {_SET_CREDENTIALS}") from error
         self._sender = self._new_sender()
 
     def again(self) -> Client:
@@ -268,7 +268,7 @@ class Client:
                 # Errors of the service itself have names.
                 raise ConnectorError(f"the server {self._place} is not Timestream: HTTP {_code(error)}") from error
         except _NO_CREDENTIALS as error:
-            raise ConnectorError(_without_credentials(error)) from error
+            raise ConnectorError(f"{_without_credentials(error)}; {_SET_CREDENTIALS}") from error
         except UnfitAnswerError as error:
             raise ConnectorError(f"the server {self._place} is not Timestream: {error}") from error
         except (exceptions.BotoCoreError, HTTPError, OSError) as error:
@@ -361,7 +361,7 @@ def _refused(error: exceptions.ClientError) -> FactError:
     if code in _UNKNOWN_CALLER:
         return FactError(Reason.DENIED, _unknown(error))
     if code == "AccessDeniedException":
-        return FactError(Reason.DENIED, f"{_words(error)}; {_GRANT}")
+        return FactError(Reason.DENIED, _words(error), _GRANT)
     if code in _THROTTLED or "MaxQueryTCU" in str(error):
         return FactError(Reason.TIMED_OUT, f"the service throttles: {_words(error)}", cheaper_helps=False)
     return FactError(Reason.FAILED, _words(error))
@@ -373,7 +373,7 @@ def _failed(error: exceptions.BotoCoreError | HTTPError | OSError, timeout_s: fl
     if isinstance(error, TimeoutError | ReadTimeoutError):
         return FactError(Reason.TIMED_OUT, f"no response within {timeout_s:.3g} s, and no ID to cancel the query with")
     if isinstance(error, _NO_CREDENTIALS):
-        return FactError(Reason.DENIED, _without_credentials(error))
+        return FactError(Reason.DENIED, _without_credentials(error), _SET_CREDENTIALS)
     if isinstance(error, HTTPError | OSError):
         return FactError(Reason.UNREACHABLE, http.cause_of(error))
     return FactError(Reason.UNREACHABLE if isinstance(error, _UNREACHABLE) else Reason.FAILED, _words(error))
@@ -384,7 +384,7 @@ def _unknown(error: exceptions.ClientError) -> str:
 
 
 def _without_credentials(error: exceptions.BotoCoreError) -> str:
-    return f"no AWS credentials: {_words(error)}; {_SET_CREDENTIALS}"
+    return f"no AWS credentials: {_words(error)}"
 
 
 def _words(error: Exception) -> str:
