@@ -209,8 +209,10 @@ def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
     parts.sort(key=lambda part: (-(part.bytes or 0), -(part.rows or 0), part.name))
     # Besides the biggest partitions, keep those for rows that match no other partition, however few rows they have, and
     # the one with the last range, which shows when the ranges end.
-    ends = [(ends[1], part) for part in parts if (ends := range_of(part.bounds))]
-    last_end, last = max(ends, key=lambda pair: pair[0], default=(None, None))
+    ranges = [(found, part) for part in parts if (found := range_of(part.bounds))]
+    (_, last_end), last = max(ranges, key=lambda pair: pair[0][1], default=((None, None), None))
+    begins = [begin for (begin, _), _ in ranges]
+    first_begin = min(known) if (known := [begin for begin in begins if begin]) and None not in begins else None
     rest = [
         part
         for part in parts[MAX_PARTITIONS:]
@@ -219,7 +221,7 @@ def _partitions(m: Measurement, rows: list[Row]) -> Measurement:
     key = tuple(rows[0]["key"].split(", ")) if rows[0]["key"] else ()
     if any("TO (MAXVALUE" in part.bounds for part in parts):
         last_end = None
-    partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest), last_end)
+    partitioning = Partitioning(key, len(parts), (*parts[: MAX_PARTITIONS - len(rest)], *rest), last_end, first_begin)
     return replace(m, partitioning=partitioning)
 
 

@@ -647,6 +647,8 @@ class Partitioning:
     """Up to MAX_PARTITIONS partitions, the largest first; with a default partition, and the range that ends last."""
     last_end: datetime | None = None
     """The end of the last range of time; None if there are none, or the last one has no end."""
+    first_begin: datetime | None = None
+    """The beginning of the first range of time; None if there are none, or the first one has no beginning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1401,6 +1403,16 @@ class Profile:
         """All measurements of the database, including those in its other retention policies."""
         names = {database.name, *(policy.name for policy in self.policies_beside(database))}
         return tuple(m for m in self.measurements if m.database in names)
+
+    def oldest_time(self, measurement: Measurement) -> datetime | None:
+        """The beginning of its oldest partition, or the time of its oldest row; None if that is not known: not all rows
+        were counted, or older ones may lie before the window.
+        """
+        cut, time, first = measurement.partitioning, measurement.time_column, measurement.first_time
+        if cut is not None and cut.first_begin is not None and time is not None and any(time in key for key in cut.key):
+            return cut.first_begin
+        is_counted = "null_counts" in self.facts and measurement.own_window is None
+        return first if is_counted and first and first - self.window.start >= timedelta(days=1) else None
 
     @property
     def edition(self) -> str:

@@ -22,7 +22,7 @@ class Figure:
     name: str
     """`series`, `series_with_fields`, `rows`, `tag_values`, `null_ratio`, `measurements`, `tags`, `fields`; in bytes
     `data_bytes`, `index_bytes`, `disk_used_bytes` and, for a whole target, `stored_bytes`; for a column that a sequence
-    fills, `last_id`; in seconds since 1970, `partitions_end`.
+    fills, `last_id`; in seconds since 1970, `partitions_end` and `oldest_time`.
     """
     subject: Subject
     value: float
@@ -171,6 +171,8 @@ def figures(profile: Profile) -> Iterator[Figure]:
             yield Figure("partitions", subject, float(measurement.partitioning.count), How.EXACT)
             if end := measurement.partitioning.last_end:
                 yield Figure("partitions_end", subject, end.timestamp(), How.EXACT)
+        if oldest := profile.oldest_time(measurement):
+            yield Figure("oldest_time", subject, oldest.timestamp(), How.EXACT)
         yield Figure("tags", subject, float(len(measurement.tags)), How.EXACT)
         yield Figure("fields", subject, float(len(measurement.fields)), How.EXACT)
         for key, last in measurement.status.ids.items() if measurement.status else ():

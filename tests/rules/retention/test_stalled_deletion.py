@@ -1,0 +1,237 @@
+"""RET005: a job that deletes old rows has stopped."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from typing import Any, Final
+
+import pytest
+
+from tests.builders import DAY, NOW, a_measurement, a_profile
+from tests.collecting import collected
+from tests.databases import Row, Table
+from tests.rules.cases import Case, History, dataset, run_rule
+from tests.servers import Postgresql
+from tsaudit.config.settings import Target
+from tsaudit.model.figures import Subject
+from tsaudit.model.finding import Currency, Finding, Outcome, Severity
+from tsaudit.model.profile import FOREVER, Measurement, Partition, Partitioning, Retention, Storage
+from tsaudit.model.timeline import Episode, Point, Timeline, figures
+from tsaudit.rules.retention.stalled_deletion import stalled_deletion as rule
+
+GB: Final = 1_000_000_000
+A_DAY: Final = timedelta(days=1)
+AT: Final = Subject("main", "cpu")
+
+
+def _begin(days: float) -> datetime:
+    """So many days before the audited day began."""
+    return datetime(DAY.year, DAY.month, DAY.day, tzinfo=UTC) - days * A_DAY
+
+
+def _history(ages: Sequence[float | None], subject: Subject = AT) -> Timeline:
+    """How old the oldest rows were on the days before, up to yesterday; None for a day without an audit."""
+    days = [DAY - timedelta(days=len(ages) - i) for i in range(len(ages))]
+    points = [
+        Point(day, (_begin((DAY - day).days + age)).timestamp())
+        for day, age in zip(days, ages, strict=True)
+        if age is not None
+    ]
+    return Timeline(points={("oldest_time", subject): tuple(points)})
+
+
+def _of_file(ages: Sequence[float]) -> History:
+    return lambda profile: _history(ages, Subject(profile.databases[0].name, "cpu"))
+
+
+STOPPED: Final = (21, 21, 21, 22, 23, 24, 25)
+"""The oldest rows of the example: dropped after 21 days until the third day; on the audited day they are 26 days old.
+"""
+ROWS: Final = [Row(NOW - timedelta(hours=1 + 2 * i), {"host": "a"}, {"usage": 1.5 + i}) for i in range(12 * 26)]
+DAILY: Final = dataset(Table("cpu", ["host"], {"usage": "float"}, ROWS, key=("time", "host")))
+CASES: Final = (
+    Case(
+        breaks=DAILY,
+        keeps=DAILY,
+        subject=Subject("", "cpu"),
+        history=_of_file(STOPPED),
+        quiet_history=_of_file([26] * 7),
+    ),
+)
+
+
+def _cpu(age: float, **changes: Any) -> Measurement:
+    return a_measurement(**{"first_time": _begin(age), "storage": Storage(26 * GB, 0)} | changes)
+
+
+def _found(ages: Sequence[float | None], age: float, **changes: Any) -> Finding | None:
+    profile = a_profile(_cpu(age, **changes), engine="postgresql")
+    findings = run_rule(rule, profile, timeline=_history(ages)).findings
+    return findings[0] if findings else None
+
+
+def test_warning_when_a_daily_deletion_has_stopped() -> None:
+    finding = _found(STOPPED, 26)
+    assert finding is not None
+    assert finding.message == (
+        "Old rows are no longer deleted: until 2026-03-26 they were kept for 21 days, and now the oldest are 26 days "
+        "old; about 5 GB are there for too long."
+    )
+    assert finding.severity is Severity.WARNING
+    assert finding.since == date(2026, 3, 26)
+    assert finding.impact is not None
+    assert (finding.impact.currency, finding.impact.now, finding.impact.per_day) == (Currency.BYTES, 5 * GB, GB)
+    assert '`DELETE FROM "main"."cpu" WHERE "time" < \'2026-03-10\'`' in finding.fix
+
+
+@pytest.mark.parametrize(("held", "severity"), [(8_000_000, "warning"), (6_000_000, "note"), (None, "note")])
+def test_severity_follows_the_bytes_of_a_year(held: int | None, severity: str) -> None:
+    finding = _found(STOPPED, 26, storage=Storage(held, 0))
+    assert finding is not None
+    assert finding.severity == severity
+
+
+WEEKLY: Final = [22 + day % 7 for day in range(28)]
+MONTHLY: Final = [118, 119, *range(90, 120), *range(90, 120)]
+WEEKDAYS: Final = [[21, 21, 21, 21, 21, 22, 23][day % 7] for day in range(21)]
+
+
+@pytest.mark.parametrize(
+    ("ages", "age"),
+    [
+        ([21] * 7, 21),
+        # Not before several runs have failed.
+        ((21, 21, 21, 22, 23), 24),
+        # Once a week, once a month, and on weekdays: the next one is not due yet, or late for the first time.
+        (WEEKLY, 22),
+        ([*WEEKLY, *range(22, 34)], 34),
+        (MONTHLY, 90),
+        ([*MONTHLY, *range(90, 136)], 136),
+        ([*WEEKDAYS, 21, 21, 21, 21, 21, 22, 23], 24),
+        # A deletion in two parts, on Saturday and Sunday, seen for the first time.
+        ((27, 27, 21, 22, 23, 24, 25, 26), 27),
+        # The only deletion that anybody saw.
+        ((25, 25, 26, 27, 28), 29),
+        # Somebody makes room, month by month.
+        ((250, 220, 190, 160, 130, 100, 101, 102, 103, 104, 105), 106),
+        # Three weeks ago, nothing was written for six days: the oldest row stays until it is as old as usual.
+        ((21, 21, 21, 15, 16, 17, 18, 19, 20), 21),
+        # Jobs that wait: the oldest is sometimes one that fails.
+        ((0.1, 0.2, 0.1, 1.1, 2.1, 3.1, 4.1, 5.1, 6.1), 7.1),
+        # Old rows were loaded, and the job has not run since.
+        ((21, 21, 21, 21, 40), 41),
+        # A retention that nobody carries out, or that is about to become one.
+        (range(20, 60), 60),
+    ],
+)
+def test_silence_when_the_next_deletion_may_come(ages: Sequence[float], age: float) -> None:
+    assert _found(ages, age, partitioning=_cut(age)) is None
+
+
+@pytest.mark.parametrize(
+    ("ages", "age"),
+    [
+        ([*WEEKLY, *range(22, 35)], 35),
+        ([*MONTHLY, *range(90, 138)], 138),
+        ([*WEEKDAYS, *range(21, 28)], 28),
+        # What audits that are missing did not see counts as a pause.
+        ((21, None, None, 21, None, 21, 22, None, 24, 25, 26, 27), 28),
+    ],
+)
+def test_found_when_it_is_late_by_its_own_measure(ages: Sequence[float | None], age: float) -> None:
+    assert _found(ages, age, partitioning=_cut(age)) is not None
+
+
+def test_earlier_incident_is_no_pause() -> None:
+    """It stopped before for 18 days, and somebody repaired it."""
+    timeline = _history([*[21] * 5, *range(22, 40), *[21] * 9, 22, 23, 24])
+    profile = a_profile(_cpu(25, partitioning=_cut(25)), engine="postgresql")
+    assert not run_rule(rule, profile, timeline=timeline).findings
+    known = Episode(rule.code, AT, DAY - 30 * A_DAY, DAY - 12 * A_DAY)
+    assert run_rule(rule, profile, timeline=replace(timeline, episodes=(known,))).findings
+
+
+def _cut(age: float) -> Partitioning:
+    """A partition a day, the oldest of which is so old."""
+    bounds = [(_begin(age - day), _begin(age - day - 1)) for day in range(round(age) + 2)]
+    parts = [Partition(f"cpu_{a:%m%d}", f"FOR VALUES FROM ('{a}') TO ('{b}')", 10, GB) for a, b in bounds]
+    return Partitioning(("time",), len(parts), tuple(parts), first_begin=bounds[0][0])
+
+
+def test_partitions_that_should_have_been_dropped_are_named() -> None:
+    finding = _found(STOPPED, 26, partitioning=_cut(26))
+    assert finding is not None
+    assert "drop cpu_0305, cpu_0306, cpu_0307, cpu_0308, and cpu_0309" in finding.fix
+
+
+def test_rows_that_are_older_than_the_window_are_still_there() -> None:
+    for unknown, age in ((0, 29), (3, 29.75)):
+        finding = _found([*STOPPED, *range(26, 29), *[None] * unknown], age)
+        assert finding is not None
+        assert f"and now the oldest are at least {round(age)} days old" in finding.message
+    # Later rows are the oldest: what was there before is gone.
+    assert _found([*STOPPED, 26], 29.75) is None
+
+
+def test_silence_when_nothing_is_written_anymore() -> None:
+    assert _found(STOPPED, 26, last_time=NOW - 2 * A_DAY) is not None
+    assert _found(STOPPED, 26, last_time=NOW - 3 * A_DAY) is None
+    assert _found(STOPPED, 26, last_time=None) is None
+
+
+def test_silence_within_the_retention_that_is_set() -> None:
+    """Somebody made it longer, and the server keeps to it."""
+    for kept, is_found in ((20 * 86_400, True), (30 * 86_400, False), (FOREVER, True)):
+        finding = _found(STOPPED, 26, retention=Retention("drop_chunks", kept, None, default=True))
+        assert (finding is not None) is is_found
+
+
+def test_single_rows_that_somebody_deletes_are_no_run_of_the_job() -> None:
+    assert _found(STOPPED, 25.7) is not None
+
+
+def test_silence_when_the_oldest_row_is_not_known() -> None:
+    assert _found(STOPPED, 26, first_time=None) is None
+
+
+def test_job_of_a_server_that_drops_partitions_and_stops(postgresql: Postgresql) -> None:
+    """Three days with it, and five without; on every day, a partition is added and rows are written.
+
+    Partitions are kept for longer than the window.
+    """
+    first, stopped = date(2026, 11, 22), date(2026, 11, 24)
+    schema = postgresql.new_schema(
+        "CREATE TABLE cpu (ts TIMESTAMPTZ NOT NULL, host TEXT NOT NULL, v FLOAT) PARTITION BY RANGE (ts)",
+        "CREATE TABLE raw (ts TIMESTAMPTZ NOT NULL, host TEXT NOT NULL, v FLOAT)",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    points: dict[tuple[str, Subject], tuple[Point, ...]] = {}
+    found = {}
+    for day in (first + n * A_DAY for n in range(-37, 8)):
+        with postgresql.connect() as session:
+            session.execute(f"SET search_path = {schema}".encode())
+            session.execute(
+                f"CREATE TABLE c_{day:%m%d} PARTITION OF cpu FOR VALUES FROM ('{day}') TO ('{day + A_DAY}')".encode()
+            )
+            for name in ("cpu", "raw"):
+                hours = "generate_series(0, 5) AS i"
+                session.execute(
+                    f"INSERT INTO {name} SELECT '{day}'::date + i * INTERVAL '1 hour', 'h', i FROM {hours}".encode()
+                )
+            if day <= stopped:
+                session.execute(f"DELETE FROM raw WHERE ts < '{day - 21 * A_DAY}'".encode())
+                session.execute(f"DROP TABLE IF EXISTS c_{day - 36 * A_DAY:%m%d}".encode())
+        if day < first:
+            continue
+        now = datetime(day.year, day.month, day.day, 6, tzinfo=UTC)
+        profile = collected(target, now=now, day=day)
+        result = run_rule(rule, profile, timeline=Timeline(points=points))
+        assert result.outcome is not Outcome.OPEN, result.gaps
+        found[day] = {f.subject.measurement: f.since for f in result.findings}
+        for one in figures(profile):
+            if one.name == "oldest_time":
+                points[one.name, one.subject] = (*points.get((one.name, one.subject), ()), Point(day, one.value))
+    late = dict.fromkeys(("cpu", "raw"), stopped)
+    assert found == {day: late if day >= date(2026, 11, 28) else {} for day in found}

@@ -1,0 +1,173 @@
+"""RET005."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, date, datetime, timedelta
+from itertools import pairwise
+from statistics import median_high
+from typing import Final
+
+from tsaudit import costs
+from tsaudit.analysis.columns.columns import is_number
+from tsaudit.analysis.partition_ranges import range_of
+from tsaudit.model.figures import READ_BY_TIME
+from tsaudit.model.finding import Currency, Evidence, Finding
+from tsaudit.model.profile import Measurement
+from tsaudit.model.timeline import Point
+from tsaudit.rule import Case, rule, subject_of, table_of
+from tsaudit.text import day as written
+from tsaudit.text import listed, many, size
+
+_A_DAY: Final = timedelta(days=1)
+_PATIENCE_DAYS: Final = 4
+"""A job may miss a weekend and the day after it: our default."""
+_LEAST_S: Final = 43_200
+"""By less than this, the oldest time moves if somebody deletes single rows: jobs delete as much as is added."""
+_LATE: Final = 1.5
+"""How many times as long as ever before nothing was deleted: our default."""
+
+
+@rule(
+    code="RET005",
+    title="Old rows are no longer deleted",
+    costs={Currency.BYTES},
+    guidelines=("F1", "H5"),
+    requires={"null_counts"},
+    uses={"partitions"},
+    shows={"storage"},
+    engines=lambda engine: engine.infers_roles,
+    kinds=READ_BY_TIME,
+)
+def stalled_deletion(case: Case) -> Iterator[Finding]:
+    """Tables whose old rows, or partitions, were deleted regularly until a day, and have not been since, although new
+    rows come.
+
+    The audits of earlier days show how old the oldest row, or the oldest partition by time, was. Two deletions have to
+    be known. Since the last one, more time than usual has to have passed: four days, and one and a half times as long
+    as nothing was deleted before, which is a week or a month for a job that runs so rarely; and the oldest rows have to
+    be older, by as much, than they were after any deletion. Without partitions, only rows within the window are seen,
+    so a table that is kept for longer than that is not judged. The cost is the bytes that would be gone, and those that
+    come on each further day. Databases with a retention of their own are the subject of other rules.
+
+    ## Why it matters
+
+    Nobody misses a job that does not run. The table grows on until the disk is full, or until somebody deletes months
+    of rows at once, which is slow, and leaves dead rows.
+
+    ## Example
+
+    A job drops daily partitions after 21 days. Its server was replaced on Tuesday: five days later, 26 days are kept.
+
+    ## Fix
+
+    Find the job, have it run again, and let somebody know when it fails. It will delete what is left. If rows are kept
+    longer on purpose, mute the finding: it ends once deletions go on.
+
+    ## References
+
+    - Partition maintenance, PostgreSQL:
+      https://www.postgresql.org/docs/current/ddl-partitioning.html#DDL-PARTITIONING-DECLARATIVE-MAINTENANCE
+    - Jobs by pg_cron: https://github.com/citusdata/pg_cron
+    """
+    for measurement in case.measurements:
+        stalled = _stalled(case, measurement)
+        if stalled is not None:
+            yield _finding(case, measurement, stalled)
+
+
+@dataclass(frozen=True, slots=True)
+class _Stalled:
+    since: date
+    """The day of the audit that saw the last deletion."""
+    kept: float
+    """How many days old the oldest rows were after a deletion, at most."""
+    age: float
+    """How many days old they are now, or are at least."""
+    is_least: bool
+
+
+def _stalled(case: Case, measurement: Measurement) -> _Stalled | None:
+    points, day = case.usual("oldest_time", subject_of(measurement)), case.profile.day
+    oldest, first = case.profile.oldest_time(measurement), measurement.first_time
+    is_least = oldest is None
+    if oldest is None and first is not None and measurement.own_window is None:
+        # There are rows from before the window: all that was kept within it before is still there.
+        oldest = first if points and points[-1].value <= first.timestamp() else None
+    last = measurement.last_time
+    if oldest is None or last is None:
+        return None
+    now = points[-1].value if is_least else oldest.timestamp()
+    moves = [(a, b) for a, b in pairwise((*points, Point(day, now))) if b.value - a.value > _LEAST_S]
+    if len(moves) < 2:
+        return None
+    since = moves[-1][1].day
+    pauses = [(after.day - before.day).days for (_, before), (after, _) in pairwise(moves)]
+    # Where no pause was seen, what is deleted at once shows it.
+    pause = max(*pauses, median_high((b.value - a.value) / _A_DAY.total_seconds() for a, b in moves) - 1)
+    late = _PATIENCE_DAYS + _LATE * pause
+    kept, age = max(_age(moved) for _, moved in moves), _age(Point(day, oldest.timestamp()))
+    declared = costs.kept_days(case, measurement)
+    if (
+        (day - since).days < late
+        or age - kept < late - 1
+        or kept < 2 * (pause + 1)
+        or (declared is not None and age <= declared + pause + 1)
+        or 2 * (case.profile.window.end - last) > day - since
+    ):
+        return None
+    return _Stalled(since, kept, age, is_least)
+
+
+def _age(point: Point) -> float:
+    """How old what it shows was when its day began, in days."""
+    begin = datetime(point.day.year, point.day.month, point.day.day, tzinfo=UTC)
+    return (begin.timestamp() - point.value) / _A_DAY.total_seconds()
+
+
+def _finding(case: Case, measurement: Measurement, stalled: _Stalled) -> Finding:
+    since, kept, age = written(stalled.since), round(stalled.kept), round(stalled.age)
+    priced = costs.of_bytes(case, measurement, 0, how="the part of the days for which rows are kept too long")
+    held = priced.whole or 0.0
+    impact = replace(priced, now=held * (age - kept) / age, per_day=held / age, kept_days=None, ahead_days=None)
+    message = (
+        f"Old rows are no longer deleted: until {since} they were kept for {many(kept, 'day')}, and now the oldest are "
+        f"{'at least ' if stalled.is_least else ''}{many(age, 'day')} old"
+    )
+    until = datetime(case.profile.day.year, case.profile.day.month, case.profile.day.day, tzinfo=UTC) - kept * _A_DAY
+    return Finding(
+        subject=subject_of(measurement),
+        impact=impact if held else None,
+        severity_reason="" if held else "the bytes of the table are not known",
+        message=f"{message}; about {size(impact.now)} are there for too long." if held else f"{message}.",
+        headline=f"Old rows are no longer deleted since {since}",
+        fix=f"Find the job that deleted them, and why it has not since {since}. Until it runs again, "
+        f"{_deletion(case, measurement, until)}. If they are kept longer on purpose, mute the finding.",
+        observed=float(age),
+        unit="days",
+        baseline=float(kept),
+        evidence=(
+            Evidence("kept until then", many(kept, "day")),
+            Evidence("kept now", many(age, "day")),
+            Evidence("last deletion seen", since),
+        ),
+        since=stalled.since,
+        facts=("null_counts", "partitions"),
+    )
+
+
+def _deletion(case: Case, measurement: Measurement, until: datetime) -> str:
+    """What removes the rows that should be gone, as a part of a sentence."""
+    parts: Sequence[str] = ()
+    if measurement.partitioning is not None:
+        ranges = [
+            (found, part.name) for part in measurement.partitioning.partitions if (found := range_of(part.bounds))
+        ]
+        parts = [name for (_, end), name in sorted(ranges, key=lambda one: one[0][1]) if end <= until]
+    if parts:
+        return f"drop {listed(parts)}"
+    if measurement.time_column is None or is_number(measurement.time_type or ""):
+        return f"delete the rows from before {written(until)}"
+    table, time = case.engine.quoted(table_of(measurement)), case.engine.quoted(measurement.time_column)
+    return f"`DELETE FROM {table} WHERE {time} < '{written(until)}'`"  # noqa: S608 -- shown, never run
