@@ -1,4 +1,6 @@
-"""What queries of the server write by themselves, and which of them a new default retention policy left behind."""
+"""What queries of the server write by themselves, and which of them write nothing: a new default retention policy left
+them behind, or their source ended.
+"""
 
 from __future__ import annotations
 
@@ -17,8 +19,12 @@ _INTERVALS: Final = 10
 """For so many of its intervals in a row, a query must have found nothing: our default."""
 _PAUSE: Final = timedelta(days=1)
 """Writers may stop for less than that, such as for the night: our default."""
+_ENDED: Final = timedelta(days=4)
+"""A source may pause for a long weekend: our default."""
 _FACTS: Final = frozenset({"measurements", "row_count", "row_sample", "time_extents"})
 """Facts without which the newest rows of a measurement are not known."""
+_Since = tuple[Downsampling, datetime]
+"""A query, and the newest row of what it reads."""
 
 
 def results(case: Case) -> frozenset[tuple[str, str]]:
@@ -48,14 +54,14 @@ def kept_shortest(case: Case) -> tuple[str, timedelta] | None:
 
 def left_behind(case: Case) -> Iterator[Finding]:
     """Queries whose retention policy was written until another one became the default: one finding for each policy."""
-    found: dict[tuple[str, str], list[tuple[Downsampling, datetime]]] = {}
+    found: dict[tuple[str, str], list[_Since]] = {}
     written = results(case)
     for query in case.engine.downsamplings(case.profile):
         until = _newest(case, query.source, query.reads)
         if until is not None and _is_taken_over(case, query, until, written):
             found.setdefault((query.database, query.policy), []).append((query, until))
     for queries in found.values():
-        yield _finding(case, queries)
+        yield _of_another_policy(case, queries)
 
 
 def _is_taken_over(case: Case, query: Downsampling, until: datetime, written: Collection[tuple[str, str]]) -> bool:
@@ -75,6 +81,51 @@ def _is_taken_over(case: Case, query: Downsampling, until: datetime, written: Co
     return first is not None and last is not None and first >= until - patience and now - last <= patience
 
 
+def dried_up(case: Case) -> Iterator[Finding]:
+    """Queries whose source ended while other measurements of the database are written: one finding for each database,
+    and one for each source that goes on under another name.
+    """
+    found: dict[tuple[str, str], list[_Since]] = {}
+    written, now = results(case), case.profile.window.end
+    for query in case.engine.downsamplings(case.profile):
+        until, patience = _newest(case, query.source, query.reads), max(_INTERVALS * query.every, _ENDED)
+        if until is None or now - until <= patience or _is_taken_over(case, query, until, written):
+            continue
+        result = _newest(case, query.target, query.writes)
+        is_result = any((query.source, name) in written for name in query.reads)
+        if not is_result and (result is None or result - until <= patience) and _goes_on(case, query, written):
+            found.setdefault((query.database, _successor(case, query, until)), []).append((query, until))
+    for (_, successor), queries in found.items():
+        yield _without_source(case, queries, successor)
+
+
+def _goes_on(case: Case, query: Downsampling, written: Collection[tuple[str, str]]) -> bool:
+    """Whether anything else in the query's database is written, other than what queries write."""
+    database = next(one for one in case.profile.databases if one.name == query.database)
+    others = (m for m in case.profile.inside(database) if (m.database, m.name) not in written)
+    return any(m.last_time is not None and case.profile.window.end - m.last_time <= _PAUSE for m in others)
+
+
+def _successor(case: Case, query: Downsampling, until: datetime) -> str:
+    """The measurement that has been there, with the same fields, since the first audit after the source ended; empty if
+    there is none, or more than one.
+    """
+    inside = {m.name: m for m in case.profile.measurements if m.database == query.source}
+    fields = {field.key for name in query.reads if name in inside for field in inside[name].fields}
+    days = [point.day for point in case.timeline.of("fields", Subject(query.source, query.reads[0]))]
+    first = next((one for one in days if one >= until.date()), None)
+    if first is None or days[0] == first or not fields:
+        return ""
+    found = [
+        name
+        for name, one in inside.items()
+        if name not in query.reads and fields <= {field.key for field in one.fields}
+        if (known := case.timeline.of("fields", Subject(query.source, name))) and first <= known[0].day
+        if known[0].day - first <= _PAUSE
+    ]
+    return found[0] if len(found) == 1 else ""
+
+
 def _newest(case: Case, database: str, names: Collection[str]) -> datetime | None:
     """The newest row of the measurements in the window; None if there is none, or if it is not known."""
     gaps = [gap for gap in case.profile.gaps if gap.fact in _FACTS]
@@ -84,40 +135,68 @@ def _newest(case: Case, database: str, names: Collection[str]) -> datetime | Non
     return max((m.last_time for m in inside if m.last_time is not None), default=None)
 
 
-def _finding(case: Case, queries: Sequence[tuple[Downsampling, datetime]]) -> Finding:
-    """`queries`: each with the newest row of what it reads."""
-    (query, _), names = queries[0], [one.name for one, _ in queries]
-    until = min(newest for _, newest in queries)
+def _of_another_policy(case: Case, queries: Sequence[_Since]) -> Finding:
+    query, others, until = queries[0][0], [one.name for one, _ in queries[1:]], min(newest for _, newest in queries)
     default = next(one for one in case.profile.databases if one.name == query.database)
     kept = next(one for one in default.retention or () if one.default)
+    return _finding(
+        queries,
+        f"what is read in retention policy {query.policy} was not written since {instant(until)}; its points go to "
+        f"{kept.policy}, the default one now",
+        headline=f"the points go to retention policy {kept.policy}, no longer to {query.policy}",
+        group=query.policy,
+        fix=case.engine.redirection(query, kept.policy) + (f" Likewise {listed(others, 4)}." if others else ""),
+        lost=_lost(kept, until),
+    )
+
+
+def _without_source(case: Case, queries: Sequence[_Since], successor: str) -> Finding:
+    query, them = queries[0][0], ("them" if queries[1:] else "it")
+    sources = list(dict.fromkeys(name for one, _ in queries for name in one.reads))
+    until = instant(min(newest for _, newest in queries))
+    ended = f"{listed(sources, 4)} w{'ere' if sources[1:] else 'as'} not written since {until}"
+    policies = next((one.retention for one in case.profile.databases if one.name == query.source), None)
+    kept = next((one for one in policies or () if one.policy == query.policy), None)
+    fix = "Find what wrote the source, and whether it writes under another name now. If nobody needs it anymore, drop "
+    return _finding(
+        queries,
+        f"{ended}, although others are{f'; {successor} with the same fields is, since then' if successor else ''}",
+        headline=ended,
+        group=successor or "ended sources",
+        fix=f"Let {them} read {successor}, and write what was not summed up meanwhile with SELECT ... INTO, whole "
+        "intervals only."
+        if successor
+        else f"{fix}{them}.",
+        lost=_lost(kept, queries[0][1]) if successor else "",
+    )
+
+
+def _finding(queries: Sequence[_Since], why: str, *, headline: str, group: str, fix: str, lost: str) -> Finding:
+    """`lost`: the consequence; empty for a note."""
+    names = [one.name for one, _ in queries]
     writes = f"{many(len(names), 'continuous query')} write{'' if names[1:] else 's'} nothing ({listed(names, 4)})"
-    likewise = f" Likewise {listed(names[1:], 4)}." if names[1:] else ""
+    how = "the list of continuous queries, and the newest row of each measurement"
     return Finding(
-        subject=Subject(query.database, f"continuous queries of {query.policy}"),
-        message=f"{writes}: what is read in retention policy {query.policy} was not written since {instant(until)}; "
-        f"its points go to {kept.policy}, the default one now.",
-        headline=f"{writes}: the points go to retention policy {kept.policy}, no longer to {query.policy}",
-        impact=Impact(
-            Currency.MECHANISM,
-            is_enforced=None,
-            consequence=_lost(kept, until),
-            how="the list of continuous queries, and the newest row of each measurement",
-        ),
-        fix=case.engine.redirection(query, kept.policy) + likewise,
+        subject=Subject(queries[0][0].database, f"continuous queries of {group}"),
+        message=f"{writes}: {why}.",
+        headline=f"{writes}: {headline}",
+        impact=Impact(Currency.MECHANISM, is_enforced=None, consequence=lost, how=how) if lost else None,
+        severity_reason="" if lost else "somebody may have ended the source on purpose",
+        fix=fix,
         observed=float(len(queries)),
         unit="continuous queries",
         evidence=tuple(
             Evidence(one.name, f"reads {listed(one.reads, 3)} of {one.policy}, newest row {instant(newest)}")
             for one, newest in queries[:8]
         ),
-        since=until.date(),
+        since=min(newest for _, newest in queries).date(),
         facts=("scheduled_queries", "row_sample"),
     )
 
 
-def _lost(kept: Retention, until: datetime) -> str:
-    """What is lost because nobody has summed it up."""
-    if kept.duration_s == FOREVER:
+def _lost(kept: Retention | None, until: datetime) -> str:
+    """What is lost because nobody has summed it up. `kept`: None if it is not known."""
+    if kept is None or kept.duration_s == FOREVER:
         return "What they should have written is missing."
     ends = day(until + timedelta(seconds=float(kept.duration_s)))
     return (

@@ -16,8 +16,10 @@ from tests.servers import ADMIN, Influxd
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
 from tsaudit.model.profile import Database, Profile, Retention, StoredQuery
+from tsaudit.model.timeline import Point, Timeline
 
 NEWEST = round(NOW.timestamp()) - 600
 HOUR = 3_600
@@ -50,6 +52,7 @@ def audited(influxd: Influxd, queries: Mapping[str, str], *writers: Written) -> 
 
 BY_HOUR = 'SELECT mean(amps) AS amps INTO {db}.years.amps_1h FROM {db}.autogen."feeder amps" GROUP BY time(1h), *'
 FEEDERS = r"feeder\ amps"
+OTHERS: Written = {"others": ("weeks", 9 * DAY, 0)}
 MOVED: Written = {FEEDERS: ("autogen", 20 * DAY, 9 * DAY), "amps_1h": ("years", 20 * DAY, 9 * DAY)}
 
 
@@ -89,28 +92,88 @@ def test_queries_of_one_cause_are_one_finding(influxd: Influxd) -> None:
     "writers",
     [
         ({FEEDERS: ("autogen", 9 * DAY, 0), "amps_1h": ("years", 9 * DAY, HOUR)},),
-        # Switched off.
-        (MOVED, {"others": ("weeks", 9 * DAY, 0)}),
-        # Switched off, after it had been written to both.
-        (MOVED, {FEEDERS: ("weeks", 20 * DAY, 9 * DAY), "others": ("weeks", 9 * DAY, 0)}),
-        # Written to both, until somebody stopped one of them.
-        (MOVED, {FEEDERS: ("weeks", 20 * DAY, 0)}),
+        # All is switched off.
+        (MOVED,),
+        # Off for a long weekend.
+        ({FEEDERS: ("autogen", 20 * DAY, 3 * DAY), "amps_1h": ("years", 20 * DAY, 3 * DAY)}, OTHERS),
         # Nothing is left of the source.
         ({FEEDERS: ("weeks", 6 * DAY, 0)},),
         # The result is missing: the query may have found nothing that meets its condition.
         ({FEEDERS: ("autogen", 20 * DAY, 0), "amps_1h": ("years", 20 * DAY, 4 * DAY)},),
+        # Something else writes the result.
+        ({FEEDERS: ("autogen", 20 * DAY, 9 * DAY), "amps_1h": ("years", 20 * DAY, 0)}, OTHERS),
         # Off for the night.
         ({FEEDERS: ("autogen", 9 * DAY, 10 * HOUR), "amps_1h": ("years", 9 * DAY, 10 * HOUR)},),
         # The query is new.
         ({FEEDERS: ("autogen", 9 * DAY, 0)},),
-        # Only its result has the name.
-        ({FEEDERS: ("autogen", 20 * DAY, 9 * DAY)}, {"amps_1h": ("weeks", 9 * DAY, 0)}),
     ],
-    ids=["healthy", "ended", "ended in both", "both", "expired", "no result", "for a night", "new", "other names"],
+    ids=["healthy", "all ended", "weekend", "expired", "no result", "another writer", "for a night", "new"],
 )
 def test_queries_that_are_well(influxd: Influxd, writers: tuple[Written, ...]) -> None:
     _, _, found = audited(influxd, {"by hour": BY_HOUR}, *writers)
     assert found == []
+
+
+@pytest.mark.parametrize(
+    "writers",
+    [
+        # Switched off, and never switched off where the query is.
+        (MOVED, OTHERS),
+        # Switched off, after it had been written to both.
+        (MOVED, {FEEDERS: ("weeks", 20 * DAY, 9 * DAY)}, OTHERS),
+        # Written to both, until somebody stopped one of them.
+        (MOVED, {FEEDERS: ("weeks", 20 * DAY, 0)}),
+        # Only its result has the name.
+        ({FEEDERS: ("autogen", 20 * DAY, 9 * DAY)}, {"amps_1h": ("weeks", 9 * DAY, 0)}),
+    ],
+    ids=["ended", "ended in both", "both", "other names"],
+)
+def test_source_that_ended_while_others_go_on_is_a_note(influxd: Influxd, writers: tuple[Written, ...]) -> None:
+    _, _, (finding,) = audited(influxd, {"by hour": BY_HOUR}, *writers)
+    assert finding.severity is Severity.NOTE
+    assert finding.message == (
+        "1 continuous query writes nothing (by hour): feeder amps was not written since 2026-03-22 05:50 UTC, although "
+        "others are."
+    )
+
+
+def test_query_of_a_result_is_no_second_cause(influxd: Influxd) -> None:
+    by_quarter = "SELECT mean(amps) AS amps INTO {db}.years.amps_6h FROM {db}.years.amps_1h GROUP BY time(6h), *"
+    _, _, (finding,) = audited(influxd, {"by hour": BY_HOUR, "by quarter": by_quarter}, MOVED, OTHERS)
+    assert [one.label for one in finding.evidence] == ["by hour"]
+
+
+@pytest.mark.parametrize(
+    ("began", "severity"),
+    [
+        # The first audit that saw the new name is the first after the old one ended.
+        (9, "warning"),
+        # It was there all the time, or came later; and without earlier days, nobody knows.
+        (12, "note"),
+        (3, "note"),
+        (None, "note"),
+    ],
+)
+def test_source_that_goes_on_under_another_name(influxd: Influxd, began: int | None, severity: str) -> None:
+    renamed = {"amperes": ("autogen", 9 * DAY - 1_200, 0)}
+    _, profile, _ = audited(influxd, {"by hour": BY_HOUR}, MOVED, renamed, OTHERS)
+    source = next(d for d in profile.databases if d.policy_of and d.own_name == "autogen")
+    known = {"feeder amps": range(12, 0, -1), "amperes": range(began or 0, 0, -1)}
+    points = {
+        ("fields", Subject(source.name, name)): tuple(Point(profile.day - timedelta(days=n), 1.0) for n in days)
+        for name, days in known.items()
+    }
+    # Raw points expire after 14 days.
+    policy = Retention("autogen", 14 * DAY, 7 * DAY, default=False)
+    profile = replace(
+        profile,
+        databases=tuple(replace(d, retention=(policy,)) if d is source else d for d in profile.databases),
+    )
+    (finding,) = (f for rule, f in evaluate(profile, Timeline(points=points)).findings() if rule.code == "SRV002")
+    assert finding.severity == severity
+    if severity == "warning":
+        assert finding.message.endswith("although others are; amperes with the same fields is, since then.")
+        assert "autogen keeps points for 14 days: from 2026-04-05 on, they are deleted" in finding.consequence
 
 
 def test_regular_expression_reads_names_of_its_own_policy(influxd: Influxd) -> None:
