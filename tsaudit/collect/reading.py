@@ -420,13 +420,20 @@ def is_early(time: datetime | None) -> bool:
 
 
 def with_misdated(
-    runner: QueryRunner, draft: Draft, first: datetime, last: datetime, rows: Count | None, *, are_all: bool
+    runner: QueryRunner,
+    draft: Draft,
+    first: datetime,
+    last: datetime,
+    rows: Count | None,
+    *,
+    are_all: bool,
+    common: tuple[tuple[str, str], ...] = (),
 ) -> Draft:
     """The draft with its rows in 1970, if they are misdated."""
     factor = time_columns.misdating_factor(first, last, runner.window.end)
     if factor is None:
         return draft
-    found = MisdatedRows(first.astimezone(UTC), last.astimezone(UTC), factor, rows, are_all)
+    found = MisdatedRows(first.astimezone(UTC), last.astimezone(UTC), factor, rows, are_all, common)
     return replace(draft, measurement=replace(draft.measurement, misdated=found))
 
 

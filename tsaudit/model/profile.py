@@ -959,6 +959,13 @@ class MisdatedRows:
     """The number of these rows; None if they were not counted."""
     are_all: bool = False
     """Whether all rows of the measurement are among them."""
+    common: tuple[tuple[str, str], ...] = ()
+    """Tags, with the value that all of these rows have, and some others do not. Empty if this is not known."""
+
+    @property
+    def began(self) -> datetime:
+        """The time that the oldest of them was meant to have."""
+        return _EPOCH + (self.first - _EPOCH) * self.factor
 
     @property
     def meant(self) -> datetime:

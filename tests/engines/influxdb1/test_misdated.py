@@ -42,6 +42,29 @@ def audited(influxd: Influxd, *lines: str, policy: str = "") -> tuple[Profile, l
     return profile, [(rule.code, finding) for rule, finding in evaluate(profile).findings()]
 
 
+def test_source_that_all_of_them_have_in_common(influxd: Influxd) -> None:
+    """Two measurements, and one collector: the tag that has other values, too, and only one in these points."""
+
+    def written(name: str, site: str, factor: int) -> list[str]:
+        times = ((NEWEST - n * 600) * factor for n in range(300))
+        return [f"{name},site={site},rack=r{n % 3},env=prod v={n} {time}" for n, time in enumerate(times)]
+
+    wrong = [line for name in ("inlet", "outlet") for line in written(name, "frankfurt", 1)]
+    right = [line for name in ("inlet", "outlet") for line in written(name, "london", SECOND)]
+    _, found = audited(influxd, *wrong, *right)
+    both = [one for code, one in found if code == "FLD002"]
+    assert len(both) == 2
+    for finding in both:
+        assert finding.message.startswith(
+            "300 points, all with the same site (frankfurt), are, unlike all others, in January 1970: "
+        )
+        assert finding.since is not None
+        assert finding.since.isoformat() == "2026-03-29"
+    # Without others, no source stands out.
+    _, found = audited(influxd, *wrong)
+    assert not any("all with" in one.message for _, one in found)
+
+
 @pytest.mark.parametrize("setting", LAST)
 @pytest.mark.parametrize("policy", ["", "raw"])
 def test_measurement_whose_writer_names_no_unit(influxd: Influxd, setting: str, policy: str) -> None:

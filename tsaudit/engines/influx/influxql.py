@@ -15,6 +15,7 @@ from tsaudit.engines.connection import ConnectorError, FactError, Rows, RowsOfSe
 from tsaudit.engines.http_client import json_object, lines
 from tsaudit.engines.influx.series_keys import by_measurement, parse, read_listing
 from tsaudit.model.facts import OfMeasurement
+from tsaudit.model.figures import Role
 from tsaudit.model.profile import Reason
 from tsaudit.net import http
 
@@ -251,9 +252,13 @@ def whole(value: Any) -> int:
 
 
 def row_count(answer: Iterator[Series], _: Mapping[str, Any]) -> Iterator[pa.RecordBatch]:
-    """One row per series: the number of values of its fullest field."""
-    counts = [max(map(whole, row[1:]), default=0) for s in answer for row in s.get("values", ())]
-    yield pa.record_batch({"rows": pa.array(counts, pa.int64())})
+    """One row per series: the number of values of its fullest field, then its tags; empty for none."""
+    found = [(max(map(whole, row[1:]), default=0), s.get("tags") or {}) for s in answer for row in s.get("values", ())]
+    keys = dict.fromkeys(key for _, tags in found for key in tags)
+    counts = {"rows": pa.array([count for count, _ in found], pa.int64())}
+    yield pa.record_batch(
+        counts | {f"{Role.TAG} {key}": pa.array([tags.get(key, "") for _, tags in found], pa.string()) for key in keys}
+    )
 
 
 READERS: Final[Mapping[str, Reader]] = {

@@ -223,14 +223,15 @@ class InfluxMeasuring(Measuring):
         counted: list[pa.RecordBatch] = []
         answer = runner.try_query("row_count", counted.append, self._count_of(_within(draft, EARLY), ()))
         counts = [count for batch in counted for count in batch.column(0).to_pylist()]
-        rows = None
+        rows, common = None, tuple[tuple[str, str], ...]()
         if not isinstance(answer, Unanswered):
             rows = Count(sum(counts), runner.source("row_count", scope="rows in 1970"))
+            common = tuple(_in_common(draft, counted))
         later: list[pa.RecordBatch] = []
         since = sampled(_within(draft, Window(EARLY.end, runner.window.start)), runner.window, [], 1)
         seen = runner.try_query("row_sample", later.append, since) if draft.sample is None else None
         are_all = isinstance(seen, str) and not any(batch.num_rows for batch in later)
-        return with_misdated(runner, draft, early.start, early.end, rows, are_all=are_all)
+        return with_misdated(runner, draft, early.start, early.end, rows, are_all=are_all, common=common)
 
     def _prefetch_points(self, drafts: Sequence[Draft], database_series: Mapping[str, int]) -> None:
         """Read the newest rows of measurements with few series, several measurements per statement."""
@@ -423,6 +424,15 @@ def _listed(
     reason = "the engine stores series"
     known = Measurement(database, name, _TIME.name, tags, fields, kind=TableKind.SERIES, kind_reason=reason)
     return Draft(known, time=_TIME, is_indexed=True, unread=unread)
+
+
+def _in_common(draft: Draft, counted: Sequence[pa.RecordBatch]) -> Iterator[tuple[str, str]]:
+    """Tags with one value in all counted series, and others in further series."""
+    for tag in draft.measurement.tags:
+        columns = (batch.column(f"{Role.TAG} {tag.key}") for batch in counted if batch.num_rows)
+        values = {value for column in columns for value in column.to_pylist()}
+        if len(values) == 1 and tag.values is not None and tag.values.value > 1:
+            yield tag.key, values.pop()
 
 
 def _of_all_series(drafts: Sequence[Draft], database_series: Mapping[str, int]) -> list[Draft]:

@@ -78,7 +78,8 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
 
     Times in a wrong unit are reported, too: rows in January 1970 that are recent if their time since 1970 is read as
     milliseconds instead of nanoseconds, for example, and that no other rows of that year follow. Birth dates, a history
-    that goes back to 1970, and 1970-01-01 00:00:00, which stands for no time, are none of these.
+    that goes back to 1970, and 1970-01-01 00:00:00, which stands for no time, are none of these. On InfluxDB, the
+    finding names tags that have one value in all of these points and others elsewhere.
 
     ## Why it matters
 
@@ -246,7 +247,9 @@ def _misdated(case: Case, measurement: Measurement, found: MisdatedRows) -> Find
     )
     is_one = found.rows is not None and found.rows.value == 1
     verb = "is" if is_one else "are"
-    where = f"{rows[0].upper()}{rows[1:]} {verb}, unlike all others,"
+    common = [f"{key} ({redact_unless_name(value)})" for key, value in found.common]
+    of = f", all with the same {listed(common, 3)}," if common and not is_one else ""
+    where = f"{rows[0].upper()}{rows[1:]}{of} {verb}, unlike all others,"
     if found.are_all:
         where = f"Its only {row} is" if is_one else f"All its {rows} are"
     # As nanoseconds, seconds are cut off: what is stored counts microseconds.
@@ -268,9 +271,11 @@ def _misdated(case: Case, measurement: Measurement, found: MisdatedRows) -> Find
         evidence=(
             Evidence("first time stored", f"{_precise(found.first)} UTC"),
             Evidence("last time stored", f"{_precise(found.last)} UTC"),
+            Evidence(f"first time, {number(found.factor)} times as long after 1970", day(found.began)),
             Evidence(f"last time, {number(found.factor)} times as long after 1970", meant),
             *([Evidence(f"{row}s in January 1970", number(found.rows.value))] if found.rows else []),
         ),
+        since=found.began.date(),
         facts=("early_rows", "row_count", "null_counts"),
         source=found.rows.source if found.rows else None,
     )
