@@ -489,8 +489,8 @@ _EVEN: Final = 2
 
 def even_rate(case: Case, figure: str, at: Subject, now: float) -> tuple[float, int] | None:
     """By how much a figure grew a day, and over how many days, if it grew about the same from audit to audit, at least
-    three times; None otherwise. After less than a week, nobody knows whether that goes on: it may tell when, but no
-    alarm should rest on it.
+    three times; None otherwise. After less than a week, nobody knows whether that goes on: it may tell when, but an
+    alarm should rest on it only if there is no time left to wait for a week.
     """
     points = (((case.profile.day - point.day).days, point.value) for point in case.timeline.of(figure, at))
     known = [*((ago, value) for ago, value in points if 0 < ago <= _SLOPE_DAYS), (0, now)]

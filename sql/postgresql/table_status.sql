@@ -153,6 +153,29 @@ narrow AS (
     AND kind.oid IN ('int2'::regtype, 'int4'::regtype)
     AND CASE kind.oid WHEN 'int2'::regtype THEN 32767 ELSE 2147483647 END < ids.most
     AND NOT EXISTS (SELECT FROM ids AS own WHERE own.measurement = tables.relname AND own.attname = a.attname)
+),
+-- Other columns that have used up most of their type, in the order of the rows: IDs that a program writes, or that refer
+-- to others without a foreign key. The highest bound may be a value that stands for none.
+high AS (
+  SELECT leaves.measurement, a.attname, max(bound.last) AS last, max(bound.most) AS most
+  FROM leaves
+  JOIN pg_attribute AS a ON a.attrelid = leaves.oid AND a.attnum > 0 AND NOT a.attisdropped
+  JOIN pg_type AS t ON t.oid = a.atttypid
+  JOIN pg_type AS kind ON kind.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
+  JOIN pg_namespace AS n ON n.oid = leaves.relnamespace
+  JOIN pg_stats AS st
+    ON st.schemaname = n.nspname AND st.tablename = leaves.relname AND st.attname = a.attname AND NOT st.inherited
+  CROSS JOIN LATERAL (
+    SELECT
+      CASE WHEN kind.oid IN ('int2'::regtype, 'int4'::regtype) THEN
+        CAST((CAST(CAST(st.histogram_bounds AS TEXT) AS TEXT[]))[array_upper(st.histogram_bounds, 1) - 1] AS INT8)
+      END AS last,
+      CASE kind.oid WHEN 'int2'::regtype THEN 32767 WHEN 'int4'::regtype THEN 2147483647 END AS most
+  ) AS bound
+  WHERE st.correlation >= 0.9 AND bound.last >= 0.8 * bound.most
+    AND NOT EXISTS (SELECT FROM ids WHERE ids.measurement = leaves.measurement AND ids.attname = a.attname)
+    AND NOT EXISTS (SELECT FROM narrow WHERE narrow.measurement = leaves.measurement AND narrow.attname = a.attname)
+  GROUP BY leaves.measurement, a.attname
 )
 SELECT
   sums.measurement,
@@ -201,4 +224,8 @@ CROSS JOIN LATERAL (
   VALUES ('id', narrow.last, NULL), ('id_limit', narrow.most, NULL), ('refers', 1, narrow.refers)
 ) AS said (kind, value, text)
 WHERE narrow.last IS NOT NULL
+UNION ALL
+SELECT high.measurement, said.kind, high.attname, CAST(said.value AS DOUBLE PRECISION), NULL
+FROM high
+CROSS JOIN LATERAL (VALUES ('id', high.last), ('id_limit', high.most), ('written', 1)) AS said (kind, value)
 ORDER BY measurement, kind, name

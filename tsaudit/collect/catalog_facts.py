@@ -261,6 +261,7 @@ def _status(m: Measurement, rows: list[Row]) -> Measurement:
             common=named("common"),
             ids=named("id"),
             id_limits=named("id_limit"),
+            written_ids=frozenset(row["name"] for row in rows if row["kind"] == "written"),
             refers={row["name"]: row["text"] for row in rows if row["kind"] == "refers"},
             sequences={
                 row["name"]: IdSequence(

@@ -84,12 +84,13 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     values = {field.key: draft.read(Role.FIELD, field.key) for field in draft.fields}
     measured = {f.key: values[f.key] for f in draft.fields if f.types and all(map(is_number, f.types))}
     given = frozenset(column.name for column in draft.columns if column.is_generated)
+    ids = given.union(draft.measurement.status.ids if draft.measurement.status else ())
     times = draft.read_times() if draft.time else None
     fields = []
     for field in draft.fields:
         column = values[field.key]
         found = filled_in(field, column, layout.by_series, source, layout.tag_columns, measured)
-        fields.append(_over_time(runner, draft, found, column, layout, is_given=field.key in given))
+        fields.append(_over_time(runner, draft, found, column, layout, is_id=field.key in ids))
     repeated = layout.repeats
     if times and repeated and repeated.repeated:
         # A row that is stored twice has another number each time.
@@ -101,7 +102,7 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     copied = find_copies(runner, draft, source) if is_table else known.copies
     if times:
         fields = _looked_back(runner, draft, fields) if is_table else fields
-        fields = _with_rises(runner, draft, fields, given)
+        fields = _with_rises(runner, draft, fields, ids)
     measurement = replace(
         known,
         tags=tuple(layout.tag(tag) for tag in draft.tags),
@@ -118,9 +119,9 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
 
 
 def _over_time(
-    runner: QueryRunner, draft: Draft, field: Field, column: ReadColumn, layout: _Layout, *, is_given: bool
+    runner: QueryRunner, draft: Draft, field: Field, column: ReadColumn, layout: _Layout, *, is_id: bool
 ) -> Field:
-    """The field with what its values show over time. `is_given`: whether the server generates them."""
+    """The field with what its values show over time. `is_id`: whether they are IDs, which rise."""
     if draft.time is None:
         return field
     times, times_us = draft.read_times()
@@ -131,7 +132,7 @@ def _over_time(
         idle_hours=known.idle_hours,
         end=known.end,
         lag=time_lag(column, times),
-        per_day=rise_per_day(column, times_us) if is_given else None,
+        per_day=rise_per_day(column, times_us) if is_id else None,
         stopped=stopped_totals(column, times_us, series_of_read(draft)) if may_stop else None,
         split=split_name(column, tag, times_us, series_of_read(draft)) if tag is not None else None,
     )
@@ -309,13 +310,13 @@ _SOME_USED: Final = 0.1
 """Share of the IDs of a sequence that are given before it matters how fast."""
 
 
-def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], given: frozenset[str]) -> list[Field]:
-    """The fields, those of `given` that a sequence has used up in part with how they rise in the whole window where the
+def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], ids: frozenset[str]) -> list[Field]:
+    """The fields, those of `ids` of which a part is used up with how they rise in the whole window where the
     newest rows cover less than a day: one query, of pages chosen at random.
     """
     if (status := draft.measurement.status) is None:
         return fields
-    used = {key for key in given.intersection(status.ids) if status.ids[key] >= _SOME_USED * status.id_limits[key]}
+    used = {key for key in ids.intersection(status.ids) if status.ids[key] >= _SOME_USED * status.id_limits[key]}
     if not used:
         return fields
     assert draft.time is not None

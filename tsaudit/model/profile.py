@@ -1146,11 +1146,15 @@ class TableStatus:
     common: Mapping[str, float] = field(default_factory=dict)
     """Column to the share of rows that have its most common value, or null if that is more common, 0 to 1."""
     ids: Mapping[str, float] = field(default_factory=dict)
-    """Column that a sequence fills, or one of `refers`, to the last ID that the sequence returned, approximately."""
+    """Column that a sequence fills, or one of `refers`, to the last ID that the sequence returned, approximately;
+    one of `written_ids` to about the highest one.
+    """
     id_limits: Mapping[str, float] = field(default_factory=dict)
-    """The same columns to the highest ID that both the sequence and the column's type allow."""
+    """The same columns to the highest ID that both the sequence, if there is one, and the column's type allow."""
     refers: Mapping[str, str] = field(default_factory=dict)
     """Column whose type does not hold all IDs of the column that it refers to, to that one: `builds.id`."""
+    written_ids: frozenset[str] = frozenset()
+    """Columns that no sequence fills, whose integers rise in the order of the rows, and use up most of their type."""
     sequences: Mapping[str, IdSequence] = field(default_factory=dict)
     """Column that a sequence fills to its sequence."""
 

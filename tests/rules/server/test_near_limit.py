@@ -157,21 +157,25 @@ def test_the_rate_of_the_last_weeks_counts() -> None:
         (1_560, (30, 30, 15), None, "critical"),
         (1_560, (600, 15, 7), None, "critical"),
         (1_560, (30, 15), None, "critical"),
-        # Below, three days say it, and raise no alarm.
+        # Below, three days say it, and raise no alarm, unless as many days again would leave no time to act.
+        (1_510, (45, 30, 15), 6, "critical"),
+        (1_239, (75, 60, 45, 30, 15), None, "note"),
+        (1_460, (75, 60, 45, 30, 15), 140 / 15, "critical"),
         (1_500, (45, 30, 15), None, "warning"),
         (1_000, (45, 30, 15), None, "note"),
     ],
 )
-def test_days_of_even_growth_say_when_and_raise_no_alarm(
+def test_days_of_even_growth_say_when_and_raise_an_alarm_only_where_waiting_takes_the_time_left(
     columns: int, grown: Sequence[int], days_left: float | None, severity: str
 ) -> None:
-    days = range(len(grown), 0, -1)
-    points = tuple(Point(DAY - timedelta(days=n), columns - 2.0 - by) for n, by in zip(days, grown, strict=True))
+    ago = range(len(grown), 0, -1)
+    points = tuple(Point(DAY - timedelta(days=n), columns - 2.0 - by) for n, by in zip(ago, grown, strict=True))
     finding = _found(_columns(columns), timeline=Timeline(points={("fields", Subject("main", "cpu")): points}))
     assert finding.impact is not None
     assert (finding.impact.days_left, finding.severity) == (days_left, severity)
     said = [one.value for one in finding.evidence if one.label == "grown evenly"]
-    assert said == (["by 15 a day in the last 3 days"] if grown == (45, 30, 15) else [])
+    days = len(grown)
+    assert said == ([f"by 15 a day in the last {days} days"] if {45, 30, 15} <= {*grown} else [])
 
 
 @pytest.mark.parametrize(
@@ -657,6 +661,34 @@ def test_ids_that_postgresql_tells(postgresql: Postgresql) -> None:
     assert told() == by_statistics | {"half_done": (2_147_483_000, 2**31 - 1)}
     found = {f.subject.measurement: f.severity for f in run_rule(rule, collected(target)).findings}
     assert found == {"short": "warning", "by_default": "warning", "half_done": "critical"}
+
+
+@pytest.mark.parametrize(
+    ("step", "severity"), [(100, Severity.CRITICAL), (20, Severity.WARNING), (1, None)], ids=["soon", "later", "never"]
+)
+def test_integers_that_near_the_end_of_their_type_without_a_sequence(
+    postgresql: Postgresql, step: int, severity: Severity | None
+) -> None:
+    """A program writes the IDs of another table, whose type is larger, and nothing declares it. Times in seconds, a
+    hash, and a value for none among small ones are no IDs.
+    """
+    at = f"'{NOW}'::TIMESTAMPTZ - n * INTERVAL '1 minute'"
+    schema = postgresql.new_schema(
+        "CREATE TABLE badge (id BIGSERIAL, granted TIMESTAMPTZ, message_id INT, due INT, crc INT, place INT)",
+        f"INSERT INTO badge (granted, message_id, due, crc, place) SELECT {at}, 2146000000 - {step} * n, "
+        f"extract(EPOCH FROM {at}), hashint4(n), CASE WHEN n % 50 = 0 THEN 2147483647 ELSE n % 7 END "
+        "FROM generate_series(5000, 1, -1) AS n",
+        "ANALYZE",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    findings = run_rule(rule, collected(target)).findings
+    assert [f.severity for f in findings] == ([severity] if severity else [])
+    for finding in findings:
+        assert finding.message.startswith("2,145,99")
+        assert "IDs up to the highest one in message_id, > 99.9% of the 2,147,483,647 that there are" in finding.message
+        assert 'ALTER COLUMN "message_id" TYPE bigint' in finding.fix
+        assert finding.impact is not None
+        assert finding.impact.per_day == pytest.approx(1_440 * step, rel=0.01)
 
 
 def test_ids_that_a_narrower_foreign_key_cannot_store(postgresql: Postgresql) -> None:

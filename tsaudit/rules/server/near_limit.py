@@ -75,8 +75,9 @@ def near_limit(case: Case) -> Iterator[Finding]:
 
     Each number comes from the owner, from the server itself where it reports one, from the plan, or from the vendor's
     documentation of the product. Reported from half of a limit on, and from four fifths for databases and their tables,
-    or if it is reached soon at the rate of the last weeks. What is over its documented limit proves that this server
-    was given another one. What a vendor only advises is reported beyond that number, as a note.
+    or if it is reached soon at the rate of the last weeks, or at that of at least three days in the first one, if they
+    were even and the rest lasts at most twice as long. What is over its documented limit proves that this server was
+    given another one. What a vendor only advises is reported beyond that number, as a note.
 
     Series have a rule of their own, CAR001, and so have the size of documents (DOC005) and space (RET002). Databases
     are a note as long as they are not made for each tenant, because people decide about them. Transactions are also
@@ -84,9 +85,10 @@ def near_limit(case: Case) -> Iterator[Finding]:
     a sequence gives; until there is a week of audits, they run out at the rate at which they rise in the rows read or,
     where rows have most of them, at the rate at which rows come. What was given since the previous audit, a day before,
     counts instead if as much again uses up the rest within `critical_days`. They also run out for columns that refer to
-    them by a foreign key and have a narrower type. Locks run out at the rate at which partitions are added: in the
-    first week, by the length of their ranges of time. Open files and connections are the fewer of this audit and the
-    one before.
+    them by a foreign key and have a narrower type, and for other columns of integers that rise with the time of the
+    rows and have used up 80% of their type, such as IDs that refer to others without a foreign key; of these, only the
+    time that is left counts. Locks run out at the rate at which partitions are added: in the first week, by the length
+    of their ranges of time. Open files and connections are the fewer of this audit and the one before.
 
     ## Why it matters
 
@@ -248,8 +250,14 @@ def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[
     return replace(impact, per_day=added / days, days_left=soon), f"; {since}: {about_days(soon)} at that pace"
 
 
+_AHEAD: Final = 2
+"""As many times as far as it was seen, even growth is expected to go on."""
+
+
 def _soon(case: Case, one: _Near) -> _Near:
-    """With when the limit is reached, by less than a week of even growth: that makes nothing more severe."""
+    """With when the limit is reached, by less than a week of even growth. That makes a finding more severe only if the
+    limit is so near that after a week, little time would be left.
+    """
     even = costs.even_rate(case, *one.use.grows) if one.use.grows and one.impact.per_day is None else None
     if even is None:
         return one
@@ -257,8 +265,9 @@ def _soon(case: Case, one: _Near) -> _Near:
     soon = costs.of_limit(case, one.use.count, one.limit, per_day=per_day)
     impact = replace(one.impact, per_day=per_day, days_left=soon.days_left)
     is_as_severe = severity_of(impact, case.harm) is severity_of(one.impact, case.harm)
+    is_near = soon.days_left is not None and soon.days_left <= _AHEAD * days
     grown = Evidence("grown evenly", f"by {number(rounded(per_day))} a day in the last {many(days, 'day')}")
-    return replace(one, impact=impact if is_as_severe else one.impact, grown=(grown,))
+    return replace(one, impact=impact if is_as_severe or is_near else one.impact, grown=(grown,))
 
 
 def _families(case: Case, use: _Use) -> list[NameFamily]:
@@ -336,10 +345,15 @@ def _of_measurement(case: Case, measurement: Measurement) -> Iterator[_Use]:
 def _of_ids(case: Case, measurement: Measurement, status: TableStatus) -> Iterator[_Use]:
     rows_a_day, before = costs.rows_a_day(case, measurement), _ids_before(case, measurement)
     for column, last in status.ids.items():
-        grows = ("last_id", subject_of(measurement, column), last)
+        grows, part = ("last_id", subject_of(measurement, column), last), costs.NOTED
         if column in status.refers:
             per_day = _rise_of(case, measurement, status.refers[column])
             advice = partial(_reference, case, measurement, column, status.refers[column])
+        elif column in status.written_ids:
+            per_day = _rise(measurement, column)
+            advice = partial(_written_ids, case, measurement, column)
+            # Numbers that no sequence gives may be anything: only the time that is left counts.
+            part = inf
         else:
             rise, are_in_rows = _rise(measurement, column), _are_in_rows(measurement, status, column, last)
             per_day = rows_a_day if rise is None and are_in_rows else rise
@@ -353,6 +367,7 @@ def _of_ids(case: Case, measurement: Measurement, status: TableStatus) -> Iterat
             last,
             advice,
             grows,
+            part=part,
             per_day=per_day,
             most=status.id_limits[column],
             is_used_up=True,
@@ -443,6 +458,16 @@ def _reference(case: Case, measurement: Measurement, column: str, referred: str)
         ("table_status",),
         inside=f" given to {referred}, to which {column} refers",
         after="; a row that refers to a higher one is rejected",
+    )
+
+
+def _written_ids(case: Case, measurement: Measurement, column: str) -> _Advice:
+    at = Qualified(measurement.database, measurement.name)
+    return _Advice(
+        case.engine.more_ids(at, column, None, is_wide=False, is_wasted=False),
+        ("table_status", "row_sample"),
+        inside=f" up to the highest one in {column}",
+        after="; a row with a higher one is rejected",
     )
 
 
