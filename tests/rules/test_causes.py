@@ -63,6 +63,16 @@ def test_what_follows_from_a_finding_becomes_its_evidence() -> None:
     assert [f.subject.column for f in found["BBB001"].findings] == ["other"]
 
 
+def test_of_two_notes_the_one_that_costs_something_says_why() -> None:
+    """Names are a habit, and the limit that they use up is why it matters."""
+    rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT))
+    limit = Impact(Currency.LIMIT, 60.0, whole=100.0)
+    near = _at("m", Severity.NOTE, impact=limit, severity_reason="60% of the limit")
+    style = _at("m", Severity.NOTE, severity_reason="it costs nothing that can be measured")
+    (kept,) = _judged((_result("AAA001", style), _result("BBB001", near)), rules)["AAA001"].findings
+    assert (kept.severity_reason, kept.impact) == ("60% of the limit", limit)
+
+
 def test_rule_whose_findings_all_follow_from_others_passes_and_says_why() -> None:
     rules = (_rule("AAA001"), _rule("BBB001", AAA001=Reach.SUBJECT))
     found = _judged((_result("AAA001", _at("m.id")), _result("BBB001", _at("m.id"))), rules)["BBB001"]

@@ -152,7 +152,8 @@ def _with_evidence(finding: Finding, under: Sequence[tuple[str, Finding]]) -> Fi
     shown = [Evidence(f"also {code}", other.message) for code, other in under[:_MOST_EVIDENCE]]
     more = len(under) - len(shown)
     shown += [Evidence("more that follows from it", many(more, "finding"))] if more else []
-    worst = max((finding, *(other for _, other in under)), key=lambda one: one.severity.rank)
+    # Of two that are as severe, the one that costs something says why.
+    worst = max((finding, *(other for _, other in under)), key=lambda one: (one.severity.rank, one.impact is not None))
     if worst is not finding:
         finding = replace(
             finding,
