@@ -17,7 +17,7 @@ from tsaudit.analysis.columns.columns import (
     is_single,
 )
 from tsaudit.collect import reading
-from tsaudit.collect.column_ends import looked_back
+from tsaudit.collect.column_ends import ends_of_parts, looked_back
 from tsaudit.collect.copies import find_copies
 from tsaudit.collect.draft import Draft, PartialScan, ReadColumn, ReadRows, content_of
 from tsaudit.collect.query_runner import QueryRunner, Unanswered
@@ -95,7 +95,8 @@ def describe_fields(runner: QueryRunner, draft: Draft) -> Draft:
     is_table = runner.engine.infers_roles
     copied = find_copies(runner, draft, source) if is_table else known.copies
     if times:
-        fields = looked_back(runner, draft, fields) if is_table else fields
+        if is_table:
+            fields = ends_of_parts(runner, draft, looked_back(runner, draft, fields))
         fields = _with_rises(runner, draft, fields, ids)
     measurement = replace(
         known,

@@ -406,7 +406,7 @@ class TextsAmongNumbers:
 
 @dataclass(frozen=True, slots=True)
 class FieldEnd:
-    """A field that the newest rows do not have."""
+    """A field that the newest rows do not have, or the newest ones with one value of a tag."""
 
     time: datetime
     """Time of the newest row with the field."""
@@ -418,6 +418,8 @@ class FieldEnd:
     """Share of these that have the field, 0 to 1."""
     begun: tuple[str, ...] = ()
     """Fields that hardly any of the rows up to that time have, and as many of those after it as had this one before."""
+    of: tuple[str, str] | None = None
+    """The tag and its value, redacted unless it is a name, that all of these rows have; None: they are all rows."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,6 +198,50 @@ def test_a_column_that_is_not_filled_anymore(tmp_path: Path, values: str, severi
         assert "in none of the" in found[0].message
 
 
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+@pytest.mark.parametrize(
+    ("values", "severity", "days"),
+    [
+        ("CASE WHEN i % 4 > 0 OR i >= 5 * 1440 THEN i % 90 / 3.0 END", Severity.WARNING, 5),
+        ("CASE WHEN i % 4 > 0 OR i >= 13 * 1440 THEN i % 90 / 3.0 END", Severity.WARNING, 13),
+        # Fewer than a day, never, or always only some.
+        ("CASE WHEN i % 4 > 0 OR i >= 1300 THEN i % 90 / 3.0 END", None, 0),
+        ("CASE WHEN i % 4 > 0 THEN i % 90 / 3.0 END", None, 0),
+        ("CASE WHEN i % 4 > 0 OR i >= 5 * 1440 AND i % 7 < 5 THEN i % 90 / 3.0 END", Severity.NOTE, 5),
+        # More rows without a value, of all kinds.
+        ("CASE WHEN i % 7 > 1 OR i >= 5 * 1440 THEN i % 90 / 3.0 END", None, 0),
+    ],
+)
+def test_a_column_that_one_kind_of_rows_no_longer_fills(
+    tmp_path: Path, engine: str, values: str, severity: Severity | None, days: int
+) -> None:
+    """The share of nulls in the window rises by few percent, because the other kinds go on."""
+    statement = f"""CREATE TABLE readings AS WITH RECURSIVE a(i) AS
+      (SELECT 0 UNION ALL SELECT i + 1 FROM a WHERE i < 39999)
+      SELECT {{at}} AS at, 'm' || i % 8 AS meter, {{kind}} AS kind, i % 700 / 7.0 AS power, {values} AS flow FROM a"""
+    kind = "CASE i % 4 WHEN 0 THEN 'gas' WHEN 1 THEN 'heat' WHEN 2 THEN 'water' ELSE 'steam' END"
+    at = {
+        "duckdb": f"TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 minute",
+        "sqlite": f"datetime('{NOW:%Y-%m-%d}', '-' || i || ' minutes')",
+    }
+    target = file_with(engine, tmp_path / "meters.db", statement.format(at=at[engine], kind=kind))
+    found = [f for f in run_rule(rule, collected(target)).findings if f.subject.column == "flow"]
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+    for finding in found:
+        assert finding.since == (NOW.replace(hour=0) - timedelta(days=days)).date()
+        assert finding.headline is not None
+        assert finding.headline.startswith("flow of rows with kind gas is not filled anymore")
+
+
+def test_a_kind_of_rows_that_ends_is_no_column_that_ends(tmp_path: Path) -> None:
+    """The others never had the field."""
+    statement = f"""CREATE TABLE readings AS SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 minute AS at,
+      'm' || i % 8 AS meter, CASE WHEN i % 2 = 0 AND i > 5 * 1440 THEN 'gas' ELSE 'heat' END AS kind, i / 7.0 AS power,
+      CASE WHEN i % 2 = 0 AND i > 5 * 1440 THEN i % 90 / 3.0 END AS flow FROM range(40000) AS a(i)"""
+    profile = collected(file_with("duckdb", tmp_path / "meters.duckdb", statement))
+    assert not [f for f in run_rule(rule, profile).findings if f.headline and "of rows with" in f.headline]
+
+
 @pytest.mark.parametrize(
     ("ended_days", "moved_h", "severities"),
     [

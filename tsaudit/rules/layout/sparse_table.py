@@ -25,6 +25,8 @@ _OVER_H: Final = 24
 """From so many hours without a value on, a column is over: what runs once a day would have filled it."""
 _WEEK_H: Final = 7 * 24
 """What is filled later by a job that runs once a week is filled by then."""
+_LATER: Final = timedelta(hours=2)
+"""An end that is so much later in the next audit was none: rows are filled later."""
 _MOSTLY: Final = 0.5
 _ABOUT: Final = 1.2
 """An estimate of all rows may be so many times the rows counted although there are no others."""
@@ -59,7 +61,8 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     any type, such as `str_v` and `dbl_v`, do not count: each row fills one of them. All of these are notes: a null
     takes a bit or less on most engines, and a byte on SQLite. Where the table may have rows before the window, the
     finding says that its shares are those of the window. A column that most rows had, and of which the rows of the last
-    day or more have none, is reported with the time of its last value. If nearly all rows had it, and it contains what
+    day or more have none, is reported with the time of its last value, and so is one that only the rows with one value
+    of a tag, such as those of one kind of sensor, do not have anymore. If nearly all rows had it, and it contains what
     was measured, queries get wrong answers. So they do whatever it contains if another column begins there whose name
     says the same, such as `price_text` where `price` ends. Rows other than measurements may be changed
     later, as an order that gets its invoice: what ended before the first audit is a note for a week, and if the next
@@ -101,19 +104,24 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}
     for key in typed_values(nulls):
         del nulls[key]
-    for field in filter(_is_over, chosen):
+    for field in chosen:
+        hours = _hours(measurement, field)
+        if field.end is None or hours is None or hours < _OVER_H or field.end.filled_before <= _MOSTLY:
+            continue
         nulls.pop(field.key, None)
         before = _before(case, measurement, field)
-        if before is None or before.end is None or field.end is None or before.end.time == field.end.time:
-            yield _of_end(measurement, field, is_seen=_is_seen(field, before))
+        if before is None or before.end is None or field.end.time - before.end.time < _LATER:
+            yield _of_end(measurement, field, hours, is_seen=_is_seen(before, hours))
     if nulls and measurement.rows_known >= ENOUGH:
         yield from _evaluate_nulls(case, measurement, nulls)
 
 
-def _is_over(field: Field) -> bool:
-    """Whether most rows had a value until a day or more ago, and none has one since."""
-    is_old = field.idle_hours is not None and field.idle_hours >= _OVER_H
-    return is_old and field.end is not None and field.end.filled_before > _MOSTLY
+def _hours(measurement: Measurement, field: Field) -> float | None:
+    """For how long the rows that had the field have been without it; None if they have it, or it is not known."""
+    if field.end is None or field.end.of is None:
+        return field.idle_hours
+    last = measurement.last_time
+    return None if last is None else (last - field.end.time) / timedelta(hours=1)
 
 
 def _before(case: Case, measurement: Measurement, field: Field) -> Field | None:
@@ -122,17 +130,19 @@ def _before(case: Case, measurement: Measurement, field: Field) -> Field | None:
     return next((one for one in before.fields if one.key == field.key), None) if before else None
 
 
-def _is_seen(field: Field, before: Field | None) -> bool:
+def _is_seen(before: Field | None, hours: float) -> bool:
     """Whether the previous audit saw the same end, a week ago or longer, or rows that have the field up to then."""
-    if before is None or field.idle_hours is None:
+    if before is None:
         return False
     if before.end is not None:
-        return field.idle_hours >= _WEEK_H
+        return hours >= _WEEK_H
     return before.idle_hours is not None and before.idle_hours < _OVER_H
 
 
-def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding:
-    """`is_seen`: whether the previous audit confirms that no later job fills it."""
+def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bool) -> Finding:
+    """`hours`: for how long it has been empty. `is_seen`: whether the previous audit confirms that no later job fills
+    it.
+    """
     from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
 
     assert field.end is not None
@@ -143,7 +153,8 @@ def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding
     is_sure = end.filled_before >= NEARLY_ALL and (
         bool(renamed) or (is_measured and (measurement.has_series or is_seen))
     )
-    missed = f"Queries of {field.key} find nothing since then, and of longer periods, only what is older."
+    of = f" of rows with {end.of[0]} {end.of[1]}" if end.of else ""
+    missed = f"Queries of {field.key}{of} find nothing since then, and of longer periods, only what is older."
     begins = ""
     fix = "Find what changed in its writer on that day: what is not written now is lost. If the source was meant to "
     fix += f"stop sending {field.key}, nothing has to be done."
@@ -154,11 +165,11 @@ def _of_end(measurement: Measurement, field: Field, *, is_seen: bool) -> Finding
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=Impact(Currency.ANSWERS, how="rows read before and after", consequence=missed) if is_sure else None,
-        headline=f"{field.key} is not filled anymore since {day}{begins}",
-        message=f"{field.key} is not filled anymore since {day} UTC{begins}: it has a value in {before} of the "
+        headline=f"{field.key}{of} is not filled anymore since {day}{begins}",
+        message=f"{field.key}{of} is not filled anymore since {day} UTC{begins}: it has a value in {before} of the "
         f"{number(end.rows_before)} rows read up to then, and in none of the {number(end.rows_after)} read after it.",
         fix=fix,
-        observed=None if field.idle_hours is None else float(round(field.idle_hours)),
+        observed=float(round(hours)),
         unit="hours without a value",
         main_contributor=field.key,
         since=end.time.astimezone(UTC).date(),
