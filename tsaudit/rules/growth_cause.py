@@ -195,7 +195,13 @@ def _by_values(measurement: Measurement, found: Attribution, past: Past, none: C
     if parent is not None:
         return _by_parent(measurement, cause, parent, worst)
     words = "; ".join(_sentence(measurement, found, worst))
-    return replace(cause, words=words, brief=f"{_part(worst.share)} from new values of {_names(worst)}")
+    # Once they have come, their combinations with others go on to come.
+    what = (
+        "combinations with"
+        if tag.over_time.new_per_day is not None and tag.over_time.new_per_day < 1
+        else "new values of"
+    )
+    return replace(cause, words=words, brief=f"{_part(worst.share)} from {what} {_names(worst)}")
 
 
 def _part(share: float) -> str:

@@ -316,6 +316,19 @@ def test_blame_is_counted_by_the_new_series_where_listings_are_remembered() -> N
     assert evidence["new values of host"].startswith("in 20% of the new series, first seen 2026-03-31")
 
 
+def test_values_of_which_no_more_come_are_combined() -> None:
+    """All ids are there, and their series with other tags still come."""
+    profile = _runaway()
+    (measurement,) = profile.measurements
+    host, ids = measurement.tags
+    assert ids.over_time is not None
+    for per_day, words in ((100.0, "all from new values of id"), (0.0, "all from combinations with id")):
+        tags = (host, dataclasses.replace(ids, over_time=dataclasses.replace(ids.over_time, new_per_day=per_day)))
+        changed = dataclasses.replace(measurement, tags=tags)
+        (finding,) = _judged(dataclasses.replace(profile, measurements=(changed,)), _grown()).findings
+        assert finding.headline.endswith(words)
+
+
 def test_blame_is_by_numbers_of_values_where_no_listing_is_remembered() -> None:
     profile = _profile(6000, customers=1000, devices=6)
     values = [6000 * 1.02 ** (i - 30) for i in range(30)]
