@@ -177,6 +177,6 @@ def of_its_day(profile: Profile) -> Profile:
             one = replace(one, rows=None, documents=None, fields=fields, row_patterns=None)
         if engine.has_series_index or not is_bounded:
             tags = tuple(replace(tag, values=None, absent=None, over_time=None) for tag in one.tags)
-            one = replace(one, series=None, tags=tags, tag_sets=None, arrivals=None)
+            one = replace(one, series=None, tags=tags, tag_sets=None, arrivals=None, first_rows=())
         measurements.append(one)
     return replace(profile, databases=databases, measurements=tuple(measurements), gaps=tuple(gaps))

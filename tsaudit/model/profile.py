@@ -1224,6 +1224,10 @@ class Measurement:
     tag_sets: TagSets | None = None
     arrivals: Arrivals | None = None
     """Which series are new; None if tag sets were not listed completely, or without a history."""
+    first_rows: tuple[SeriesSince, ...] = ()
+    """An even sample of the series, by the 24 hours, up to the end of the window, that have their first row within it,
+    oldest first; those that have no row, or may have older ones, count on the oldest day. Empty if it is not known.
+    """
     row_patterns: RowPatterns | None = None
     """Which columns are filled together; None if no rows were read."""
     row_bytes: RowBytes | None = None

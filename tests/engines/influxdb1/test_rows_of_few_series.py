@@ -11,6 +11,7 @@ from tests.builders import DAY, NOW
 from tests.databases import Dataset, Row, Table, write
 from tests.servers import Influxd
 from tsaudit.collect import collect
+from tsaudit.collect.series import SERIES_KEPT
 from tsaudit.config.settings import Target
 from tsaudit.engines.influx import row_slice
 from tsaudit.engines.opening import open_connection
@@ -62,3 +63,24 @@ def test_estimated_rows_are_about_right(influxd: Influxd, shape: str, monkeypatc
 def test_rows_of_all_series_in_one_slice_are_counted(influxd: Influxd) -> None:
     found = rows_of(written([3] * 1_200, influxd))
     assert (found.value, found.source.how) == (3_600, How.EXACT)
+
+
+def test_series_of_a_sample_are_dated_by_their_first_rows(influxd: Influxd) -> None:
+    """300 that stay, and 300 each day that report for an hour, for the last four days; a third is silent for long."""
+    hour = timedelta(hours=1)
+    rows = [Row(NOW - n // 300 * 24 * hour - hour, {"id": f"s{n % 300}"}, {"v": 1.0}) for n in range(6_000)]
+    rows += [
+        Row(NOW - day * 24 * hour - (1 + n % 22) * hour, {"id": f"d{day}-{n}"}, {"v": 1.0})
+        for day in range(4)
+        for n in range(300)
+    ]
+    rows += [Row(NOW - timedelta(days=50), {"id": f"old{n}"}, {"v": 1.0}) for n in range(750)]
+    target = write(Dataset([Table("t", ("id",), {"v": "float"}, rows)]), "influxdb1", influxd.url)
+    with open_connection(target) as connection:
+        (found,) = collect(target, connection, day=DAY, now=NOW).measurements
+    days = {(DAY - one.day).days: one.series for one in found.first_rows}
+    assert sum(days.values()) == SERIES_KEPT
+    # Of 2,250 series. Those that stay are as old as the oldest rows, 19 days.
+    assert abs(days[30] - 64 / 3) < 12
+    assert all(abs(days[day] - 64 * 300 / 2_250) < 9 for day in (19, 3, 2, 1, 0)), days
+    assert set(days) == {30, 19, 3, 2, 1, 0}

@@ -55,6 +55,7 @@ cursor for each of them in each series and shard. 12,000 fields took it 45 secon
 _MOST_CELLS: Final = 2_000_000
 """Maximum number of values read of one measurement, nulls included: 35 bytes of the server's memory each."""
 
+_US: Final = 1_000_000
 _TIME: Final = TimeColumn("time", TimeKind.NANOSECONDS)
 
 Series = Sequence[Mapping[str, str | None]]
@@ -158,7 +159,29 @@ class InfluxMeasuring(Measuring):
             draft = self._read_last_day(draft)
         if read and draft.sample is None:
             draft = self._read_ahead(draft, series or ())
-        return draft
+        return self._with_first_rows(draft)
+
+    def _with_first_rows(self, draft: Draft) -> Draft:
+        """The draft with the day on which each of an even sample of its series began, as far as their rows show it: if
+        not all were read, for as long as they cover. Unchanged without a sample.
+        """
+        end, is_even = self.runner.window.end, draft.sampled_series and not (draft.read_by or draft.sampled_since)
+        if draft.sample is None or not draft.sample.num_rows or not is_even or draft.measurement.own_window:
+            return draft
+        import numpy as np
+
+        from tsaudit.analysis.cardinality.arrivals import by_day, date_of
+
+        series, times = series_of_read(draft), draft.read_times()[1].values.to_numpy()
+        first = np.full(int(series.max()) + 1, times.max())
+        np.minimum.at(first, series, times)
+        # What has no row was there before, and is silent.
+        begun = self.runner.window.start.timestamp() * _US if draft.is_read_whole else times.min()
+        silent = np.full(draft.sampled_series - len(first), begun)
+        ago = ((end.timestamp() * _US - np.append(first, silent)) // (86_400 * _US)).astype(np.int32)
+        day = (end - timedelta(microseconds=1)).date()
+        days = by_day(day.toordinal() - ago, date_of(day.toordinal() - int(ago.max())), day)
+        return replace(draft, measurement=replace(draft.measurement, first_rows=days))
 
     def _look_whether_at_rest(self, drafts: Sequence[Draft]) -> None:
         """`drafts`: all measurements, after their rows were read."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from datetime import date
+from datetime import date, timedelta
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final
 
@@ -18,8 +19,8 @@ from tsaudit.model.finding import Currency, Evidence, Finding, Forecast, Impact,
 from tsaudit.model.profile import SERIES_KINDS, Measurement
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, Reach, Threshold, rule, subject_of
-from tsaudit.rules.series_estimate import series_limit, series_of
-from tsaudit.text import many, number, percent, quantity
+from tsaudit.rules.series_estimate import main_tags, series_limit, series_of
+from tsaudit.text import listed, many, number, percent, quantity, rounded
 from tsaudit.text.findings import PROVISIONAL, jumped, limit_reached
 
 if TYPE_CHECKING:
@@ -32,6 +33,38 @@ _STEP_DAYS: Final = 2
 _MOST: Final = 0.5
 """Share of the growth that a tag must explain for its new values to date the growth."""
 _UNKNOWN = "Compare the tag values of its measurements with the snapshot before; the newest ones are the cause."
+
+_KEPT_LONGER: Final = 3
+"""Times the days that first rows show for which series are kept, so that too few have expired to look like growth."""
+_LASTS_DAYS: Final = 5
+"""Fewest days before the growth, and since it began."""
+
+
+def _are_all_kept(case: Case, measurement: Measurement) -> bool:
+    """Whether no series has expired since the days that the first rows show."""
+    days = _days_shown(case, measurement)
+    kept = costs.kept_days(case, measurement)
+    return kept >= _KEPT_LONGER * days if kept is not None else not costs.filling_days(case, [measurement])
+
+
+def _days_shown(case: Case, measurement: Measurement) -> int:
+    """For how many days the first rows show what came; 0 if they do not."""
+    return (case.profile.day - measurement.first_rows[0].day).days if measurement.first_rows else 0
+
+
+def _not_shown(case: Case) -> str:
+    """Where a first audit cannot tell whether series come; empty if it can."""
+
+    def shows(measurement: Measurement) -> bool:
+        return _days_shown(case, measurement) >= 2 * _LASTS_DAYS - 1 and _are_all_kept(case, measurement)
+
+    least = case.limit("min_series").value
+    names = []
+    for one in case.profile.wholes if case.engine.has_series_index else ():
+        shown = sum(m.series.value for m in case.inside(one) if m.series and shows(m))
+        if one.series and one.series.value >= max(least, 2 * shown) and not case.usual("series", Subject(one.name)):
+            names.append(one.name)
+    return f"whether the series of {listed(names, 3)} grow, which the next audits show" if names else ""
 
 
 @rule(
@@ -47,6 +80,7 @@ _UNKNOWN = "Compare the tag values of its measurements with the snapshot before;
         Threshold("min_series", 1_000, "series", "our default: below this, no engine is affected"),
         Threshold("min_jump", 1.5, "times the series before", "our default: more than a rollout adds overnight"),
     ),
+    leaves_out=_not_shown,
 )
 def runaway_cardinality(case: Case) -> Iterator[Finding]:
     """Growing series counts: since when, how fast, which tag causes it, and when the limit will be reached.
@@ -65,6 +99,11 @@ def runaway_cardinality(case: Case) -> Iterator[Finding]:
     `min_jump` times as many: the slower of the last two steps tells when the limit is reached at the latest. The days
     of an earlier incident of this rule that was resolved are left out of the history. If unbounded-tag warns of the tag
     that causes the growth, the growth is part of that finding.
+
+    Before there are such counts, the rows that InfluxDB has of an even sample of the series of a measurement show on
+    which days they began, if no series have expired since. They count if a level of five days or more turned into a
+    growth that has lasted for five days or more: not for a rollout, for data that is as young as its series, or for
+    sources that report seldom.
 
     To find the cause, the rule compares today's listing with those of earlier days: the main contributor is the tag
     whose additional values occur in most of the new series. Values that only take the place of others, such as pods
@@ -131,6 +170,10 @@ class _Course:
     now: Point
     least: float | None = None
     """Number of series added per day at least, if only the last few audits show that a limit is reached soon."""
+    sampled: int = 0
+    """Number of series whose first rows are the history; 0 if audits counted all of them."""
+    came: int = 0
+    """Number of these that began with the growth, or after it had begun."""
 
     @property
     def factor(self) -> float:
@@ -160,14 +203,31 @@ def _evaluate(
     if series is None or series < case.limit("min_series", measurement).value:
         return None
     limit = series_limit(case, measurement) if case.engine.indexes_tag_values else None
-    points = (*case.usual("series", subject), Point(case.profile.day, series))
-    if len(points) < 2:
+    inside = [measurement] if measurement else _inside(case, subject.database)
+    counted = (*case.usual("series", subject), Point(case.profile.day, series))
+    course = _course(case, counted, limit, inside) if len(counted) > 1 else None
+    is_known = course is not None and course.growth.kind != "unknown" and not course.growth.may_fill
+    if course is None or not is_known or not _is_worth_a_word(case, course, measurement):
+        course = _since_first_rows(case, counted, limit, measurement) or course
+    if course is None or not _is_worth_a_word(case, course, measurement):
         return None
+    return _finding(case, subject, limit, course, measurement)
+
+
+def _course(
+    case: Case,
+    points: Sequence[Point],
+    limit: Limit | None,
+    inside: Sequence[Measurement],
+    filling: float | None = None,
+) -> _Course:
+    """How the count got to the last of the points, of which there are two or more. `filling`: for how many days data
+    may be filling up; None for as long as the retention allows.
+    """
     from tsaudit.analysis.growth import detection as growth
 
     days, values = [p.day for p in points], [p.value for p in points]
-    inside = [measurement] if measurement else _inside(case, subject.database)
-    filling = costs.filling_days(case, inside)
+    filling = costs.filling_days(case, inside) if filling is None else filling
     evaluated = growth.detect(days, values, filling_days=filling)
     # The history counts tag sets; a limit that also counts fields is reached correspondingly earlier.
     reached = limit.value / _fields_per_series(case, inside) if limit else None
@@ -176,10 +236,59 @@ def _evaluate(
         unit = limit.unit if reached == limit.value else f"tag sets ({quantity(limit.value, limit.unit)})"
     forecast = growth.forecast(days, values, reached, unit=unit, filling_days=filling) if reached else None
     course = _Course(evaluated, forecast, _before(points, evaluated), points[-1])
-    if limit and reached and costs.is_enforced(case, limit, series) is not False:
-        min_jump = case.limit("min_jump", measurement).value
+    if limit and reached and costs.is_enforced(case, limit, points[-1].value) is not False:
+        min_jump = case.limit("min_jump", inside[0] if len(inside) == 1 else None).value
         course = _toward(case, course, points, reached, unit, filling, min_jump)
-    return _finding(case, subject, limit, course, measurement) if _is_worth_a_word(case, course, measurement) else None
+    return _at_its_steps(course, points)
+
+
+def _at_its_steps(course: _Course, points: Sequence[Point]) -> _Course:
+    """The course with the slower of the last two steps, where a steep rise is too young for a trend and goes on."""
+    steps = [(b.value - a.value) / (b.day - a.day).days for a, b in pairwise(points)][-_WEEK:]
+    is_young = course.growth.kind == "unknown" and course.least is None and course.factor >= _TENFOLD
+    goes_on = len(steps) > _FEWEST_STEPS and min(steps[-_FEWEST_STEPS:]) >= _LEAST_STEP * max(steps)
+    return replace(course, least=min(steps[-_FEWEST_STEPS:])) if is_young and goes_on else course
+
+
+def _since_first_rows(
+    case: Case, counted: Sequence[Point], limit: Limit | None, measurement: Measurement | None
+) -> _Course | None:
+    """The same where the audits are too few: the days before the first of them, by when an even sample of the series
+    began. None if they show no growth.
+
+    That is no history if series have expired since. Sources that report seldom seem to come on all days, or while the
+    oldest rows are few days old, and a rollout ends: so hardly any may have begun on the days before the growth, and it
+    has lasted.
+    """
+    if measurement is None or measurement.series is None or not measurement.first_rows:
+        return None
+    if not _are_all_kept(case, measurement):
+        return None
+    began, sampled = measurement.first_rows[0].day, sum(one.series for one in measurement.first_rows)
+    kept = costs.kept_days(case, measurement)
+    since = {one.day: one.series for one in measurement.first_rows}
+    earlier, known = [], 0
+    for day in (began + timedelta(days=n) for n in range((counted[0].day - began).days)):
+        known += since.get(day, 0)
+        earlier.append(Point(day, measurement.series.value * known / sampled))
+    if not earlier:
+        return None
+    course = _course(case, (*earlier, *counted), limit, [measurement], math.inf)
+    came = sum(n for day, n in since.items() if day >= course.since)
+    quiet, grown = (course.since - began).days, (course.now.day - course.since).days + 1
+    before = sum(n for day, n in since.items() if began < day < course.since)
+    was_level = min(quiet, grown) >= _LASTS_DAYS and before * grown <= _QUIET * came * quiet
+    days = course.forecast.days if course.forecast else None
+    if kept is not None and days is not None and days > kept:
+        course = replace(course, forecast=None)  # By then, as many expire as come.
+    grows = course.least is not None or (course.growth.kind == "growth" and not course.growth.flat_days)
+    return replace(course, sampled=sampled, came=came) if grows and was_level and came >= _FEWEST_CAME else None
+
+
+_FEWEST_CAME: Final = 10
+"""Of a sample: fewer are no rate."""
+_QUIET: Final = 0.1
+"""Share of the rate of the growth at which series may have begun before it."""
 
 
 def _toward(
@@ -302,7 +411,7 @@ def _impact(
         if len({one.database for one in inside}) == 1
         else case.profile.series,
         # After a jump, it is unknown whether another one will follow.
-        per_day=course.added * part if course.growth.growth_per_day else None,
+        per_day=course.added * part if course.added else None,
         kept_days=costs.kept_days(case, inside[0]),
         unit_bytes=case.engine.series_bytes(inside[0]),
         how=f"series that came since {course.since}; {case.engine.series_price}",
@@ -329,12 +438,14 @@ def _finding(
     # Only a count that grows needs what says where its series came from.
     from tsaudit.rules.growth_cause import cause_inside, cause_of
 
-    if measurement:
+    if measurement and course.sampled:
+        cause = _main_cause(case, measurement)
+    elif measurement:
         cause = cause_of(case, measurement, course.before, course.since)
     else:
         cause = cause_inside(case, subject, course.before, course.now, course.since)
     inside = (measurement,) if measurement else cause.inside if cause else ()
-    if measurement or (cause and (cause.share or 0.0) >= NEARLY_ALL):
+    if not course.sampled and (measurement or (cause and (cause.share or 0.0) >= NEARLY_ALL)):
         course = _leveled(case, course, inside, cause)
     since = course.since
     if cause and cause.began and (cause.share or 0.0) >= _MOST:
@@ -359,8 +470,9 @@ def _finding(
         share=cause.share if cause else None,
         samples=cause.samples if cause else (),
         evidence=(
-            Evidence("series before", f"{number(course.before.value)} on {course.before.day}"),
+            Evidence("series before", f"{_said(course, course.before)} on {course.before.day}"),
             Evidence("days of history", number(course.growth.points)),
+            *_estimated(course),
             *_pace(course),
             *(cause.evidence if cause else ()),
         ),
@@ -381,6 +493,25 @@ def _leveled(case: Case, course: _Course, inside: Sequence[Measurement], cause: 
     level += sum(costs.series_level_at(case, m, m.tag(cause.tag) if cause and cause.tag else None) for m in inside)
     is_beyond = course.forecast is not None and course.now.value < course.forecast.limit > level
     return replace(course, forecast=None) if is_beyond else course
+
+
+def _main_cause(case: Case, measurement: Measurement) -> Cause | None:
+    """The tag that adds most to the series; None if that is not known. Which values are new, the next audit shows."""
+    from tsaudit.rules.growth_cause import Cause
+
+    main = main_tags([measurement], keeps_rows=case.engine.infers_roles)
+    if main is None or measurement.series is None:
+        return None
+    share = min(main.series / measurement.series.value, 1.0)
+    return Cause(
+        (),
+        words=main.causes(case.engine.words, share).replace("of them", "of all"),
+        brief=f"{percent(share)} of all by {listed(main.tags)}",
+        tag=main.tags[0],
+        share=share,
+        is_removable=not main.fix,
+        fix=main.fix,
+    )
 
 
 def _changes(case: Case, measurement: Measurement, cause: Cause) -> tuple[Change, ...]:
@@ -418,7 +549,18 @@ def _headline(course: _Course, since: date, brief: str) -> str:
 
 def _beginning(course: _Course, since: date) -> str:
     verb = "jumped" if course.growth.kind == "step" and course.least is None else "grew"
-    return f"Series {verb} from {number(course.before.value)} to {number(course.now.value)} since {since}"
+    return f"Series {verb} from {_said(course, course.before)} to {number(course.now.value)} since {since}"
+
+
+def _said(course: _Course, point: Point) -> str:
+    return f"about {number(rounded(point.value, point.value / 4))}" if course.sampled else number(point.value)
+
+
+def _estimated(course: _Course) -> Iterator[Evidence]:
+    """What a history rests on that no audit counted, with the standard error of the rate."""
+    if course.sampled:
+        of = f"of an even sample of {many(course.sampled, 'series')}, {course.came} have their first row since then"
+        yield Evidence("estimated", f"{of}; standard error of the growth {percent(course.came**-0.5)}")
 
 
 def _message(course: _Course, since: date, cause: str) -> str:
