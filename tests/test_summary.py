@@ -147,6 +147,13 @@ def test_summary_of_a_result_leads_with_news() -> None:
     assert summary.of_result(result, a_profile(), {of_new: DAY}, [of_new]).fingerprint not in ("", of_new)
 
 
+def test_summary_says_what_a_first_audit_of_an_index_cannot_tell() -> None:
+    left_out = "whether the series of main grow, which the next audits show"
+    result = a_result(a_rule_result(outcome=Outcome.PASS, code="CAR004", not_evaluated=left_out))
+    told = summary.of_result(result, a_profile(engine="influxdb1"))
+    assert told.headline == f"Nothing wrong was found: 1 rule evaluated on complete figures, except {left_out}"
+
+
 @pytest.mark.parametrize(
     ("outcomes", "muted", "expected"),
     [

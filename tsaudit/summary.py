@@ -216,7 +216,7 @@ def _nothing_wrong(result: AuditResult, profile: Profile | None, known: Sequence
         rest = "evaluated, but not everything was measured"
     else:
         unread = _unread(profile)
-        but = f", but no row of {listed(unread, 3)} is in the window" if unread else ""
+        but = f", but no row of {listed(unread, 3)} is in the window" if unread else _left_out(result, profile)
         rest = f"evaluated on complete figures{but}"
     return f"{', '.join(known)}; {rules} {rest}" if known else f"{found}: {rules} {rest}"
 
@@ -231,6 +231,14 @@ def _not_evaluated_on(result: AuditResult, profile: Profile) -> list[str]:
     if not all(evaluated_some(rule, profile) and rule.gaps for rule in rules) or not all(g.measurement for g in gaps):
         return []
     return sorted({printable(gap.measurement or "", 60) for gap in gaps})
+
+
+def _left_out(result: AuditResult, profile: Profile | None) -> str:
+    """What a first audit cannot tell of an index, whose series have no time; empty if it can."""
+    if profile is None or not ENGINES[profile.engine].has_series_index:
+        return ""
+    left_out = next((one.not_evaluated for one in result.results if one.code == "CAR004" and one.leaves_out), "")
+    return f", except {left_out}" if left_out else ""
 
 
 def _unread(profile: Profile | None) -> list[str]:
