@@ -1226,7 +1226,8 @@ class Measurement:
     """Which series are new; None if tag sets were not listed completely, or without a history."""
     first_rows: tuple[SeriesSince, ...] = ()
     """An even sample of the series, by the 24 hours, up to the end of the window, that have their first row within it,
-    oldest first; those that have no row, or may have older ones, count on the oldest day. Empty if it is not known.
+    oldest first; those that have no row, or may have older ones, count on the oldest day. Before these, those of the
+    previous audit that began earlier than all of them. Empty if it is not known.
     """
     row_patterns: RowPatterns | None = None
     """Which columns are filled together; None if no rows were read."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import timedelta
 
 import numpy as np
@@ -15,7 +16,7 @@ from tsaudit.collect.series import SERIES_KEPT
 from tsaudit.config.settings import Target
 from tsaudit.engines.influx import row_slice
 from tsaudit.engines.opening import open_connection
-from tsaudit.model.profile import Count, How
+from tsaudit.model.profile import Count, How, SeriesSince
 
 SHAPES = {
     "even": [10] * 1_500,
@@ -84,3 +85,17 @@ def test_series_of_a_sample_are_dated_by_their_first_rows(influxd: Influxd) -> N
     assert abs(days[30] - 64 / 3) < 12
     assert all(abs(days[day] - 64 * 300 / 2_250) < 9 for day in (19, 3, 2, 1, 0)), days
     assert set(days) == {30, 19, 3, 2, 1, 0}
+
+
+def test_level_before_that_one_sample_has_shown_is_kept(influxd: Influxd) -> None:
+    """Of few old series among many new ones, the next sample may have none."""
+    target = written([1] * 1_200, influxd)
+    with open_connection(target) as connection:
+        profile = collect(target, connection, day=DAY, now=NOW)
+        (found,) = profile.measurements
+        ago = {days: SeriesSince(DAY - timedelta(days=days), 1) for days in (20, 40, 0)}
+        assert found.first_rows == (SeriesSince(DAY, SERIES_KEPT),)
+        before = replace(found, first_rows=(ago[40], ago[20], ago[0]))
+        yesterday = replace(profile, day=DAY - timedelta(days=1), measurements=(before,))
+        (again,) = collect(target, connection, day=DAY, now=NOW, previous=yesterday).measurements
+    assert again.first_rows == (ago[20], *found.first_rows)

@@ -181,7 +181,10 @@ class InfluxMeasuring(Measuring):
         ago = ((end.timestamp() * _US - np.append(first, silent)) // (86_400 * _US)).astype(np.int32)
         day = (end - timedelta(microseconds=1)).date()
         days = by_day(day.toordinal() - ago, date_of(day.toordinal() - int(ago.max())), day)
-        return replace(draft, measurement=replace(draft.measurement, first_rows=days))
+        # Of few series that were there before, a sample may have one today and none tomorrow.
+        known = draft.previous.first_rows if draft.previous else ()
+        older = (one for one in known if self.runner.window.start.date() <= one.day < days[0].day)
+        return replace(draft, measurement=replace(draft.measurement, first_rows=(*older, *days)))
 
     def _look_whether_at_rest(self, drafts: Sequence[Draft]) -> None:
         """`drafts`: all measurements, after their rows were read."""
