@@ -16,7 +16,7 @@ from tsaudit.text import impacts
 @pytest.mark.parametrize(
     ("days_left", "expected"),
     [
-        (None, "the database does not do what it is set up to do"),
+        (None, "something that the database relies on is off, or fails"),
         (0.02, "less than an hour left"),
         (0.4, "10 hours left"),
         (1.9, "46 hours left"),

@@ -13,7 +13,7 @@ def reason(impact: Impact, days: float) -> str:
             return _limit(impact, days)
         case Currency.MECHANISM:
             if impact.days_left is None:
-                return "the database does not do what it is set up to do"
+                return "something that the database relies on is off, or fails"
             time = hours_or_days(abs(impact.days_left))
             return f"{time} left" if impact.days_left >= 0 else f"ended {time} ago"
         case Currency.ANSWERS:

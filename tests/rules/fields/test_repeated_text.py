@@ -104,7 +104,7 @@ def test_texts_that_each_row_repeats(rows: int, changes: dict[str, Any], severit
     assert finding.message == (
         "Each row repeats about and site, 24 combinations in 10,000 rows read: 48 bytes a row, 44% of the table."
     )
-    assert 'CREATE TABLE "cpu_about" ("id" INTEGER PRIMARY KEY, "about" jsonb, "site" text)`.' in finding.fix
+    assert 'CREATE TABLE "main"."cpu_about" ("id" INTEGER PRIMARY KEY, "about" jsonb, "site" text)`.' in finding.fix
 
 
 @pytest.mark.parametrize(
@@ -296,7 +296,8 @@ def test_parts_of_documents_that_postgresql_stores_outside_of_the_row(postgresql
     assert alarm.row_bytes.parts == {"doc.plan": pytest.approx(float(true[0]) * 0.96, rel=0.03)}
     plan_, manual = sorted(run_rule(rule, profile).findings, key=lambda one: one.subject.column or "")
     assert plan_.message.startswith("Each row repeats doc.plan, the same for each of 8 values of kind, in 1,")
-    assert 'CREATE TABLE "alarm_doc_plan" ("kind" text PRIMARY KEY, "doc_plan" jsonb)`.' in plan_.fix
+    assert '."alarm_doc_plan" ("kind" text PRIMARY KEY, "doc_plan" jsonb)`.' in plan_.fix
+    assert '`CREATE TABLE "' + plan_.subject.database in plan_.fix
     assert plan_.impact is not None
     assert plan_.impact.now == pytest.approx(2000 * 2600, rel=0.05)
     assert re.match("Each row repeats manual, 5 distinct values in 1,... rows read: 2,8.. bytes a row", manual.message)

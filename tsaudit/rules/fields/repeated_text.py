@@ -9,6 +9,7 @@ from typing import Final
 
 from tsaudit import costs
 from tsaudit.analysis.significance import ENOUGH, WORTH_MOVING
+from tsaudit.engines.quoting import Qualified
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import EqualColumns, Measurement, RepeatedColumns, RowBytes, TableKind
 from tsaudit.rule import Case, Reach, rule, subject_of
@@ -147,7 +148,7 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
             own += "_"
         own_names[name] = own
     first, *others = (f"{case.quoted([own_names[name]])} {kind or 'TEXT'}" for name, kind in columns.items())
-    own = case.quoted([f"{measurement.name}_{own_names[names[0]]}"])
+    own = case.quoted([Qualified(measurement.database, f"{measurement.name}_{own_names[names[0]]}")])
     table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])})"
     kept = key or "its id"
     fix = f"Keep each once, in a table of its own, and only {kept} in {measurement.name}: `{table}`."

@@ -280,7 +280,9 @@ def _finding(case: Case, one: _Kept, impact: Impact, message: str) -> Finding:
     policy, database = (case.engine.quoted(name) for name in (one.policy.policy, one.database.server_name))
     hours = one.recommended_s // 3_600
     statement = case.engine.shard_duration_statement.format(policy=policy, database=database, hours=hours)
-    others = "stay as they are" if one.policy.duration_s == FOREVER else "stay until they expire"
+    others = "stay until they expire"
+    if one.policy.duration_s == FOREVER:
+        others = "never expire, and keep what they take until you set a retention, or copy their points elsewhere"
     return Finding(
         subject=Subject(one.database.name),
         impact=impact,

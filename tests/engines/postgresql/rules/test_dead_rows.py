@@ -113,7 +113,7 @@ def test_autovacuum_that_is_off_for_the_server_as_well() -> None:
     both = {"options": {"autovacuum_enabled": "off"}, "settings": {"autovacuum": 0.0}}
     finding = _found(_profile(1e6, vacuumed_days=0.1, **both))
     assert "autovacuum is off for the table; autovacuum is off for the server; a vacuum ended on" in finding.message
-    assert "RESET (autovacuum_enabled)" in finding.fix
+    assert "RESET (autovacuum_enabled, toast.autovacuum_enabled)" in finding.fix
     assert "Turn autovacuum on for the server" in finding.fix
 
 
@@ -169,8 +169,9 @@ def test_what_few_live_rows_of_a_queue_leave() -> None:
     held = Storage(30_000_000, 50_000_000)
     finding = _found(_profile(5e5, 40, counters=counters, options=off, storage=held, indexes=indexes))
     assert finding.fix == (
-        'Switch autovacuum on: ALTER TABLE "main"."cpu" RESET (autovacuum_enabled); and vacuum it once: VACUUM '
-        '"main"."cpu". A vacuum does not shrink the indexes: REINDEX INDEX CONCURRENTLY for a and b.'
+        'Switch autovacuum on: ALTER TABLE "main"."cpu" RESET (autovacuum_enabled, toast.autovacuum_enabled); and '
+        'vacuum it once: VACUUM "main"."cpu". A vacuum does not shrink the indexes: REINDEX INDEX CONCURRENTLY for a '
+        "and b. A vacuum leaves the table its size for new rows: VACUUM FULL, which locks it, or pg_repack shrinks it."
     )
     assert finding.message.endswith("autovacuum is off for the table; they take 80 MB.")
     # Half of them were updated, which may have made no entry.

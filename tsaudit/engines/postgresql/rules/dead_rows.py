@@ -184,6 +184,8 @@ def _finding(case: Case, measurement: Measurement, dead: _Dead, free: float | No
     names = [index.name for index in measurement.indexes or ()]
     if of_indexes and beyond > _MOSTLY and names:
         fix += f" A vacuum does not shrink the indexes: REINDEX INDEX CONCURRENTLY for {listed(names, 5)}."
+    if beyond > _MOSTLY:
+        fix += " A vacuum leaves the table its size for new rows: VACUUM FULL, which locks it, or pg_repack shrinks it."
     if deleted > _MOSTLY * (deleted + updated) and measurement.time_column is not None:
         fix += _by_partitions(measurement, 1 - dead.share)
     how = "the share of dead rows in the bytes of the table and its indexes, beyond what autovacuum lets there be"
@@ -295,7 +297,8 @@ def _why(case: Case, measurement: Measurement) -> tuple[str, str]:
         name = case.quoted([table_of(measurement)])
         why.append("autovacuum is off for the table")
         fix.append(
-            f"Switch autovacuum on: ALTER TABLE {name} RESET (autovacuum_enabled); and vacuum it once: VACUUM {name}."
+            f"Switch autovacuum on: ALTER TABLE {name} RESET (autovacuum_enabled, toast.autovacuum_enabled); and "
+            f"vacuum it once: VACUUM {name}."
         )
     if _is_off_for_server(case):
         why.append("autovacuum is off for the server")
