@@ -207,6 +207,26 @@ def test_of_a_big_table_of_old_rows_the_newest_are_measured(made: Made) -> None:
     assert t.own_window.start == t.own_window.end - timedelta(seconds=1) - target.window
 
 
+@pytest.mark.parametrize("made", ["duckdb", "postgresql"], indirect=True)
+def test_a_table_of_old_rows_that_is_too_big_is_measured_where_its_newest_are(made: Made) -> None:
+    """DuckDB and an index find rows by their time. Rows at older places are other rows, not copies of the newest."""
+    target = made(
+        "CREATE TABLE t (time TIMESTAMP, host TEXT, v INT)",
+        "INSERT INTO t SELECT '2021-05-01 10:00:00'::TIMESTAMP - n * INTERVAL '1 minute', 'h' || n % 7, n "
+        "FROM generate_series(0, 59999) AS a(n)",
+        "CREATE INDEX t_time ON t (time)",
+        budget={"max_scan_rows": 50_000},
+    )
+    profile = collected(target)
+    assert profile.gaps == ()
+    t = _only(profile)
+    assert t.own_window is not None
+    assert t.rows is not None
+    assert t.rows.value == pytest.approx(30 * 24 * 60, rel=0.03), "PostgreSQL estimates it"
+    assert t.copies is not None
+    assert (t.copies.copies, t.copies.rows) == (0, 10_000)
+
+
 def test_a_table_whose_writers_stopped_is_not_measured_elsewhere(made: Made) -> None:
     """Its figures would not follow those of the days before."""
     target = made(

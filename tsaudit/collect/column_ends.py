@@ -52,7 +52,7 @@ def _before_rows_read(runner: QueryRunner, draft: Draft, field: Field) -> Field 
     assert draft.time is not None
     assert draft.sample is not None
     _, times_us = draft.read_times()
-    window, time = draft.measurement.own_window or runner.window, draft.time
+    window, time = draft.window(runner.window), draft.time
     filled = replace(sampled(draft, window, [time.name], 1), filled=field.key)
     times = times_of(runner, filled, leave_gap=False)
     if times is None:
@@ -131,7 +131,7 @@ def ends_of_parts(runner: QueryRunner, draft: Draft, fields: list[Field]) -> lis
 
 def _of_part(runner: QueryRunner, draft: Draft, key: str, is_late: Mask, is_empty: Mask) -> FieldEnd | None:
     """The end of the field for the largest kind of rows of the last day that do not have it, and had it before."""
-    window, newest = draft.measurement.own_window or runner.window, _newest(draft)
+    window, newest = draft.window(runner.window), _newest(draft)
     first = max(window.start, draft.measurement.first_time or window.start)
     late, early = newest - _DAY, first + _DAY
     if early >= late:
@@ -189,7 +189,7 @@ def _parts(
     read.
     """
     assert draft.time is not None
-    window, kind = draft.measurement.own_window or runner.window, draft.time.kind
+    window, kind = draft.window(runner.window), draft.time.kind
     batches: list[pa.RecordBatch] = []
     query = sampled(draft, Window(window.start, until), [draft.time.name, key, *tags], _ROWS_EACH)
     if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered):

@@ -88,7 +88,7 @@ def scaled_up(
 ) -> Count:
     """The rows of the window, if all of it has as many as the part that was counted; leaves a gap that says so."""
     assert answer.failed is not None
-    part, whole = Window(answer.given.start, answer.given.end), draft.measurement.own_window or runner.window
+    part, whole = Window(answer.given.start, answer.given.end), draft.window(runner.window)
     words = f"rows from {span(part.start, part.end)}"
     failed, cause = answer.failed, f"{answer.failed.cause}; only {words} were counted"
     runner.gap(fact, failed.reason, cause, draft.database, draft.name, fix=failed.fix)

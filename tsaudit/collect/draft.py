@@ -419,9 +419,13 @@ class Draft:
         """The number of all rows, whatever their time, according to the engine; None if unknown."""
         return self.measurement.rows_total.value if self.measurement.rows_total else None
 
-    def about(self, window: Window) -> dict[str, Any]:
-        """The fields of `OfMeasurement`, of any query about it. `window`: the period, unless it has its own."""
-        window = self.measurement.own_window or window
+    def window(self, audited: Window) -> Window:
+        """The period whose rows are measured: its own, or that of the audit."""
+        return self.measurement.own_window or audited
+
+    def about(self, audited: Window) -> dict[str, Any]:
+        """The fields of `OfMeasurement`, of any query about it. `audited`: the period, unless it has its own."""
+        window = self.window(audited)
         return {
             "database": self.database,
             "measurement": self.name,

@@ -172,7 +172,7 @@ def try_facts(runner: QueryRunner, draft: Draft, queried: frozenset[str]) -> Dra
         draft = _noted(draft, "documents", runner.query("documents", ignore, documents))
     if draft.tags and not series and draft.is_indexed:
         return draft  # The listing has left a gap: reading rows of all series are too expensive for a probe.
-    sample = sampled(draft, runner.window, [c.name for c in draft.columns], 1, part)
+    sample = sampled(draft, draft.window(runner.window), [c.name for c in draft.columns], 1, part)
     given: dict[str, Given] = {"row_sample": replace(sample, series=series)}
     if not part:
         given["measure_name_counts"] = OfMeasurement(**about)

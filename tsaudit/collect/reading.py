@@ -112,10 +112,12 @@ def sampled(
     part: TablePart | None = None,
     series: Sequence[Mapping[str, str | None]] = (),
 ) -> OfRowSample:
-    """The parameters for reading rows of some columns. `series`: tag sets whose rows to read; empty for all."""
+    """The parameters for reading rows of some columns of a period, whether or not that is the one that is measured.
+    `series`: tag sets whose rows to read; empty for all.
+    """
     texts = [c.name for c in draft.columns if may_be_long(c.data_type)]
     return OfRowSample(
-        **draft.about(window),
+        **draft.about(window) | {"start": window.start, "end": window.end},
         columns=names,
         texts=texts,
         longest=LONGEST,
@@ -145,7 +147,8 @@ def read_sample(runner: QueryRunner, draft: Draft, limit: int) -> Draft:
 
 def sample_of(runner: QueryRunner, draft: Draft, limit: int) -> OfRowSample:
     """The parameters of `row_sample`."""
-    window = Window(draft.sampled_since or runner.window.start, runner.window.end)
+    window = draft.window(runner.window)
+    window = replace(window, start=draft.sampled_since or window.start)
     part = draft.partial_scan.of(limit) if draft.partial_scan else None
     return sampled(draft, window, [c.name for c in draft.columns], limit, part)
 

@@ -67,8 +67,10 @@ from tsaudit.collect.catalog_facts import single_value
 from tsaudit.collect.draft import Draft, ReadColumn, ReadRows
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.collect.reading import (
+    EARLIEST,
     LATEST,
     counted_within,
+    finds_ranges,
     limit_scan,
     may_look_up_newest,
     newest_of,
@@ -296,7 +298,7 @@ def _of_other_rows(runner: QueryRunner, draft: Draft) -> Draft:
         return draft
     most = runner.target.budget.max_scan_rows
     if "time_extents" not in query_files(runner.target.engine) or (most and (draft.estimated_rows or 0) > most):
-        own = _window_ahead(runner, draft, time)
+        own = _window_of_newest(runner, draft, time)
     else:
         extent = read_extents(runner, draft, [time.name], whole=True).get(time.name)
         is_never_filled = extent is not None and extent.rows > 0 and not extent.values and not extent.others
@@ -320,13 +322,21 @@ def _within(draft: Draft, window: Window) -> Draft:
     return replace(draft, measurement=replace(draft.measurement, own_window=window)).with_time(time)
 
 
-def _window_ahead(runner: QueryRunner, draft: Draft, time: TimeColumn) -> Window | None:
-    """As `_own_window`, of a table of which only future rows are cheap to look up."""
-    now = utc_now()
-    ahead = Window(max(now, runner.window.end), LATEST)
-    if now - runner.window.end > SAME_DAY or not may_look_up_newest(runner, draft, ahead):
-        return None
-    newest = newest_of(draft, times_of(runner, sampled(draft, ahead, [time.name], 1)) or [])
+def _window_of_newest(runner: QueryRunner, draft: Draft, time: TimeColumn) -> Window | None:
+    """As `_own_window`, of a table of which only the newest row is cheap to look up: one in the future, else one before
+    the audit's window where rows of a range of times are found in little time.
+    """
+
+    def newest_in(window: Window) -> datetime | None:
+        if not may_look_up_newest(runner, draft, window):
+            return None
+        return newest_of(draft, times_of(runner, sampled(draft, window, [time.name], 1)) or [])
+
+    now, newest = utc_now(), None
+    if now - runner.window.end <= SAME_DAY:
+        newest = newest_in(Window(max(now, runner.window.end), LATEST))
+    if newest is None and finds_ranges(runner, draft) and not _was_series(draft):
+        newest = newest_in(Window(EARLIEST, runner.window.start))
     return Window(newest - runner.target.window, newest + _MARGIN) if newest else None
 
 

@@ -184,7 +184,7 @@ def _layout_key(runner: QueryRunner, draft: Draft, source: Source) -> Hashable:
         draft.time,
         draft.measurement.tag_sets,
         draft.measurement.measure_names is None,
-        draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
+        draft.window(runner.window_of("row_sample", draft.database, draft.name)),
         draft.is_read_whole,
         draft.sampled_series,
         draft.partial_scan,
@@ -230,7 +230,7 @@ def _layout(runner: QueryRunner, draft: Draft, source: Source) -> _Layout:
             tags,
             times_us,
             series if draft.measurement.measure_names is None else series_of_read(draft, by_measure_name=False),
-            draft.measurement.own_window or runner.window_of("row_sample", draft.database, draft.name),
+            draft.window(runner.window_of("row_sample", draft.database, draft.name)),
             source,
             all_rows=draft.is_read_whole,
         ),
@@ -259,7 +259,7 @@ def _with_rises(runner: QueryRunner, draft: Draft, fields: list[Field], ids: fro
     wanted = [draft.time.name, *sorted(used)]
     most = runner.target.budget.max_scan_rows or whole.value
     part = PartialScan(False, rows.value, whole.value, most).of(draft.sample_limit)
-    window = draft.measurement.own_window or runner.window
+    window = draft.window(runner.window)
     batches: list[pa.RecordBatch] = []
     query = sampled(draft, window, wanted, draft.sample_limit, part)
     if isinstance(runner.try_query("row_sample", batches.append, query), Unanswered) or not batches:

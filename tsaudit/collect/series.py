@@ -258,7 +258,7 @@ def _with_listing(runner: QueryRunner, draft: Draft, counter: TagSetCounter, sou
         tags=tuple(_described(tag, columns[tag.key], source, of_series) for tag in draft.tags),
         tag_sets=counter.tag_sets(of_series),
     )
-    window = draft.measurement.own_window or runner.window_of("series_listing", draft.database, draft.name)
+    window = draft.window(runner.window_of("series_listing", draft.database, draft.name))
     return replace(draft, measurement=known, listing_window=window)
 
 

@@ -339,7 +339,7 @@ class InfluxMeasuring(Measuring):
 
     def _newest_of(self, draft: Draft, series: Series) -> OfRowSample:
         """The parameters for reading the newest rows."""
-        return sampled(draft, self.runner.window, [], self._rows_of(draft), series=series)
+        return sampled(draft, draft.window(self.runner.window), [], self._rows_of(draft), series=series)
 
     def _rows_of(self, draft: Draft) -> int:
         """The number of rows to read: fewer, if they are wide."""
@@ -352,7 +352,7 @@ class InfluxMeasuring(Measuring):
     def _scaled(self, draft: Draft, counts: list[int], fact: str) -> Count | None:
         """The number of rows of all series, scaled up from the sampled ones. None if that is not possible."""
         read = draft.sampled_series
-        own = draft.measurement.own_window or self.runner.window
+        own = draft.window(self.runner.window)
         window = f"from {span(own.start, own.end)}"
         if fact == "row_count":
             window += ", counting the values of each series' fullest field"

@@ -118,7 +118,7 @@ def _with_sources(runner: QueryRunner, draft: Draft, without: Contribution, seri
     """Add what the newest rows of a few sources show. A source is all series that differ only in these tags."""
     most = min(_SOURCES, int(MOST_SERIES * max(without.series_left, 1) / series))
     sources = list(_sources(draft, _others(draft, without)))[:most]
-    window = draft.measurement.own_window or runner.window
+    window = draft.window(runner.window)
     limit = runner.target.budget.max_rows
     within = [one for one in sources if one]
     read = _read(runner, draft, fullest_field(draft), window, limit, within, newest=True) if sources else None
@@ -181,7 +181,7 @@ def slice_of(runner: QueryRunner, draft: Draft, gone: Collection[str] = ()) -> R
     plan = _plan(draft, runner, gone)
     if plan is None or draft.measurement.last_time is None:
         return None
-    window, limit = draft.measurement.own_window or runner.window, runner.target.budget.max_rows
+    window, limit = draft.window(runner.window), runner.target.budget.max_rows
     whole = window.end - window.start
     expected = plan.per_second * whole.total_seconds()
     part = _part(window, draft.measurement.last_time, whole if expected <= limit else whole * (_AIM * limit / expected))
@@ -214,7 +214,7 @@ def _plan(draft: Draft, runner: QueryRunner, gone: Collection[str]) -> _Plan | N
     ends = pc.min_max(draft.sample.column("time").values).as_py()
     span = ends["max"] - ends["min"]
     if draft.is_read_whole:
-        window = draft.measurement.own_window or runner.window
+        window = draft.window(runner.window)
         span = window.end - window.start
     series, read = draft.measurement.series.value, draft.sampled_series or draft.measurement.series.value
     rows = draft.sample.num_rows * series / max(read, 1)
@@ -292,7 +292,7 @@ def _sliced(runner: QueryRunner, draft: Draft, table: pa.Table, statement: str, 
             table = table.filter(pc.less(table.column(0), pa.scalar(ends["max"], table.column(0).type)))
         end = pc.max(table.column(0)).cast(pa.timestamp("us", "UTC"), safe=False).as_py()
     is_all = (
-        part == (draft.measurement.own_window or runner.window)
+        part == draft.window(runner.window)
         and not (is_cut or plan.within)
         and draft.read(Role.FIELD, plan.key).known.all()
     )
@@ -404,7 +404,7 @@ def _bound(draft: Draft, rows: Count) -> Count:
 
 
 def _window(runner: QueryRunner, draft: Draft) -> str:
-    window = draft.measurement.own_window or runner.window
+    window = draft.window(runner.window)
     return f"from {span(window.start, window.end)}"
 
 
