@@ -65,10 +65,18 @@ of_columns AS (
           JOIN pg_am AS am ON am.oid = c.relam AND am.amname = 'brin'
           WHERE i.indrelid = leaves.oid AND i.indkey[0] = a.attnum
         )
-    ) / nullif(sum(leaves.live_rows) FILTER (WHERE st.correlation IS NOT NULL), 0) AS correlation
+    ) / nullif(sum(leaves.live_rows) FILTER (WHERE st.correlation IS NOT NULL), 0) AS correlation,
+    -- The highest bound may be a value that stands for none.
+    max(
+      CASE WHEN kind.oid IN ('int2'::regtype, 'int4'::regtype) THEN
+        CAST((CAST(CAST(st.histogram_bounds AS TEXT) AS TEXT[]))[array_upper(st.histogram_bounds, 1) - 1] AS INT8)
+      END
+    ) FILTER (WHERE st.correlation >= 0.9) AS highest,
+    max(CASE kind.oid WHEN 'int2'::regtype THEN 32767 WHEN 'int4'::regtype THEN 2147483647 END) AS most
   FROM leaves
   JOIN pg_attribute AS a ON a.attrelid = leaves.oid AND a.attnum > 0 AND NOT a.attisdropped
   JOIN pg_type AS t ON t.oid = a.atttypid
+  JOIN pg_type AS kind ON kind.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
   JOIN pg_namespace AS n ON n.oid = leaves.relnamespace
   JOIN pg_stats AS st
     ON st.schemaname = n.nspname AND st.tablename = leaves.relname AND st.attname = a.attname AND NOT st.inherited
@@ -155,27 +163,13 @@ narrow AS (
     AND NOT EXISTS (SELECT FROM ids AS own WHERE own.measurement = tables.relname AND own.attname = a.attname)
 ),
 -- Other columns that have used up most of their type, in the order of the rows: IDs that a program writes, or that refer
--- to others without a foreign key. The highest bound may be a value that stands for none.
+-- to others without a foreign key.
 high AS (
-  SELECT leaves.measurement, a.attname, max(bound.last) AS last, max(bound.most) AS most
-  FROM leaves
-  JOIN pg_attribute AS a ON a.attrelid = leaves.oid AND a.attnum > 0 AND NOT a.attisdropped
-  JOIN pg_type AS t ON t.oid = a.atttypid
-  JOIN pg_type AS kind ON kind.oid = CASE WHEN t.typtype = 'd' THEN t.typbasetype ELSE t.oid END
-  JOIN pg_namespace AS n ON n.oid = leaves.relnamespace
-  JOIN pg_stats AS st
-    ON st.schemaname = n.nspname AND st.tablename = leaves.relname AND st.attname = a.attname AND NOT st.inherited
-  CROSS JOIN LATERAL (
-    SELECT
-      CASE WHEN kind.oid IN ('int2'::regtype, 'int4'::regtype) THEN
-        CAST((CAST(CAST(st.histogram_bounds AS TEXT) AS TEXT[]))[array_upper(st.histogram_bounds, 1) - 1] AS INT8)
-      END AS last,
-      CASE kind.oid WHEN 'int2'::regtype THEN 32767 WHEN 'int4'::regtype THEN 2147483647 END AS most
-  ) AS bound
-  WHERE st.correlation >= 0.9 AND bound.last >= 0.8 * bound.most
-    AND NOT EXISTS (SELECT FROM ids WHERE ids.measurement = leaves.measurement AND ids.attname = a.attname)
-    AND NOT EXISTS (SELECT FROM narrow WHERE narrow.measurement = leaves.measurement AND narrow.attname = a.attname)
-  GROUP BY leaves.measurement, a.attname
+  SELECT c.measurement, c.attname, c.highest AS last, c.most
+  FROM of_columns AS c
+  WHERE c.highest >= 0.8 * c.most
+    AND NOT EXISTS (SELECT FROM ids WHERE ids.measurement = c.measurement AND ids.attname = c.attname)
+    AND NOT EXISTS (SELECT FROM narrow WHERE narrow.measurement = c.measurement AND narrow.attname = c.attname)
 )
 SELECT
   sums.measurement,
