@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from tests.builders import NOW, a_count, a_measurement, a_profile, a_source
+from tests.builders import NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.collecting import collected, collected_with
 from tests.databases import new_name
 from tests.rules.cases import Case, dataset, run_rule, table
@@ -123,6 +123,18 @@ def test_texts_that_each_row_repeats(rows: int, changes: dict[str, Any], severit
 )
 def test_silence_where_a_table_of_texts_would_save_little(changes: dict[str, Any], found: int) -> None:
     assert len(run_rule(rule, _repeating(200_000, ABOUT, **changes)).findings) == found
+
+
+@pytest.mark.parametrize(
+    ("column", "severity"),
+    [("uuid_ts", "note"), ("_fivetran_synced", "note"), ("loaded_at", "warning")],
+)
+def test_what_a_product_repeats_in_tables_that_it_loads_is_a_note(column: str, severity: str) -> None:
+    """Who reads it can change neither the columns nor the loader; a load of one's own can be changed."""
+    fields = (a_field("about", "jsonb"), a_field("site", "text"), a_field(column, "timestamptz"))
+    (finding,) = run_rule(rule, _repeating(200_000, ABOUT, fields=fields)).findings
+    assert finding.severity == severity
+    assert ("fixes its columns" in finding.severity_reason) is (severity == "note")
 
 
 @pytest.mark.parametrize(("rows", "found"), [(400, 0), (550, 1)])

@@ -183,8 +183,10 @@ _LOADED: Final = frozenset(
 )
 _STAMPS: Final = frozenset(["at", "on", "ts", "timestamp", "date", "datetime", "epoch", "stamp", "id", "batch", "run"])
 """Not `time`: a `load_time` is how long something took."""
-_LOADERS: Final = ("_sdc_", "_airbyte_", "_dlt_", "_fivetran_", "_stitch_", "_hevo_")
-"""How the names of columns begin that programs add which load rows from elsewhere."""
+_LOADERS: Final = ("_sdc_", "_airbyte_", "_dlt_", "_fivetran_", "_stitch_", "_hevo_", "load_tstamp", "uuid_ts")
+"""How the names of columns begin that programs add which load rows from elsewhere, the last two of them Snowplow,
+Segment, and RudderStack.
+"""
 _SPAN: Final = re.compile(r"(?i)(run|life|up|down|over|response|request|wait|idle|elapsed|total|cpu)_?time$")
 _ENDS_LIKE_TIME: Final = re.compile(r"(?i)(^t|time|stamp|clock)$")
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -216,7 +218,12 @@ def is_load_stamp(name: str) -> bool:
     is_loaded = words & _LOADED and words & _STAMPS
     # A load may also be what a machine carries, so that `load_id` and `load_on` are about that.
     is_load = "load" in words and words & {"at", "ts", "timestamp", "datetime", "stamp", "batch", "run"}
-    return name.lower().startswith(_LOADERS) or bool(is_loaded or is_load)
+    return is_of_loader(name) or bool(is_loaded or is_load)
+
+
+def is_of_loader(name: str) -> bool:
+    """Whether a product that loads rows from elsewhere adds the column. It fixes the other columns, too."""
+    return name.lower().startswith(_LOADERS)
 
 
 MONEY: Final = frozenset(

@@ -8,6 +8,7 @@ from functools import partial
 from typing import Final
 
 from tsaudit import costs
+from tsaudit.analysis.columns.columns import is_of_loader
 from tsaudit.analysis.significance import ENOUGH, WORTH_MOVING
 from tsaudit.engines.quoting import Qualified
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
@@ -15,6 +16,7 @@ from tsaudit.model.profile import EqualColumns, Measurement, RepeatedColumns, Ro
 from tsaudit.rule import Case, Reach, rule, subject_of
 from tsaudit.text import listed, many, number, percent, size
 
+_OF_LOADER: Final = "the program that loads the table fixes its columns"
 _REFERENCE_BYTES: Final = 4
 _LEAST_PART: Final = 0.1
 """Share of what costs most of a table from which on something is worth a finding beside it."""
@@ -37,7 +39,8 @@ def repeated_text(case: Case) -> Iterator[Finding]:
     Whatever a table contains, columns of texts, JSON, or arrays are reported whose values, taken together, come ten
     times or more among the rows read, and take 32 bytes of each row; and so are texts that are the same as another one
     in nearly all rows. The cost is their bytes in all rows, without those of a reference; in what looks like a queue,
-    those of today. Copies of rows do not count. Tables that TimescaleDB compresses are left out.
+    those of today. Copies of rows do not count. Tables that TimescaleDB compresses are left out, and what a product
+    repeats in tables that it loads, such as Fivetran, Segment, or Snowplow, is a note: it fixes their columns.
 
     ## Why it matters
 
@@ -100,10 +103,12 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     if sum(impact.share or 0.0 for impact, _ in found) < case.harm.min_bytes_share:
         return
     least = _LEAST_PART * max(impact.now for impact, _ in found)
+    is_loaded = any(map(is_of_loader, measurement.columns))
     for impact, finding_of in found:
         cost = replace(impact, per_day=0.0) if measurement.kind is TableKind.QUEUE else impact
         if cost.now >= least and cost.after(case.harm.horizon.days) >= costs.FEW_BYTES:
-            yield finding_of(cost)
+            finding = finding_of(cost)
+            yield replace(finding, impact=None, severity_reason=_OF_LOADER) if is_loaded else finding
 
 
 def _of_equal(measurement: Measurement, read: RowBytes, pair: EqualColumns, impact: Impact) -> Finding:
