@@ -82,7 +82,12 @@ def _impact(case: Case, measurement: Measurement, field: Field) -> Impact | None
     missed = f"Queries of {field.key} compare and aggregate values of one of the types, and leave out the others."
     if case.engine.keeps_documents:
         return Impact(Currency.ANSWERS, how=how, consequence=missed)
-    if field.end is not None and field.end.filled_before >= NEARLY_ALL and field.end.rows_after >= ENOUGH:
+    if (
+        field.end is not None
+        and field.end.of is None
+        and field.end.filled_before >= NEARLY_ALL
+        and field.end.rows_after >= ENOUGH
+    ):
         how, since = f"none of the newest {number(field.end.rows_after)} rows read has it", day(field.end.time.date())
         missed = f"Queries of {field.key} find nothing since {since}."
         return Impact(Currency.ANSWERS, how=f"{how}, and nearly all before {since} do", consequence=missed)
