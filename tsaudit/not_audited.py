@@ -56,8 +56,8 @@ TEXTS: Final[Mapping[str, Texts]] = {
     DEGRADED_CODE: Texts(
         "Rules cannot be evaluated",
         "A rule that cannot be evaluated finds nothing, so a problem goes unnoticed.",
-        "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. Leave "
-        "out what is not to be audited with `exclude`. If nothing can be done about it, mute the incident: "
+        "Run `tsaudit check`: it shows which permission or setting is missing, and the report lists every gap. List "
+        "what is not to be audited under `exclude`. If nothing can be done about it, mute the incident: "
         "`tsaudit mute`.",
     ),
     PLUGIN_CODE: Texts(

@@ -335,9 +335,9 @@ def _window_of_newest(runner: QueryRunner, draft: Draft, time: TimeColumn) -> Wi
     now, newest = utc_now(), None
     if now - runner.window.end <= SAME_DAY:
         newest = newest_in(Window(max(now, runner.window.end), LATEST))
-    # Where tags are declared, a table is written, or has ended; and the service may charge for a look at all of it.
-    is_known = not runner.engine.infers_roles or _was_series(draft)
-    if newest is None and not is_known and finds_ranges(runner, draft):
+    # Where tags are declared, such a table has ended, and a service may charge for looking through all of it.
+    may_be_at_rest = runner.engine.infers_roles and not _was_series(draft)
+    if newest is None and may_be_at_rest and finds_ranges(runner, draft):
         newest = newest_in(Window(EARLIEST, runner.window.start))
     return Window(newest - runner.target.window, newest + _MARGIN) if newest else None
 

@@ -104,13 +104,16 @@ class MainTags:
     fix: str
     """What to do if the tags have to stay; empty if they change."""
 
-    def causes(self, words: Words, share: float) -> str:
-        """`tag id of http causes 90% of them`, or `tags id and ip together, in 82 measurements, cause 90% of them`."""
+    def causes(self, words: Words, share: float, of: str = "them") -> str:
+        """`tag id of http causes 90% of them`, or `tags id and ip together, in 82 measurements, cause 90% of them`.
+
+        `of`: what the share is of.
+        """
         first, *others = self.inside
         inside = f", in {len(self.inside)} {words.measurement}s," if others else f" of {first.name}"
         if self.tags[1:]:
-            return f"{words.tag}s {listed(self.tags)}{inside} together cause {percent(share)} of them"
-        return f"{words.tag} {self.tags[0]}{inside} causes {percent(share)} of them"
+            return f"{words.tag}s {listed(self.tags)}{inside} together cause {percent(share)} of {of}"
+        return f"{words.tag} {self.tags[0]}{inside} causes {percent(share)} of {of}"
 
 
 def main_tags(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTags | None:

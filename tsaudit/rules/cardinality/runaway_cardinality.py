@@ -505,7 +505,7 @@ def _main_cause(case: Case, measurement: Measurement) -> Cause | None:
     share = min(main.series / measurement.series.value, 1.0)
     return Cause(
         (),
-        words=main.causes(case.engine.words, share).replace("of them", "of all"),
+        words=main.causes(case.engine.words, share, of="all"),
         brief=f"{percent(share)} of all by {listed(main.tags)}",
         tag=main.tags[0],
         share=share,

@@ -251,7 +251,7 @@ def _at_last_pace(case: Case, use: _Use, limit: Limit, impact: Impact) -> tuple[
 
 
 _AHEAD: Final = 2
-"""As many times as far as it was seen, even growth is expected to go on."""
+"""Even growth is expected to go on for so many times as long as it was seen."""
 
 
 def _soon(case: Case, one: _Near) -> _Near:
@@ -348,10 +348,12 @@ def _of_ids(case: Case, measurement: Measurement, status: TableStatus) -> Iterat
         grows, part = ("last_id", subject_of(measurement, column), last), costs.NOTED
         if column in status.refers:
             per_day = _rise_of(case, measurement, status.refers[column])
-            advice = partial(_reference, case, measurement, column, status.refers[column])
+            given = f" given to {status.refers[column]}, to which {column} refers"
+            advice = partial(_too_narrow, case, measurement, column, given, "a row that refers to a higher one")
         elif column in status.written_ids:
             per_day = _rise(measurement, column)
-            advice = partial(_written_ids, case, measurement, column)
+            written = f" up to the highest one in {column}"
+            advice = partial(_too_narrow, case, measurement, column, written, "a row with a higher one")
             # Numbers that no sequence gives may be anything: only the time that is left counts.
             part = inf
         else:
@@ -451,23 +453,14 @@ def _ids(
     )
 
 
-def _reference(case: Case, measurement: Measurement, column: str, referred: str) -> _Advice:
-    at = Qualified(measurement.database, measurement.name)
-    return _Advice(
-        case.engine.more_ids(at, column, None, is_wide=False, is_wasted=False),
-        ("table_status",),
-        inside=f" given to {referred}, to which {column} refers",
-        after="; a row that refers to a higher one is rejected",
-    )
-
-
-def _written_ids(case: Case, measurement: Measurement, column: str) -> _Advice:
+def _too_narrow(case: Case, measurement: Measurement, column: str, inside: str, rejected: str) -> _Advice:
+    """For a column without a sequence. `inside`: which IDs are counted. `rejected`: the rows that do not fit."""
     at = Qualified(measurement.database, measurement.name)
     return _Advice(
         case.engine.more_ids(at, column, None, is_wide=False, is_wasted=False),
         ("table_status", "row_sample"),
-        inside=f" up to the highest one in {column}",
-        after="; a row with a higher one is rejected",
+        inside=inside,
+        after=f"; {rejected} is rejected",
     )
 
 

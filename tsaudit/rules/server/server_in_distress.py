@@ -46,8 +46,8 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
       none); checksums of pages; the order of texts, if the operating system has changed it; a job of TimescaleDB whose
       last run failed; a region of GreptimeDB whose leader has been down for a minute, which rejects writes now.
     - Continuous queries of InfluxDB 1.x that run without an error and write nothing, because the points go to another
-      retention policy since it became the default one, or, as the audits of earlier days show, under another name. If
-      a source just ended for more than four days while other measurements are written, that is a note.
+      retention policy since it became the default one, or, as the audits of earlier days show, under another name. A
+      source that ended more than four days ago while other measurements are written is a note.
 
     ## Why it matters
 
