@@ -134,9 +134,9 @@ measurement with 76,000 fields, which is no longer read all at once.
 Each layout below follows a program's public documentation. Most come in two versions: one with typical mistakes, and a
 clean twin that nobody would need to change. For each layout we wrote down what an expert would want to hear before we
 first ran tsaudit on it. Two readers, who saw only what faults cost and how the data are made, said of each expectation
-whether an expert would act this week; they agree on 168 of 178. "Found" counts findings of any severity; "warned"
-counts harmful ones at warning or above; "false" counts every other warning or critical finding in either version, also
-one that is true and harmless.
+whether an expert would act this week; they agree on 168 of 178. "Found" counts findings of any severity, and one about
+several tables for each that it lists; "warned" counts harmful ones at warning or above; "false" counts every other
+warning or critical finding in either version, also one that is true and harmless.
 
 In {layouts} layouts, tsaudit finds **{found} of {expected}** expected findings (recall {recall}). It warns about
 **{warned} of {harmful}** harmful ones (recall {warned_ratio}), with **{false}** false warnings (precision {precision}).

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -21,6 +22,7 @@ from tests.planning.opposites import opposites
 from tests.planning.places import Place
 from tsaudit.config.settings import Target
 from tsaudit.engines.registry import ENGINES
+from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Finding, RuleResult, Severity, Verdict
 from tsaudit.model.profile import Profile
 
@@ -29,6 +31,11 @@ MOST_FINDINGS: Final = 30
 
 VERSIONS: Final = ("dirty", "clean")
 """Of a layout, as it calls them."""
+_KINDS: Final = {"in columns": "column"} | {
+    f"in {engine.words.measurement}s": "measurement" for engine in ENGINES.values()
+}
+"""What the evidence lists that a finding about several columns, or several measurements, has."""
+_NAME: Final = re.compile(r"[^\s,]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,16 +128,25 @@ def score(layout: Layout, results: Mapping[str, AuditResult]) -> Score:
 
 def _says(wanted: Wanted, result: RuleResult, finding: Finding) -> bool:
     codes = result.code in wanted.codes.split("|") or wanted.codes == "*"
-    return codes and fnmatchcase(_name(finding), wanted.subject)
+    return codes and any(fnmatchcase(_name(subject), wanted.subject) for subject in _subjects(finding))
 
 
-def _name(finding: Finding) -> str:
-    subject = finding.subject
+def _subjects(finding: Finding) -> Iterator[Subject]:
+    """The finding's subject, and those of others like it, for which it stands and which it lists."""
+    yield finding.subject
+    for evidence in finding.evidence:
+        kind = _KINDS.get(evidence.label)
+        if kind is not None:
+            _, _, names = evidence.value.partition(": ")
+            yield from (replace(finding.subject, **{kind: name}) for name in _NAME.findall(names))
+
+
+def _name(subject: Subject) -> str:
     return f"{subject.measurement}.{subject.column}" if subject.column else subject.measurement
 
 
 def _line(result: RuleResult, finding: Finding) -> str:
-    return f"{result.code} {_name(finding)}: {finding.message}"
+    return f"{result.code} {_name(finding.subject)}: {finding.message}"
 
 
 def written(made: Made, engine: str, where: Any, **settings: Any) -> Target:
