@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from tsaudit.analysis.codes import changes
-from tsaudit.analysis.columns.columns import may_be_long
+from tsaudit.analysis.columns.columns import is_reference, may_be_long
 from tsaudit.analysis.rows.column_groups import repeated_together
 from tsaudit.analysis.significance import ENOUGH, REPEATS, WORTH_MOVING
 from tsaudit.analysis.values.document_parts import repeated_parts, shares_of_parts
@@ -268,13 +268,17 @@ def repeated_columns(
 def _equal_columns(
     columns: Mapping[str, ReadColumn], texts: Iterable[str], widths: Mapping[str, float], longest: int
 ) -> tuple[EqualColumns, ...]:
-    """The pairs of texts that are the same in nearly all rows and do not just repeat. Parameters as for
-    `repeated_columns`.
+    """The pairs of texts, other than IDs, that are the same in nearly all rows and do not just repeat; of several that
+    are the same, each but the first one is in one pair. Parameters as for `repeated_columns`.
     """
     wide = [n for n in texts if n in columns and widths[n] >= WORTH_MOVING and pa.types.is_string(columns[n].type)]
-    varied = [name for name in wide if len(columns[name].distinct) * REPEATS > len(columns[name])]
-    found = []
+    varied = [
+        n for n in wide if len(columns[n].distinct) * REPEATS > len(columns[n]) and not is_reference(n, widths[n])
+    ]
+    found: list[EqualColumns] = []
     for (name, column), (other, copy) in itertools.combinations([(name, columns[name]) for name in varied], 2):
+        if {name, other} & {pair.column for pair in found}:
+            continue
         # Texts that were cut off may differ in what was not read.
         whole = pc.less(pc.utf8_length(copy.values), longest)
         same = pc.sum(pc.and_(pc.equal(column.values, copy.values), whole)).as_py() or 0

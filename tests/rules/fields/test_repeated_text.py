@@ -7,6 +7,7 @@ import json
 import re
 import sqlite3
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
@@ -28,7 +29,7 @@ from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError, Rows
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Currency, Impact, Outcome, worst_first
+from tsaudit.model.finding import Currency, Finding, Impact, Outcome, worst_first
 from tsaudit.model.profile import (
     Copies,
     Profile,
@@ -169,6 +170,44 @@ def test_what_was_before_is_the_same_as_what_came_after(postgresql: Postgresql, 
         assert finding.message == (
             "after is the same as before in 99% of 9,000 rows read: 89.1 bytes a row, 39% of the table."
         )
+
+
+def test_ids_are_references_and_of_equal_texts_each_but_one_is_a_copy(tmp_path: Path) -> None:
+    """A workflow engine's history: each activity has the IDs of its process and of the root process, which are the same
+    without subprocesses, and that of its definition. The title of the process, in two copies, is what repeats.
+    """
+    path = tmp_path / "history.db"
+    with sqlite3.connect(path) as connection:
+        ids = "id_ TEXT, proc_inst_id_ TEXT, root_proc_inst_id_ TEXT, proc_def_id_ TEXT"
+        connection.execute(
+            f"CREATE TABLE activity (at TEXT, {ids}, owner TEXT, title TEXT, subject TEXT, caption TEXT)"
+        )
+        rows = []
+        for i in range(3_000):
+            process, one = f"process-{i:08}-4f5c-9c7d-0242ac120002", f"invoice {i} of the northern works, to be paid"
+            definition = (
+                f"invoice:{i % 13}:6f0c5c51-7d0e-11ee-b962-0242ac120002",
+                f"the owner of {i % 13} in accounts",
+            )
+            at = f"{NOW - timedelta(minutes=i):%F %T}"
+            rows.append((at, f"activity-{i:08}", process, process, *definition, one, one, one))
+        connection.executemany("INSERT INTO activity VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+    connection.close()
+    (measurement,) = collected(Target(name="t", engine="sqlite", url=f"sqlite:///{path}")).measurements
+    read = measurement.row_bytes
+    assert read is not None
+    assert [(one.column, one.other) for one in read.equal] == [("subject", "title"), ("caption", "title")]
+    (group,) = read.repeated
+    assert set(group.columns) == {"proc_def_id_", "owner"}
+
+    def findings(**changes: Any) -> list[Finding]:
+        changed = replace(measurement, row_bytes=replace(read, equal=(), **changes))
+        return list(run_rule(rule, a_profile(changed, engine="sqlite")).findings)
+
+    assert not findings(repeated=(RepeatedColumns({"proc_def_id_": "TEXT"}, 13, ("proc_def_id_",)),))
+    (found,) = findings(columns={**read.columns, "owner": 60.0})
+    assert found.message.startswith("Each row repeats owner, the same for each of 13 values of proc_def_id_, in")
+    assert '"activity_owner" ("proc_def_id_" TEXT PRIMARY KEY, "owner" TEXT)`' in found.fix
 
 
 def test_groups_of_columns_are_reported_apart() -> None:

@@ -415,6 +415,15 @@ def names_id(name: str) -> bool:
     return bool(_ID_NAME.search(snake_case(name)))
 
 
+_LONGEST_ID: Final = 64
+"""Most bytes of an ID, such as the hash that identifies an image, or a name and a UUID."""
+
+
+def is_reference(name: str, width: float) -> bool:
+    """Whether the column has an ID, to which another table or another program has the rest. `width`: its mean bytes."""
+    return names_id(name) and width <= _LONGEST_ID
+
+
 def names_code(name: str) -> bool:
     """Whether digits under this name are a code, such as a status, with which nobody computes."""
     return bool(_ID_NAME.search(snake_case(name)) or _CODE_NAME.search(snake_case(name)))

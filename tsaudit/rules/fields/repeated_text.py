@@ -8,7 +8,7 @@ from functools import partial
 from typing import Final
 
 from tsaudit import costs
-from tsaudit.analysis.columns.columns import is_of_loader
+from tsaudit.analysis.columns.columns import is_of_loader, is_reference
 from tsaudit.analysis.significance import ENOUGH, WORTH_MOVING
 from tsaudit.engines.quoting import Qualified
 from tsaudit.model.finding import Basis, Currency, Evidence, Finding, Impact
@@ -39,8 +39,9 @@ def repeated_text(case: Case) -> Iterator[Finding]:
     Whatever a table contains, columns of texts, JSON, or arrays are reported whose values, taken together, come ten
     times or more among the rows read, and take 32 bytes of each row; and so are texts that are the same as another one
     in nearly all rows. The cost is their bytes in all rows, without those of a reference; in what looks like a queue,
-    those of today. Copies of rows do not count. Tables that TimescaleDB compresses are left out, and what a product
-    repeats in tables that it loads, such as Fivetran, Segment, or Snowplow, is a note: it fixes their columns.
+    those of today. Copies of rows and IDs do not count: an ID is the reference. Tables that TimescaleDB compresses are
+    left out, and what a product repeats in tables that it loads, such as Fivetran, Segment, or Snowplow, is a note: it
+    fixes their columns.
 
     ## Why it matters
 
@@ -75,12 +76,13 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     all_rows = round(count_.value * (1 - (copies.copies / copies.rows if copies else 0)))
     found: list[tuple[Impact, Callable[[Impact], Finding]]] = []
     for group in _groups(read.repeated):
-        # A short column with a different value for each combination of the others can identify it, and stays in the
-        # table.
-        key = next(
-            (name for name in reversed(group.keys) if name in read.columns and read.columns[name] < WORTH_MOVING), ""
-        )
-        width = sum(read.of(name) for name in group.columns if name != key)
+        # IDs stay in the table, and so does a short column with a different value for each combination of the others,
+        # which can identify it.
+        references = {name for name in group.columns if is_reference(name, read.of(name))}
+        short = {name for name in group.keys if name in read.columns and read.columns[name] < WORTH_MOVING}
+        key = next((name for name in reversed(group.keys) if name in short | references), "")
+        names = sorted(group.columns.keys() - references - {key})
+        width = sum(map(read.of, names))
         if width < WORTH_MOVING:
             continue
         rows, reference = all_rows, 0 if key else _REFERENCE_BYTES
@@ -90,7 +92,7 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
             max(rows - group.combinations, 0) * (width - reference),
             how=f"{number(rows)} rows with {_rounded(width)} bytes of them, of which a reference needs {reference}",
         )
-        found.append((impact, partial(_of_repeated, case, measurement, group, key)))
+        found.append((impact, partial(_of_repeated, case, measurement, group, key, names)))
     for pair in read.equal:
         width = read.of(pair.column) * pair.share
         impact = costs.of_bytes(
@@ -139,13 +141,17 @@ def _groups(repeated: Sequence[RepeatedColumns]) -> list[RepeatedColumns]:
     return [RepeatedColumns(columns, 1), *others]
 
 
-def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, key: str, impact: Impact) -> Finding:
+def _of_repeated(
+    case: Case, measurement: Measurement, group: RepeatedColumns, key: str, names: Sequence[str], impact: Impact
+) -> Finding:
+    """`names`: of the columns that repeat, without the key, in the order of the alphabet: their bytes change from
+    sample to sample, and the first one is the finding's subject.
+    """
     read = measurement.row_bytes
     assert read is not None
-    # Not by their bytes, which change from sample to sample: the first one is the finding's subject.
-    names = sorted(name for name in group.columns if name != key)
-    width = sum(read.of(name) for name in names)
-    columns = {key: group.columns[key], **group.columns} if key else {"id": "INTEGER", **group.columns}
+    width = sum(map(read.of, names))
+    kept = {name: kind for name, kind in group.columns.items() if name in names}
+    columns = {key: group.columns[key], **kept} if key else {"id": "INTEGER", **kept}
     own_names = {name: name for name in columns if name not in read.parts}
     for name in filter(read.parts.__contains__, columns):
         own = name.replace(".", "_")
@@ -155,8 +161,7 @@ def _of_repeated(case: Case, measurement: Measurement, group: RepeatedColumns, k
     first, *others = (f"{case.quoted([own_names[name]])} {kind or 'TEXT'}" for name, kind in columns.items())
     own = case.quoted([Qualified(measurement.database, f"{measurement.name}_{own_names[names[0]]}")])
     table = f"CREATE TABLE {own} ({', '.join([f'{first} PRIMARY KEY', *others])})"
-    kept = key or "its id"
-    fix = f"Keep each once, in a table of its own, and only {kept} in {measurement.name}: `{table}`."
+    fix = f"Keep each once, in a table of its own, and only {key or 'its id'} in {measurement.name}: `{table}`."
     parts = [name for name in names if name in read.parts]
     if parts and group.combinations > 1:
         fix += f" Leave {'that part' if len(parts) == 1 else 'those parts'} out of the documents."
