@@ -6,11 +6,13 @@ import re
 from collections.abc import Sequence
 from typing import Final
 
-from tsaudit.analysis.columns.columns import HINT, names_code, names_numbered, names_source, words_of
+from tsaudit.analysis.columns.columns import HINT, names_code, names_numbered, names_source, snake_case, words_of
 from tsaudit.engines.engine import Engine
 
 _FLAG: Final = frozenset({"0", "1"})
 """Values of a state that is never added up, so it may stay text."""
+_IN_A_TREE: Final = re.compile("(^|_)(path|lineage|oid)$")
+"""Names, in snake case, of a place in a hierarchy: high up, such as `0.4711`, it looks like a fraction."""
 _BOOLEANS: Final = frozenset({"true", "false", ""})
 """Values of a boolean. Other pairs, such as on and off or open and closed, are states: a third one, such as
 `unavailable`, may be added.
@@ -23,7 +25,7 @@ def kind_of_texts(name: str, texts: Sequence[str], engine: Engine) -> str:
     """
     from tsaudit.analysis.shapes import shapes
 
-    if names_code(name) or names_source(name):
+    if names_code(name) or names_source(name) or _IN_A_TREE.search(snake_case(name)):
         return ""
     kind = shapes.number_kind(texts)
     if kind == "time" and not words_of(name) & HINT and all(v.strip().isdecimal() for v in texts):

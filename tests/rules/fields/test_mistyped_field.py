@@ -133,6 +133,13 @@ def test_whole_numbers_under_names_of_numbered_things_are_no_numbers(key: str, a
     assert len(run_rule(rule, _profile(_text(*values, key=key))).findings) == found
 
 
+@pytest.mark.parametrize(("key", "found"), [("path", 0), ("commentPath", 0), ("snmp_oid", 0), ("path_loss", 1)])
+def test_places_in_a_hierarchy_are_no_numbers(key: str, found: int) -> None:
+    """Those of the uppermost level, such as comments that answer no other, have one dot."""
+    texts = (f"0.{n}" for n in range(4711, 4800))
+    assert len(run_rule(rule, _profile(_text(*texts, key=key))).findings) == found
+
+
 @pytest.mark.parametrize("other", ["0.42; 1.87", "0.42 1.87 2.5", "-, 0.75", "1.5 / 2.5"])
 def test_numbers_and_lists_of_them_stay_text(other: str) -> None:
     """Of a test that is repeated, such as the weights of each weighing."""
