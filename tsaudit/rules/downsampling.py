@@ -1,17 +1,18 @@
 """What queries of the server write by themselves, and which of them write nothing: a new default retention policy left
-them behind, or their source ended.
+them behind, their source ended, or they are gone.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Final
 
 from tsaudit.engines.engine import Downsampling
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import FOREVER, Database, Retention
+from tsaudit.model.profile import FOREVER, Database, Measurement, Retention
 from tsaudit.rule import Case
 from tsaudit.text import day, duration, instant, listed, many
 
@@ -42,14 +43,15 @@ def kept_shortest(case: Case) -> tuple[str, timedelta] | None:
     server read; of all if it is not known what they read. None if none of them deletes points, or it is not known.
     """
     read = {query.source for query in case.engine.downsamplings(case.profile)}
-    kept = [
-        (timedelta(seconds=float(one.duration_s)), database.name)
-        for database in case.profile.databases
-        for one in database.retention or ()
-        if one.duration_s != FOREVER and (database.name in read or not read)
-        if (one.default if not database.policy_of else database.name == f"{database.policy_of}/{one.policy}")
-    ]
-    return (min(kept)[1], min(kept)[0]) if kept else None
+    kept = [(_kept_s(one), one.name) for one in case.profile.databases if one.name in read or not read]
+    shortest, name = min(kept, default=(math.inf, ""))
+    return None if shortest == math.inf else (name, timedelta(seconds=shortest))
+
+
+def _policy(database: Database) -> Retention | None:
+    """The retention policy that is audited as this database; None if it is not known."""
+    policies = database.retention or ()
+    return next((p for p in policies if (p.policy == database.own_name if database.policy_of else p.default)), None)
 
 
 def left_behind(case: Case) -> Iterator[Finding]:
@@ -126,6 +128,95 @@ def _successor(case: Case, query: Downsampling, until: datetime) -> str:
     return found[0] if len(found) == 1 else ""
 
 
+_Ended = tuple[Measurement, Database, datetime]
+"""A summary, the longest-kept database that still has what it sums up, and the newest row of the summary."""
+
+
+def orphaned(case: Case) -> Iterator[Finding]:
+    """Summaries that ended while what they sum up goes on, and that no query writes: one finding for each retention
+    policy, about those that ended last. Others ended before, while these went on, so somebody may have wanted that.
+    """
+    written, stored = results(case), case.profile.stored_queries
+    known = {query.statement for query in case.engine.downsamplings(case.profile)}
+    unknown = [query.statement for query in stored or () if query.statement not in known]
+    for database in case.profile.databases if stored is not None else ():
+        if any(database.server_name in one and database.own_name in one for one in unknown):
+            continue
+        inside = [m for m in case.profile.measurements if m.database == database.name]
+        found = [end for m in inside if (m.database, m.name) not in written and (end := _ended(case, database, m))]
+        last = max((until for _, _, until in found), default=None)
+        if last is not None:
+            goes_on = any(m.last_time and m.last_time - last > _PAUSE for m in inside)
+            yield _without_query(database, [one for one in found if last - one[2] <= _PAUSE], goes_on=goes_on)
+
+
+def _ended(case: Case, database: Database, summary: Measurement) -> _Ended | None:
+    """The measurement, if it has ended, had a row per interval before, at whole intervals, as queries of the server
+    write them, and another policy that keeps points for a shorter time has the same fields more often, up to now.
+    """
+    now, until, every = case.profile.window.end, _newest(case, database.name, [summary.name]), _interval(summary)
+    if until is None or every is None or now - until <= _INTERVALS * every + _PAUSE:
+        return None
+    if (until - datetime(1970, 1, 1, tzinfo=UTC)) % min(every, timedelta(hours=1)):
+        return None
+    places = {d.name: d for d in case.profile.databases if d.server_name == database.server_name and d != database}
+    going_on = (m for m in case.profile.measurements if m.database in places and _is_summed_up(m, summary, every))
+    newest = ((places[m.database], _newest(case, m.database, [m.name])) for m in going_on)
+    sources = [place for place, time in newest if time is not None and now - time <= _PAUSE]
+    longest = max(sources, key=_kept_s, default=database)
+    return (summary, longest, until) if _kept_s(longest) < _kept_s(database) else None
+
+
+def _kept_s(database: Database) -> float:
+    """How long the database keeps its points, in seconds; infinite if it does not delete them, or that is not known."""
+    kept = _policy(database)
+    return math.inf if kept is None or kept.duration_s == FOREVER else kept.duration_s
+
+
+def _interval(measurement: Measurement) -> timedelta | None:
+    """The longest interval at which its fields arrive; None unless all of them arrive regularly."""
+    fields = measurement.rhythms.fields if measurement.rhythms else ()
+    regular = [one.interval_s for one in fields if one.interval_s is not None and one.regular > one.irregular]
+    return timedelta(seconds=max(regular)) if regular and len(regular) == len(fields) else None
+
+
+def _is_summed_up(source: Measurement, summary: Measurement, every: timedelta) -> bool:
+    """Whether the summary, with a row per `every`, may be one of the source: `mean_amps` of `amps`."""
+    from tsaudit.analysis.rows.column_groups import is_same_but_for_affix
+
+    often, keys = _interval(source), [field.key for field in source.fields]
+    if source.name != summary.name or often is None or 2 * often > every:
+        return False
+    is_known = (any(key == f.key or is_same_but_for_affix(key, f.key) for key in keys) for f in summary.fields)
+    return all(is_known) and {tag.key for tag in summary.tags} <= {tag.key for tag in source.tags}
+
+
+def _without_query(database: Database, ended: Sequence[_Ended], *, goes_on: bool) -> Finding:
+    """`goes_on`: whether something else is still written there."""
+    names, source, until = [m.name for m, _, _ in ended], ended[0][1], min(time for _, _, time in ended)
+    kept, them = _policy(source), "them" if ended[1:] else "it"
+    assert kept is not None
+    what = f"{many(len(names), 'summary')} of {listed(names, 4)}"
+    how = "the list of continuous queries, and the newest row of each measurement"
+    lost = _lost(kept, until)
+    return Finding(
+        subject=Subject(database.name),
+        message=f"{what} w{'ere' if names[1:] else 'as'} not written since {instant(until)}, although the same "
+        f"measurements of {kept.policy} are, and no continuous query writes {them}.",
+        headline=f"{what} ended on {instant(until)}, while {kept.policy} is still written",
+        impact=None if goes_on else Impact(Currency.MECHANISM, is_enforced=None, consequence=lost, how=how),
+        severity_reason="somebody may have ended it on purpose: others of the policy are written" if goes_on else "",
+        fix=f"Create the continuous queries that wrote {them} again: a restored database has none. Write what is "
+        f"missing since then with SELECT ... INTO before {kept.policy} deletes it. If another program wrote {them}, "
+        "start it again.",
+        observed=float(len(names)),
+        unit="measurements",
+        evidence=tuple(Evidence(m.name, f"newest row {instant(time)}") for m, _, time in ended[:8]),
+        since=until.date(),
+        facts=("scheduled_queries", "row_sample"),
+    )
+
+
 def _newest(case: Case, database: str, names: Collection[str]) -> datetime | None:
     """The newest row of the measurements in the window; None if there is none, or if it is not known."""
     gaps = [gap for gap in case.profile.gaps if gap.fact in _FACTS]
@@ -137,8 +228,7 @@ def _newest(case: Case, database: str, names: Collection[str]) -> datetime | Non
 
 def _of_another_policy(case: Case, queries: Sequence[_Since]) -> Finding:
     query, others, until = queries[0][0], [one.name for one, _ in queries[1:]], min(newest for _, newest in queries)
-    default = next(one for one in case.profile.databases if one.name == query.database)
-    kept = next(one for one in default.retention or () if one.default)
+    kept = next(policy for d in case.profile.databases if d.name == query.database and (policy := _policy(d)))
     return _finding(
         queries,
         f"what is read in retention policy {query.policy} was not written since {instant(until)}; its points go to "
@@ -155,8 +245,7 @@ def _without_source(case: Case, queries: Sequence[_Since], successor: str) -> Fi
     sources = list(dict.fromkeys(name for one, _ in queries for name in one.reads))
     until = instant(min(newest for _, newest in queries))
     ended = f"{listed(sources, 4)} w{'ere' if sources[1:] else 'as'} not written since {until}"
-    policies = next((one.retention for one in case.profile.databases if one.name == query.source), None)
-    kept = next((one for one in policies or () if one.policy == query.policy), None)
+    kept = next((_policy(one) for one in case.profile.databases if one.name == query.source), None)
     fix = "Find what wrote the source, and whether it writes under another name now. If nobody needs it anymore, drop "
     return _finding(
         queries,

@@ -6,10 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
-from tests.builders import NOW, a_profile
+from tests.builders import NOW, a_field, a_measurement, a_profile, a_source, a_tag
 from tests.collecting import collected
 from tests.databases import influxql, new_name, write_lines
 from tests.servers import ADMIN, Influxd
@@ -18,7 +19,18 @@ from tsaudit.engines.registry import ENGINES
 from tsaudit.evaluation import evaluate
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Severity
-from tsaudit.model.profile import Database, Profile, Retention, StoredQuery
+from tsaudit.model.profile import (
+    FOREVER,
+    Database,
+    FieldRhythm,
+    Forever,
+    Gap,
+    Profile,
+    Reason,
+    Retention,
+    Rhythms,
+    StoredQuery,
+)
 from tsaudit.model.timeline import Point, Timeline
 
 NEWEST = round(NOW.timestamp()) - 600
@@ -174,6 +186,144 @@ def test_source_that_goes_on_under_another_name(influxd: Influxd, began: int | N
     if severity == "warning":
         assert finding.message.endswith("although others are; amperes with the same fields is, since then.")
         assert "autogen keeps points for 14 days: from 2026-04-05 on, they are deleted" in finding.consequence
+
+
+END = NOW - 12 * timedelta(days=1)
+HOURLY, MINUTELY = (Rhythms((FieldRhythm("x", 3, 0, float(s)),), None, a_source()) for s in (HOUR, 60))
+IRREGULAR = Rhythms((FieldRhythm("x", 1, 3, float(HOUR)),), None, a_source())
+
+
+def with_summaries(
+    source: Mapping[str, object] | None = None, keeps: int | Forever = FOREVER, **changes: object
+) -> tuple[Profile, list[Finding]]:
+    """Two measurements in the policy `weeks`, which keeps points for 14 days, and their summaries in `years`, which end
+    twelve days ago. `source`: changes to the second measurement. `changes`: those to the summaries.
+    """
+    raw = {"database": "plant", "fields": (a_field("amps"), a_field("volts")), "rhythms": MINUTELY}
+    summary = {"database": "plant/years", "fields": (a_field("mean_amps"),), "tags": (), "rhythms": HOURLY}
+    summary |= {"last_time": END} | changes
+    profile = a_profile(
+        *(a_measurement("pumps", **raw), a_measurement("feeder", **raw | dict(source or {}))),
+        *(a_measurement("pumps", **summary), a_measurement("feeder", **summary)),
+        engine="influxdb1",
+        databases=(
+            Database("plant", retention=(Retention("weeks", 14 * DAY, DAY, default=True),)),
+            Database("plant/years", policy_of="plant", retention=(Retention("years", keeps, DAY, default=False),)),
+        ),
+        stored_queries=(),
+    )
+    return profile, stopped(profile)
+
+
+def stopped(profile: Profile) -> list[Finding]:
+    return [finding for rule, finding in evaluate(profile).findings() if rule.code == "SRV002"]
+
+
+def test_summaries_that_no_query_writes_anymore(influxd: Influxd) -> None:
+    """As after a restore, which leaves out continuous queries."""
+    target, _, _ = audited(influxd, {}, {"others": ("weeks", DAY, 0)})
+    for policy, step, last, field in (("weeks", 600, 0, "amps"), ("years", HOUR, 9 * DAY, "mean_amps")):
+        times = range(NEWEST + 600 - 14 * DAY, NEWEST + 600 - last, step)
+        lines = (f"{name},hall=h {field}=2.5 {time}000000000" for time in times for name in ("pumps", FEEDERS))
+        write_lines(influxd.url, target.databases[0], lines, policy=policy)
+    profile = collected(target)
+    # Neither policy deletes points, so whatever was not summed up is still there.
+    assert stopped(profile) == []
+    weeks = (Retention("weeks", 14 * DAY, DAY, default=True),)
+    kept = tuple(d if d.policy_of else replace(d, retention=weeks) for d in profile.databases)
+    (finding,) = stopped(replace(profile, databases=kept))
+    assert finding.severity is Severity.WARNING
+    assert finding.subject == Subject(f"{target.databases[0]}/years")
+    assert finding.message == (
+        "2 summaries of feeder amps and pumps were not written since 2026-03-22 05:00 UTC, although the same "
+        "measurements of weeks are, and no continuous query writes them."
+    )
+    assert finding.consequence == (
+        "weeks keeps points for 14 days: from 2026-04-05 on, they are deleted, and nothing is left of them."
+    )
+    assert "SELECT ... INTO before weeks deletes it" in finding.fix
+
+
+def test_summary_whose_fields_have_the_same_names() -> None:
+    _, (finding,) = with_summaries(fields=(a_field("amps"), a_field("volts")), tags=(a_tag("host"),))
+    assert finding.severity is Severity.WARNING
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"rhythms": IRREGULAR},
+        {"rhythms": None},
+        # Somebody wrote them at some time of a day.
+        {"last_time": END - timedelta(minutes=7)},
+        # Both are written as often.
+        {"rhythms": MINUTELY},
+        {"last_time": NOW - timedelta(hours=33)},
+        {"fields": (a_field("revenue"),)},
+        # What has more tags than the source is no summary of it.
+        {"tags": (a_tag("shop"),)},
+        # The points are kept as long.
+        {"keeps": 14 * DAY},
+    ],
+    ids=["irregular", "unknown interval", "odd time", "as often", "pause", "other fields", "other tags", "as long"],
+)
+def test_policy_that_is_no_stopped_summary(changes: dict[str, Any]) -> None:
+    assert with_summaries(**changes)[1] == []
+
+
+@pytest.mark.parametrize("ended", [{"last_time": END}, {"last_time": None}, {"rhythms": IRREGULAR}])
+def test_summary_of_a_source_that_ended_is_left_out(ended: dict[str, object]) -> None:
+    _, (finding,) = with_summaries(ended)
+    assert [one.label for one in finding.evidence] == ["pumps"]
+
+
+def test_summary_that_others_outlived_is_a_note() -> None:
+    profile, _ = with_summaries()
+    written = replace(profile.measurements[-1], last_time=NOW)
+    (finding,) = stopped(replace(profile, measurements=(*profile.measurements[:-1], written)))
+    assert (finding.severity, finding.observed) == (Severity.NOTE, 1.0)
+    ended = replace(written, last_time=END - timedelta(days=9))
+    (finding,) = stopped(replace(profile, measurements=(*profile.measurements[:-1], ended)))
+    assert (finding.severity, finding.observed) == (Severity.WARNING, 1.0)
+
+
+def test_summary_that_another_policy_goes_on_with() -> None:
+    profile, _ = with_summaries()
+    longer = Database("plant/ages", policy_of="plant", retention=(Retention("ages", FOREVER, DAY, default=False),))
+    more = (replace(m, database=longer.name, last_time=NOW) for m in profile.measurements[2:])
+    more = (replace(m, rhythms=Rhythms((FieldRhythm("x", 3, 0, 1_800.0),), None, a_source())) for m in more)
+    both = replace(profile, databases=(*profile.databases, longer), measurements=(*profile.measurements, *more))
+    assert stopped(both) == []
+
+
+def summing_up(source: str, target: str = "plant.years") -> StoredQuery:
+    text = f"BEGIN SELECT mean(amps) INTO {target}.:MEASUREMENT FROM {source} GROUP BY time(1h) END"
+    database = target.split(".")[0]
+    return StoredQuery("q", f"CREATE CONTINUOUS QUERY q ON {database} {text}", None, None, database=database)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"stored_queries": None},
+        # One writes them, and one may.
+        {"stored_queries": (summing_up("plant.weeks./.*/"),)},
+        {"stored_queries": (summing_up("(SELECT amps FROM plant.weeks.x)"),)},
+        {"gaps": (Gap("row_sample", Reason.TIMED_OUT, "", database="plant"),)},
+        {"gaps": (Gap("row_sample", Reason.TIMED_OUT, "", database="plant/years"),)},
+        {"databases": (Database("plant"), Database("plant/years", policy_of="plant"))},
+    ],
+    ids=["queries unknown", "written", "query not read", "source unknown", "summary unknown", "retention unknown"],
+)
+def test_summary_is_not_reported_when_unknown(changes: dict[str, Any]) -> None:
+    profile, _ = with_summaries()
+    assert stopped(replace(profile, **changes)) == []
+
+
+def test_query_of_another_database_is_no_writer_of_a_summary() -> None:
+    profile, _ = with_summaries()
+    queries = (summing_up("(SELECT amps FROM shop.weeks.x)", "shop.years"),)
+    assert len(stopped(replace(profile, stored_queries=queries))) == 1
 
 
 def test_regular_expression_reads_names_of_its_own_policy(influxd: Influxd) -> None:

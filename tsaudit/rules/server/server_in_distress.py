@@ -48,6 +48,9 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     - Continuous queries of InfluxDB 1.x that run without an error and write nothing, because the points go to another
       retention policy since it became the default one, or, as the audits of earlier days show, under another name. A
       source that ended more than four days ago while other measurements are written is a note.
+    - Summaries in a retention policy of InfluxDB 1.x that were written at an interval of their own and are not anymore,
+      although a policy that keeps points for a shorter time still gets the same measurements: the continuous queries
+      are gone, as after a restore. If other measurements of the policy are written, it is a note.
 
     ## Why it matters
 
@@ -73,6 +76,7 @@ def server_in_distress(case: Case) -> Iterator[Finding]:
     """
     yield from downsampling.left_behind(case)
     yield from downsampling.dried_up(case)
+    yield from downsampling.orphaned(case)
     status = case.profile.server
     if status is None:
         return
