@@ -133,7 +133,8 @@ def _by_new_series(measurement: Measurement, found: Attribution, past: Past) -> 
             fix="Check whether the retention, or the job that deletes old data, still works as intended.",
         )
     changed = key_change(measurement, found.since)
-    if changed is not None:
+    # Where the series multiply by the values of another tag, those that do may have a key that few others have.
+    if changed is not None and all(one.tag == changed.added or one.share < _MAIN for one in found.contributors):
         return _by_key(none, changed, found, measurement)
     if found.contributors and found.contributors[0].share >= _MAIN:
         return _by_values(measurement, found, past, none)

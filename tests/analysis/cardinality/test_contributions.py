@@ -1,14 +1,20 @@
-"""Whom to contributor for the series, and by how much."""
+"""Which tags the series come from, and how many."""
 
 from __future__ import annotations
 
 import pyarrow as pa
 import pytest
 
-from tests.builders import a_source
-from tsaudit.analysis.cardinality.contributions import left_ratio, main_contribution, share_of, share_of_tags
+from tests.builders import a_measurement, a_source, a_tag
+from tsaudit.analysis.cardinality.contributions import (
+    left_ratio,
+    made_fields,
+    main_contribution,
+    share_of,
+    share_of_tags,
+)
 from tsaudit.analysis.cardinality.tag_sets import TagSetCounter
-from tsaudit.model.profile import TagSets
+from tsaudit.model.profile import Reports, RowsApart, SetApart, TagSets
 
 
 def listed(**tags: list[str]) -> TagSets:
@@ -64,7 +70,7 @@ def test_of_a_pair_that_says_the_same_one_is_blamed_rather_than_a_small_tag() ->
         ({"host": ["a", "b", "c", "d"], "region": ["x", "x", "y", "y"]}, "host"),
         # Each determines the other: there is nothing but to drop both.
         ({"host": ["a", "b"], "ip": ["1", "2"]}, "host"),
-        # One value adds no series, and is not to contributor.
+        # One value adds no series, and is not to blame.
         ({"env": ["prod"] * 3, "host": ["a", "b", "c"]}, "host"),
     ],
 )
@@ -81,3 +87,20 @@ def test_two_tags_are_to_blame_together_where_any_two_tell_the_series_apart() ->
     found = main_contribution(sets)
     assert found is not None
     assert (len(found.tags), found.series_left) == (2, 20)
+
+
+def test_a_tag_that_saves_nothing_alone_stays_if_the_one_it_needs_has_to() -> None:
+    """Each allocation has an ID, by which points at the same time are told apart. That of a service shares its job with
+    two others; that of a dispatch has a job of its own.
+    """
+    services = [(f"{i * 7919:08x}", f"service-{i // 3}") for i in range(60)]
+    runs = [*services, *((f"{i * 7919:08x}", f"render/{i}") for i in range(60, 1_000))]
+    hosts = [f"h{i % 7}" for i in range(1_000)]
+    sets = listed(run=[run for run, _ in runs], job=[job for _, job in runs], host=hosts)
+    seen = Reports(3.0, 3.0, 0.0)
+    tags = (a_tag("run", 1_000, reports=seen), a_tag("job", 960, reports=seen), a_tag("host", 7))
+    apart = RowsApart(1_000, (SetApart(("run",), 400),), complete=True, source=a_source())
+    measurement = a_measurement("runs", 1_000, tags=tags, tag_sets=sets, rows_apart=apart)
+    for keeps_rows, expected in ((False, []), (True, ["job", "run"])):
+        made = made_fields(measurement, "job", keeps_rows=keeps_rows)
+        assert sorted(change.tag for change in made) == expected

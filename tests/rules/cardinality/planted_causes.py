@@ -115,6 +115,16 @@ def leaked_ids_by_date(number: int) -> Mapping[str, Series]:
     return _m([*fleet(400), *ids])
 
 
+def leaked_ids_with_a_key_that_few_had(number: int) -> Mapping[str, Series]:
+    """Dispatches of one job, of which there was one a day before: its name is a tag that other allocations lack."""
+    services = [{"job": f"job-{i % 50}", "alloc": identifier(10**9 + i)} for i in range(400)]
+    dispatches = [
+        {"job": f"render/{identifier(i)[:8]}", "alloc": identifier(i), "parent": "render"}
+        for i in range(1 + 150 * since(number))
+    ]
+    return _m([*services, *dispatches])
+
+
 def ids_in_a_path(number: int) -> Mapping[str, Series]:
     paths = [{"host": f"web-{i % 50:04}", "path": f"/api/orders/{i}/items"} for i in range(150 * since(number))]
     fixed = [{"host": f"web-{i:04}", "path": f"/api/{name}"} for i in range(50) for name in "abcdefghijklmnopqrstuvwx"]
@@ -244,6 +254,7 @@ def _courses() -> Iterator[tuple[str, Planted]]:
     yield case(hosts_in_new_racks, "host", "host")
     yield case(leaked_ids, "request_id", "request_id", "UUID")
     yield case(leaked_ids_by_date, "request_id", "request_id")
+    yield case(leaked_ids_with_a_key_that_few_had, "alloc", "alloc", "one value of tag parent", never=("added",))
     yield case(ids_in_a_path, "path", "path")
     yield case(many_values, "session", "session", "estimated")
     yield case(sampled_listing, "session", "session", ceiling=600, never=("pod",))

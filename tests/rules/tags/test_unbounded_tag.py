@@ -28,6 +28,7 @@ from tests.builders import (
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, planned, plans, run_rule, table
 from tests.rules.tags.kind_cases import OF_KINDS, RECORDED
+from tsaudit.evaluation import evaluate
 from tsaudit.model.change import Diagnose
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Jump, Outcome, RuleResult, Severity
@@ -50,6 +51,7 @@ from tsaudit.model.profile import (
     ValuesOverTime,
 )
 from tsaudit.model.timeline import Point, Timeline
+from tsaudit.policy import LimitPolicy
 from tsaudit.rules.tags.unbounded_tag import unbounded_tag as rule
 
 KINDS: Final[tuple[ValuesKind, ...]] = ("bounded", "churning", "unknown")
@@ -511,6 +513,29 @@ def test_date_of_the_limit_is_known_on_the_first_day_if_the_rows_show_the_rate(
     assert finding.impact is not None
     assert finding.impact.days_left == days_left
     assert (finding.impact.per_day is None) is (seen is None)
+
+
+@pytest.mark.parametrize(
+    ("limit", "kept", "is_reached"),
+    [(2_000, None, True), (2_000, 70, True), (2_000, 50, False), (5_000, None, False), (None, None, False)],
+)
+def test_series_that_a_tag_adds_count_toward_the_limit_of_the_owner(
+    limit: int | None, kept: int | None, is_reached: bool
+) -> None:
+    """Series that came in 30 days reach twice as many in 30 more, unless as many expire before."""
+    tag = a_tag("client", 1_000, UUIDS[:64], turnover=PASSING)
+    retention = Retention("p", FOREVER if kept is None else kept * 86_400, None, default=True)
+    measurement = a_measurement("wifi", 1_000, tags=(tag,), rows=a_count(10**6))
+    profile = a_profile(measurement, engine="influxdb2", databases=(Database("main", retention=(retention,)),))
+    policy = LimitPolicy(target={} if limit is None else {"high-series-cardinality.max_series": limit})
+    (result,) = evaluate(profile, policy=policy, rules=[rule]).results
+    (finding,) = result.findings
+    assert finding.impact is not None
+    assert (finding.impact.currency is Currency.LIMIT) is is_reached
+    if is_reached:
+        assert finding.impact.days_left == pytest.approx(30, rel=0.01)
+        assert finding.limit is not None
+        assert (finding.limit.value, finding.impact.unit) == (2_000, "series")
 
 
 def test_addresses_cost_series_however_long_a_writer_repeats_them() -> None:

@@ -127,10 +127,14 @@ def made_fields(measurement: Measurement, *tags: str, to: str = "", keeps_rows: 
 
 def _that_go(measurement: Measurement, tags: Iterable[str], have_to_stay: Callable[..., object]) -> tuple[str, ...]:
     """The tags with all others that only together save series; if those have to stay, only with interchangeable tags;
-    none if these have to stay.
+    none if these have to stay, or save nothing alone.
     """
-    each = (only_together(measurement, tags), with_twins(measurement, tags))
-    return next((names for names in each if not have_to_stay(*names)), ())
+    together, alone = only_together(measurement, tags), with_twins(measurement, tags)
+    if not have_to_stay(*together):
+        return together
+    sets = measurement.tag_sets
+    saves_nothing = sets is not None and series_left(sets, frozenset(alone))[0] >= sets.series
+    return () if saves_nothing or have_to_stay(*alone) else alone
 
 
 def only_together(measurement: Measurement, tags: Iterable[str]) -> tuple[str, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -412,9 +413,19 @@ def _impact(case: Case, measurement: Measurement, found: _Found, avoidable: Sequ
         # It is not known whether another day like that will follow.
         coming, series = per_day, series and replace(series, per_day=None)
     level = costs.levels_at(case, measurement, tag, coming or per_day or 0.0)
-    toward = costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)
-    near = costs.is_near(case, toward, case.harm.limit_warning)
-    return toward if near and toward.is_enforced is not False else series
+    toward = [costs.of_limit(case, tag.values.value, limit, per_day=per_day, levels_at=level)]
+    if series is not None and series.currency is Currency.SERIES and series.whole is not None:
+        toward += _toward_series(case, measurement, series, series.whole)
+    near = [one for one in toward if one.is_enforced is not False and costs.is_near(case, one, case.harm.limit_warning)]
+    return min(near, key=lambda one: math.inf if one.days_left is None else one.days_left, default=series)
+
+
+def _toward_series(case: Case, measurement: Measurement, series: Impact, whole: int | float) -> Iterator[Impact]:
+    """How near the series of the database, of which there are `whole`, come to their limit if the tag's go on."""
+    limit = series_limit(case, measurement)
+    if limit.origin != "default" and series.per_day:
+        level = math.inf if series.kept_days is None else whole + series.after(math.inf) - series.now
+        yield costs.of_limit(case, whole, limit, per_day=series.per_day, levels_at=level)
 
 
 def _values_a_day(case: Case, measurement: Measurement, tag: Tag) -> float | None:
@@ -519,7 +530,9 @@ def _finding(case: Case, measurement: Measurement, found: _Found, avoidable: Seq
     if tag.over_time is not None and tag.over_time.kind != "unknown":
         evidence.append(Evidence("values over time", over_time(tag.over_time)))
     is_near = impact is not None and impact.currency is Currency.LIMIT
-    limit = values_limit(case, measurement) if is_near else found.limit
+    own, whole_limit = values_limit(case, measurement), series_limit(case, measurement)
+    near = whole_limit if impact is not None and impact.unit == whole_limit.unit else own
+    limit = near if is_near else found.limit
     quick = stopgap(case, limit) if limit and is_near else ""
     match changes[0]:
         case Diagnose():
