@@ -49,7 +49,7 @@ class AuditScaffoldParams(BaseModel):
         except ValueError as error:
             raise click.UsageError(f"--url is not an address: {error}") from None
         if password and not re.fullmatch(r"\$\{\w+\}", password):
-            advice = "write its variable's name in its place, such as ${SHOP_PASSWORD}"
+            advice = "write its variable's name in its place, such as ${TSAUDIT_SHOP_PASSWORD}"
             raise click.UsageError(f"--url contains a password; {advice}")
         return url
 
