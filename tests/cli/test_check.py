@@ -61,6 +61,12 @@ def test_check_when_all_is_well(tsaudit: Tsaudit, folder: Path) -> None:
     assert list((folder / ".tsaudit" / "reports").iterdir()) == []
 
 
+def test_check_without_slack_says_that_the_other_notifiers_get_the_messages(tsaudit: Tsaudit, folder: Path) -> None:
+    configure(folder, "notifiers: {alertmanager: {url: 'http://127.0.0.1:9'}}\n")
+    (said,) = (line for line in tsaudit("check", "plant").stdout.splitlines() if line.startswith("slack"))
+    assert said.endswith("  no token and no webhook: messages are sent by the notifiers below only")
+
+
 def test_check_shows_what_tables_are_taken_for_and_the_setting_to_change_it(tsaudit: Tsaudit, folder: Path) -> None:
     lines = [line.strip() for line in tsaudit("check", "plant", "--all").stdout.splitlines()]
     assert "cpu: series; time column time; tag host; 1 field" in lines

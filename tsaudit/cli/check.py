@@ -79,7 +79,12 @@ def check(targets: tuple[str, ...], only_roles: bool, everything: bool, notify: 
     for line in (*pitfalls.insecure_connections(settings, chosen), *pitfalls.distributed_deployment(settings, chosen)):
         _line("", "warning", line)
     usable = _plugins()
-    surroundings = [_history(settings), _report(settings), _slack(settings.slack), _notifiers(settings)]
+    surroundings = [
+        _history(settings),
+        _report(settings),
+        _slack(settings.slack, others=bool(settings.notifiers)),
+        _notifiers(settings),
+    ]
     in_time = not surroundings[0] or _clock(settings, [target.name for target in chosen])
     seen: dict[str, Probed] = {}
     audited = []
@@ -171,12 +176,16 @@ def _report(settings: Settings) -> bool:
     return True
 
 
-def _slack(slack: Slack) -> bool:
+def _slack(slack: Slack, *, others: bool) -> bool:
+    """Whether Slack can be used as far as it is set up. `others`: whether there are other notifiers, which then are the
+    only ones.
+    """
     if slack.webhook:
         _line("slack", "ok", "a webhook is set; `tsaudit check --notify` shows whether it works")
         return True
     if not slack.token:
-        _line("slack", "ok", "no token and no webhook: messages are printed in the terminal")
+        where = "are sent by the notifiers below only" if others else "are printed in the terminal"
+        _line("slack", "ok", f"no token and no webhook: messages {where}")
         return True
     from tsaudit.alerts.notifier import NotifyError, SetupError
     from tsaudit.alerts.slack import READS_REACTIONS, BotToken
