@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from datetime import timedelta
 from importlib import import_module
 
 import pytest
 
+from tests.alerts.builders import a_context, an_incident
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
+from tsaudit.alerts import message
 from tsaudit.evaluation import evaluate, required_facts
 from tsaudit.model.facts import FACTS, STRUCTURE, Scope
 from tsaudit.model.figures import Subject
@@ -18,6 +21,7 @@ from tsaudit.model.timeline import Timeline
 from tsaudit.not_audited import after_failure, most_lost, outcomes_of, whole
 from tsaudit.rule import Case, Rule
 from tsaudit.rules import all_rules, rules_for
+from tsaudit.text.findings import sentence
 
 ABOUT_DATABASES = sorted(name for name, fact in FACTS.items() if fact.scope is not Scope.TARGET)
 
@@ -251,6 +255,18 @@ def test_a_day_on_which_a_later_audit_failed_keeps_what_was_found_and_says_both(
     assert outcomes_of(once) == outcomes_of(earlier)
     passed = after_failure(a_result(a_rule_result()), failed)
     assert (passed.verdict, passed.verdict_of("cardinality")) == (Verdict.UNKNOWN, Verdict.UNKNOWN)
+
+
+def test_a_message_about_a_failed_audit_gives_the_cause_once() -> None:
+    """Also if the cause ends as a question: no period follows it."""
+    cause = "nothing listens on db:5432 (connection refused): is PostgreSQL running there?"
+    failed = evaluate(nothing(*in_all(Reason.UNREACHABLE, cause)))
+    failure = after_failure(a_result(a_rule_result()), failed).failure
+    assert failure is not None
+    alert = message.alert(a_context(), [an_incident(failure)]).readable()
+    assert alert.count(cause) == 1
+    assert re.search(r"\n *That was at ", alert)
+    assert "?." not in alert + sentence(failure) + sentence(replace(failure, message=f"{cause}."))
 
 
 def test_a_database_that_the_earlier_audit_missed_stays_missed() -> None:

@@ -34,7 +34,7 @@ from tsaudit.model.finding import (
 from tsaudit.model.profile import Gap, Profile, Reason
 from tsaudit.model.timeline import SAME_DAY
 from tsaudit.plugins import Problem
-from tsaudit.text import instant, many, number
+from tsaudit.text import ended, instant, many, number
 
 
 class Texts(NamedTuple):
@@ -153,7 +153,7 @@ def after_failure(earlier: AuditResult, failed: AuditResult, why: Missed | None 
     when = f"That was at {instant(failed.audited_at)}; the figures and all other findings of the day are from {at}."
     missed = earlier.not_audited
     found = [
-        replace(failure, message=f"{failure.message.rstrip('.')}. {when}"),
+        replace(failure, headline=failure.message, message=f"{ended(failure.message)} {when}"),
         *(one for one in (missed.findings if missed else ()) if one.subject != Subject()),
     ]
     reason = why.cause if why else failed.not_audited.reason if failed.not_audited else ""

@@ -237,14 +237,16 @@ def verdict_line(audit: Mapping[str, Any]) -> str:
     """Verdict, what is wrong or the worst of it, how much there is, without a warning, what keeps tsaudit from saying
     more, and at the end, where the report is.
     """
+    from tsaudit.text import ended
+
     text = f"{audit['target']}: {audit['verdict']}. {audit['error'] or audit['headline']}"
     findings, lacking = counted(audit), ""
     if not audit["error"] and not audit["findings"].get("critical") and not audit["findings"].get("warning"):
         # The headline counts the notes itself.
         findings, lacking = "", audit["first_step"]
     report = f"Report: {audit['report']}" if audit["report"] else ""
-    parts = ("; ".join(filter(None, (text, findings))), lacking.removesuffix("."), report)
-    return ". ".join(filter(None, parts))
+    *before, last = filter(None, ("; ".join(filter(None, (text, findings))), lacking.removesuffix("."), report))
+    return " ".join([*map(ended, before), last])
 
 
 def _figure(figure: Mapping[str, str]) -> str:

@@ -254,6 +254,13 @@ NEW = [{"kind": "opened", "fingerprint": "x", "severity": "warning", "code": "TA
 RESOLVED = [NEW[0] | {"kind": "resolved", "subject": f"m/t{i}"} for i in range(5)]
 
 
+def test_a_baseline_is_offered_after_the_first_audit_unless_it_failed() -> None:
+    found = results.of_result(with_plan(GROWING), a_profile()) | {"first": True}
+    for failed_at, is_offered in ((None, True), ("2026-03-31T08:00:00+00:00", False)):
+        said = "\n".join(block.lines(found | {"failed_at": failed_at}, everything=False))
+        assert ("first audit: `tsaudit baseline" in said) is is_offered
+
+
 def test_block_counts_no_finding_that_it_does_not_have() -> None:
     """The first audit of the day found it; at the second one, the target did not respond."""
     found = results.of_result(a_result(), None) | {"changes": NEW, "first": False}

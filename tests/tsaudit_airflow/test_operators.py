@@ -168,6 +168,8 @@ def test_audit_when_it_is_summed_up_counts_its_findings_and_leads_to_the_report(
     counts = "2 critical, 1 warning, 1,200 notes"
     assert verdict_line(audit) == f"metrics: warning. disk is full; {counts}. Report: https://r.example/m.html"
     assert verdict_line(AN_AUDIT | {"verdict": "ok", "headline": "nothing"}) == "metrics: ok. nothing"
+    asked = AN_AUDIT | {"error": "is it running there?", "findings": {}, "report": "https://r.example/m.html"}
+    assert "running there? Report: " in verdict_line(asked)
     noted = {"verdict": "ok", "headline": "No warnings, 6 notes", "findings": {"critical": 0, "warning": 0, "note": 6}}
     assert verdict_line(AN_AUDIT | noted) == "metrics: ok. No warnings, 6 notes"
     lacking = noted | {"first_step": "2 rules could not be evaluated on jobs: GRANT SELECT."}

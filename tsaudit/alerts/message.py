@@ -45,7 +45,7 @@ from tsaudit.model.plan import Plan
 from tsaudit.planning import describe
 from tsaudit.summary import Summary, of_finding
 from tsaudit.text import many, number, short_fingerprint
-from tsaudit.text.findings import headline, is_shortened, tally
+from tsaudit.text.findings import headline, tally, unsaid
 
 _SLACK_ID: Final = re.compile(r"[UW][A-Z0-9]{2,30}")
 """A Slack user ID: it identifies whoever made a decision by a reaction."""
@@ -98,9 +98,10 @@ def _shown(statement: str) -> str:
 
 
 def _notes(incident: Incident, *, full_values: bool) -> Iterator[Run]:
-    if is_shortened(incident.finding):
+    more, whole = unsaid(incident.finding), incident.finding.message.strip()
+    if more and (more != whole or not incident.finding.headline):
         # Such as the reason why a target could not be audited.
-        yield _line(incident.finding.message)
+        yield _line(more)
     samples = incident.finding.samples[:_SAMPLES]
     if full_values and samples:
         yield _line("Samples: " + ", ".join(dict.fromkeys(sample[:_SAMPLE] for sample in samples)))

@@ -168,7 +168,7 @@ def _below(found: dict[str, Any], everything: bool, *, stored: bool) -> Iterator
     if (cost := found["cost"]) and cost["bytes_metered"] is not None:
         yield f"  cost    {_charged(cost)}"
     is_offered = any(one["severity"] != "note" and not one["muted"] for one in found["findings"])
-    if found["first"] and found["measured"] and is_offered:
+    if found["first"] and found["measured"] and not found["failed_at"] and is_offered:
         offer = f"`tsaudit baseline --target {found['target']} --dry-run` shows what a baseline would cover"
         yield from screen.wrapped(f"first audit: {offer}", "  ")
     if worst := summarized(found):

@@ -184,6 +184,7 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
 
 def _print_finding(one: Shown, *, full_values: bool, queries: bool) -> None:
     from tsaudit.summary import of_finding
+    from tsaudit.text.findings import unsaid
 
     item, result = one.item, one.result
     finding = item.finding
@@ -193,8 +194,8 @@ def _print_finding(one: Shown, *, full_values: bool, queries: bool) -> None:
     screen.line(f"{result.target}  {finding.subject}  {result.day}")
     for line in block.brief(summary):
         click.echo(line)
-    if finding.message.strip().rstrip(".") not in summary.headline:
-        screen.paragraph(finding.message, "  ")
+    if more := unsaid(finding):
+        screen.paragraph(more, "  ")
     _section("state", _state(one))
     _section("evidence", _evidence(one, full_values=full_values))
     steps = _plan_of(one)

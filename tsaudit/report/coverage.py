@@ -9,7 +9,7 @@ from typing import Final
 
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Outcome, RuleResult
 from tsaudit.model.profile import Cost, Gap, Listed, Profile, Reason, UnusedSetting
-from tsaudit.text import instant
+from tsaudit.text import ended, instant
 
 MOST_PLACES: Final = 6
 MOST_DETAILS: Final = 4
@@ -124,7 +124,7 @@ def _by_details(gaps: list[Gap]) -> list[list[Gap]]:
 
 def _sentence(text: str) -> str:
     text = text.strip()
-    return f"{text[:1].upper()}{text[1:].rstrip('.')}."
+    return ended(f"{text[:1].upper()}{text[1:]}")
 
 
 def _place(gap: Gap) -> str:

@@ -52,7 +52,7 @@ from tsaudit.text import (
     short_fingerprint,
     size,
 )
-from tsaudit.text.findings import baseline_offer, limit_reached, of_severity, origin, pace, reason
+from tsaudit.text.findings import baseline_offer, limit_reached, of_severity, origin, pace, reason, unsaid
 from tsaudit.text.impacts import hours_or_days
 
 if TYPE_CHECKING:
@@ -344,6 +344,7 @@ def _environment() -> Environment:
         spark=lambda trend: charts.sparkline([p.value for p in trend.points], trend.limit),
         identity=id,
         tally=_tally,
+        unsaid=unsaid,
         tallies=_tallies,
         web_address=lambda text: text.startswith(("https://", "http://")) and not set(text) & set(" \"'<>"),
     )

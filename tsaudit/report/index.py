@@ -18,6 +18,7 @@ from tsaudit.model.finding import Severity, Verdict, first_limit
 from tsaudit.model.jsonfile import from_json, to_json
 from tsaudit.report import charts, html, untrusted
 from tsaudit.report.storage import Folder, ReportError
+from tsaudit.text import ended
 
 if TYPE_CHECKING:
     from tsaudit.history.store import Store
@@ -116,7 +117,7 @@ def _headline(contents: html.ReportContents) -> str:
     """What is wrong; if nothing is known to be, although rules could not be evaluated, also the reason why not."""
     summary = contents.summary
     lacking = contents.verdict is Verdict.UNKNOWN and not summary.fingerprint
-    return ". ".join(filter(None, (summary.headline, summary.first_step if lacking else "")))
+    return f"{ended(summary.headline)} {summary.first_step}" if lacking and summary.first_step else summary.headline
 
 
 def write_entry(folder: Folder, entry: IndexEntry) -> None:

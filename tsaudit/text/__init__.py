@@ -246,6 +246,12 @@ def near_rule(word: str, rules: Mapping[str, str]) -> str:
     return nearest(word.replace("_", "-"), (*rules, *rules.values())) or "; `tsaudit rules` lists them"
 
 
+def ended(text: str) -> str:
+    """The text with a period, unless it ends as a question."""
+    said = text.strip().rstrip(".")
+    return said if said.endswith("?") else f"{said}."
+
+
 def printable(text: str, longest: int = 200) -> str:
     """`text` on one line, limited in length, with unprintable characters written as escapes.
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from tsaudit.model.figures import POLICY_SEPARATOR, Subject
 from tsaudit.model.finding import SERVER
-from tsaudit.text import amount, day, listed, many, number, percent, quantity
+from tsaudit.text import amount, day, ended, listed, many, number, percent, quantity
 
 if TYPE_CHECKING:
     from datetime import date
@@ -32,7 +32,7 @@ def sentence(finding: Finding) -> str:
     Nothing is repeated. Ends with a period.
     """
     message = finding.message.strip().rstrip(".")
-    return "; ".join([message, *(clause for clause in _clauses(finding, message) if clause)]) + "."
+    return ended("; ".join([message, *(clause for clause in _clauses(finding, message) if clause)]))
 
 
 def tally(severities: Iterable[str]) -> str:
@@ -259,9 +259,15 @@ def headline(finding: Finding) -> str:
     return _within(prefix + cut)
 
 
-def is_shortened(finding: Finding) -> bool:
-    """Whether the headline is a shortened version of the finding's message."""
-    return not finding.headline and finding.message.strip().rstrip(".") not in headline(finding)
+def unsaid(finding: Finding) -> str:
+    """What the message says after the sentence that is the headline. Empty if the headline says all of it; the whole
+    message if it begins in other words.
+    """
+    said, message = headline(finding), finding.message.strip()
+    if message.rstrip(".") in said:
+        return ""
+    first = ended(said)
+    return message.removeprefix(first).lstrip() if message.startswith(f"{first} ") else message
 
 
 def shortened(text: str, most: int) -> str:
