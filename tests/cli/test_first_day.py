@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from click.testing import Result
 from tests.builders import DAY
 from tests.cli.conftest import a_table
 from tests.command import CliRunner
-from tests.databases import Dataset, write
+from tests.databases import Dataset, influxql, new_name, write, write_lines
 from tests.servers import Influxd
 from tsaudit.cli import discovery, main
 from tsaudit.cli.errors import Exit
@@ -56,3 +57,28 @@ def test_first_day_when_an_influxdb_runs_here(
     assert down.exit_code == Exit.NOT_AUDITED
     assert f"{database}  unknown" in down.stdout
     assert tsaudit("check").exit_code == Exit.NOT_AUDITED
+
+
+def test_no_value_of_a_tag_is_shown_unless_asked_for(
+    influxd: Influxd, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Neither in the report nor by `show`: of many series, the rows of some are read, which a statement names."""
+    database, now = new_name(), int(time.time())
+    lines = (f"logins,user=person{i}@example.org,host=web{i % 3} ms={i}i {now - 300 * i}" for i in range(3_000))
+    influxql(influxd.url, f"CREATE DATABASE {database}")
+    write_lines(influxd.url, database, lines, precision="s")
+    monkeypatch.chdir(tmp_path)
+    target = {"name": "app", "engine": "influxdb1", "url": influxd.url, "databases": [database]}
+    (tmp_path / "tsaudit.yaml").write_text(json.dumps({"targets": [target], "owners": {"default": {"channel": "#x"}}}))
+    audited = tsaudit("audit", "--format", "json")
+    assert audited.exit_code == Exit.FINDINGS
+    (found,) = json.loads(audited.stdout)
+    (finding,) = [one for one in found["findings"] if one["subject"].endswith("logins.user")]
+    shown = [
+        tsaudit("show", finding["fingerprint"], "--queries").stdout,
+        tsaudit("show", finding["fingerprint"], "--format", "json").stdout,
+        tsaudit("plan").stdout,
+        *(path.read_text() for path in (tmp_path / ".tsaudit" / "reports").rglob("*.*") if path.is_file()),
+    ]
+    assert any("row_sample" in text and "::tag = '" in text for text in shown)
+    assert not [text for text in (audited.stdout, *shown) if "@example.org" in text]

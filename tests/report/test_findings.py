@@ -116,10 +116,12 @@ def test_state_description() -> None:
 
 def test_statements_are_the_measurements_own_then_the_targets() -> None:
     item = findings.items_of(sample.the_result(), sample.the_profile(), ())[0]
-    assert findings.statements(item, sample.the_profile()) == [("series_listing", 'SHOW SERIES FROM "http_requests"')]
-    assert findings.statements(item, None) == []
+    assert findings.statements(item, sample.the_profile(), full=True) == [
+        ("series_listing", 'SHOW SERIES FROM "http_requests"')
+    ]
+    assert findings.statements(item, None, full=True) == []
     other = replace(item, finding=replace(item.finding, facts=("measurements", "no_such_fact")))
-    assert findings.statements(other, sample.the_profile()) == [("measurements", "SHOW MEASUREMENTS")]
+    assert findings.statements(other, sample.the_profile(), full=True) == [("measurements", "SHOW MEASUREMENTS")]
 
 
 def test_statements_about_a_database_are_those_about_the_findings_own() -> None:
@@ -128,9 +130,12 @@ def test_statements_about_a_database_are_those_about_the_findings_own() -> None:
     own = item.finding.subject.database
     databases = [Database(name, statements={"retention": f"of {name}"}) for name in ("a", own, "z")]
     profile = replace(sample.the_profile(), databases=tuple(databases))
-    assert findings.statements(item, profile) == [("retention", f"of {own}"), ("measurements", "SHOW MEASUREMENTS")]
+    assert findings.statements(item, profile, full=True) == [
+        ("retention", f"of {own}"),
+        ("measurements", "SHOW MEASUREMENTS"),
+    ]
     elsewhere = replace(item, finding=replace(item.finding, subject=Subject()))
-    assert findings.statements(elsewhere, profile) == [("measurements", "SHOW MEASUREMENTS")]
+    assert findings.statements(elsewhere, profile, full=True) == [("measurements", "SHOW MEASUREMENTS")]
 
 
 def commands(**changes: object) -> list[str]:

@@ -176,7 +176,7 @@ def _as_dict(one: Shown, *, full_values: bool) -> dict[str, Any]:
         "evidence": [{"label": e.label, "value": e.value} for e in item.finding.evidence],
         "samples": list(shown(item.finding.samples, full=full_values, most=_SAMPLES)),
         "measured": source and {"how": str(source.how), "scope": source.scope, "query": source.query},
-        "statements": dict(statements(item, one.profile)),
+        "statements": dict(statements(item, one.profile, full=full_values)),
         "incident": item.incident and as_dict(item.incident),
         "plan": steps and to_plain(steps),
     }
@@ -208,7 +208,7 @@ def _print_finding(one: Shown, *, full_values: bool, queries: bool) -> None:
             screen.paragraph(line, "  ")
     _section("how it was measured", _measured(one))
     if queries:
-        _print_statements(one)
+        _print_statements(one, full_values=full_values)
     _section("commands", _commands(one, queries=queries))
 
 
@@ -262,11 +262,11 @@ def _measured(one: Shown) -> Iterator[str]:
         yield "no separate statement: computed from the figures above"
 
 
-def _print_statements(one: Shown) -> None:
+def _print_statements(one: Shown, *, full_values: bool) -> None:
     from tsaudit.report.findings import statements
 
     screen.line("queries")
-    for fact, text in statements(one.item, one.profile):
+    for fact, text in statements(one.item, one.profile, full=full_values):
         screen.line(f"  {fact}")
         screen.statement(text, "    ")
 
@@ -276,7 +276,7 @@ def _commands(one: Shown, *, queries: bool) -> Iterator[str]:
 
     item, target = one.item, one.result.target
     yield from (command.text for command in item.commands)
-    if not queries and statements(item, one.profile):
+    if not queries and statements(item, one.profile, full=True):
         yield f"tsaudit show {short_fingerprint(item.fingerprint)} --queries"
     yield f"tsaudit explain {item.rule.code}"
     yield f"tsaudit backtest {item.rule.code} {target}"

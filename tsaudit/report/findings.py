@@ -260,9 +260,9 @@ def arrange_plans(items: Iterable[Item], plan_of: Callable[[Item], Plan | None])
     return found
 
 
-def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
+def statements(item: Item, profile: Profile | None, *, full: bool) -> list[tuple[str, str]]:
     """Name and statement of each fact behind the finding: the statement for the measurement, its database, or the
-    target.
+    target. The values of tags in them are redacted unless the configuration says `full`.
     """
     if profile is None:
         return []
@@ -272,7 +272,8 @@ def statements(item: Item, profile: Profile | None) -> list[tuple[str, str]]:
     own |= item.measurement.statements if item.measurement else {}
     facts = item.finding.facts
     names = dict.fromkeys(s for fact in facts for s in (sorted(sources_of(fact)) if fact in FACTS else [fact]))
-    return [(name, own[name]) for name in names if own.get(name)]
+    found = [(name, own[name]) for name in names if own.get(name)]
+    return found if full else [(name, untrusted.without_values(text)) for name, text in found]
 
 
 def _holding(incident: Incident | None, day: date) -> Decision | None:

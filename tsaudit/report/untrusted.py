@@ -118,6 +118,17 @@ def shown(values: Sequence[str], *, full: bool, most: int = 3) -> tuple[str, ...
     return tuple(dict.fromkeys(redact(value) for value in values[:most]))
 
 
+_COMPARED: Final = re.compile(r"(?<=[^<>!]= ')(?:[^'\\]|\\.|'')+(?=')")
+"""A value that a statement compares a column with, such as one of the series whose rows it reads."""
+
+
+def without_values(statement: str) -> str:
+    """The statement with the values that it asks for redacted, unless they are names."""
+    from tsaudit.analysis.shapes.shapes import redact_unless_name
+
+    return _COMPARED.sub(lambda match: redact_unless_name(match[0]), statement)
+
+
 def _spelt_out(match: re.Match[str]) -> str:
     return f"⟨U+{ord(match[0]):04X}⟩"
 
