@@ -317,3 +317,22 @@ def test_what_the_plan_achieves_is_a_figure_of_what_costs_series(currency: Curre
     finding = a_finding(TABLE, changes=(change,), observed=9_000.0, unit="values", impact=Impact(currency))
     found = summary.of_finding(finding, "TAG002", (plan,), "demo", DAY).figures
     assert ("After the plan" in [figure.label for figure in found]) == expected
+
+
+@pytest.mark.parametrize(
+    ("effect", "expected"),
+    [
+        (Effect(15_000, 1), ["8,461 series"]),
+        (Effect(15_000, 1, is_exact=False), ["at most 8,461 series"]),
+        # Of a part of the rows, nothing follows for the whole.
+        (Effect(15_000, 1, scope="of the last day"), []),
+    ],
+)
+def test_what_a_plan_for_one_table_achieves_is_said_of_the_whole_that_the_finding_is_about(
+    effect: Effect, expected: list[str]
+) -> None:
+    change = MakeField(TABLE, "user")
+    plan = Plan(TABLE, (Requested(change, ("CAR001",)),), (Step(StepKind.FIND, "Find it.", "", "sql"),), effect)
+    finding = a_finding(Subject(), changes=(change,), observed=23_460.0, unit="series")
+    found = summary.of_finding(finding, "CAR001", (plan,), "demo", DAY).figures
+    assert [figure.value for figure in found if figure.label == "After the plan"] == expected

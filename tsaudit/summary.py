@@ -102,7 +102,7 @@ def of_finding(finding: Finding, code: str, plans: Iterable[Plan], target: str, 
     figures = (
         *((*cost, _now(finding)) if finding.impact is not None else (_now(finding), *cost)),
         _time(finding, day),
-        _afterward(plan) if plan and _is_about_series(finding) else None,
+        _afterward(finding, plan) if plan and _is_about_series(finding) else None,
     )
     return Summary(
         headline(finding),
@@ -339,18 +339,25 @@ def _is_about_series(finding: Finding) -> bool:
     return finding.unit == "series" or (finding.impact is not None and finding.impact.currency is Currency.SERIES)
 
 
-def _afterward(plan: Plan) -> SummaryFigure | None:
+def _afterward(finding: Finding, plan: Plan) -> SummaryFigure | None:
     """What the plan achieves; None if the series that it leaves are not known, or as many as before."""
     effect = plan.effect
     if effect.series_now is None or effect.series_after is None or effect.series_after >= effect.series_now:
         return None
+    now = effect.series_now
+    if finding.unit == "series" and finding.observed is not None and not finding.subject.measurement:
+        # The plan is about some measurements of a database, and the finding about all of them.
+        if effect.scope:
+            return None
+        now = max(round(finding.observed), now)
+    after = now - effect.series_now + effect.series_after
     at_most = "" if effect.is_exact or effect.scope else "at most "
-    notes = [f"{percent(1 - effect.series_after / effect.series_now)} fewer"]
+    notes = [f"{percent(1 - after / now)} fewer"]
     if effect.scope:
         notes.append(effect.scope)
     if effect.next_tag:
         notes.append(f"still too many: change {effect.next_tag}, too")
-    return SummaryFigure("After the plan", f"{at_most}{quantity(effect.series_after, 'series')}", ", ".join(notes))
+    return SummaryFigure("After the plan", f"{at_most}{quantity(after, 'series')}", ", ".join(notes))
 
 
 def _first_sentence(fix: str) -> str:

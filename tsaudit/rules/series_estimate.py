@@ -117,8 +117,8 @@ class MainTags:
 
 
 def main_tags(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTags | None:
-    """The tags that cause the most series, over all measurements that have them; None if no tag sets are known. IDs are
-    preferred to a lasting source, even if the latter causes more series. `keeps_rows`: see `remedies`.
+    """The tags that cause the most series, over all measurements that have them; None if no tag sets are known. Values
+    that do not last, and IDs, are preferred to a lasting source, even if it causes more. `keeps_rows`: see `remedies`.
     """
     by_tags: dict[tuple[str, ...], list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
     for measurement in measurements:
@@ -135,7 +135,7 @@ def main_tags(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainT
         return None
     sums = {tags: sum(series for series, _, _ in parts) for tags, parts in by_tags.items()}
     likely = [tags for tags, series in sums.items() if series >= _LIKELY * max(sums.values())]
-    tags = max(likely, key=lambda keys: (_likely_cause(keys, [m for _, m, _ in by_tags[keys]]), sums[keys], keys))
+    tags = max(likely, key=lambda keys: (_is_likely_cause(keys, [m for _, m, _ in by_tags[keys]]), sums[keys], keys))
     parts = sorted(by_tags[tags], key=lambda part: (-part[0], part[1].database, part[1].name))
     changes = tuple(change for _, m, _ in parts for change in remedies(m, *tags, keeps_rows=keeps_rows))
     _, largest, _ = parts[0]
@@ -178,18 +178,16 @@ def identity_kept(measurement: Measurement, *tags: str, keeps_rows: bool) -> str
 
 _LIKELY: Final = 0.5
 """A tag can be named instead of the one that causes the most series if it causes at least this share of that number. It
-is if its values look more like the cause; see `_likely_cause`.
+is if its values look more like the cause; see `_is_likely_cause`.
 """
 
 
-def _likely_cause(tags: Sequence[str], inside: Iterable[Measurement]) -> tuple[bool, bool]:
-    """Whether, in most of the measurements, most of the tags' values name things that do not last, and whether they
-    look like IDs.
-    """
+def _is_likely_cause(tags: Sequence[str], inside: Iterable[Measurement]) -> bool:
+    """Whether, in most of the measurements, most of the tags' values name things that do not last, or look like IDs."""
     found = [one for m in inside for tag in tags if (one := m.tag(tag))]
     passing = sum(not fleets.is_fleet(one) for one in found)
     ids = sum(shapes.classify(one.sample).kind in shapes.IDENTIFIER_KINDS for one in found)
-    return 2 * passing > len(found), 2 * ids > len(found)
+    return 2 * max(passing, ids) > len(found)
 
 
 def series_evidence(measurement: Measurement) -> tuple[Evidence, ...]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.builders import RECURRING, a_count, a_field, a_measurement, a_profile, a_source, a_tag
+from tests.builders import RECURRING, a_count, a_field, a_measurement, a_profile, a_source, a_tag, a_turnover
 from tests.engines.greptimedb.cases import a_table, findings
 from tests.rules.cases import Case, dataset, hosts, plans, run_rule, table
 from tsaudit.evaluation import evaluate
@@ -354,3 +354,16 @@ def test_id_is_named_before_the_lasting_source_that_has_more_series() -> None:
     assert finding.severity is Severity.CRITICAL
     assert finding.message.endswith("tag id, in 10 tables, causes 46% of them.")
     assert len(finding.changes) == 10
+
+
+def test_of_two_that_do_not_last_the_one_with_more_series_is_named() -> None:
+    """Whatever they look like: addresses of visitors cause more of the series than the IDs of requests."""
+    ids = tuple(f"7f3e9a52-1c4b-4d2e-9f0a-6b8c7d5e4f{i:02}" for i in range(10))
+    visitors = tuple(f"person{i * 7919}@example.org" for i in range(10))
+    once = a_turnover(500, 0, 500)
+    logins = _of_one_tag("logins", a_tag("user", 600, visitors, turnover=once), 600)
+    requests = _of_one_tag("requests", a_tag("id", 350, ids, turnover=once), 350)
+    database = Database("main", series=a_count(950))
+    found = run_rule(rule, a_profile(logins, requests, databases=(database,)), LIMIT).findings
+    (finding,) = [one for one in found if one.subject == Subject("main")]
+    assert "tag user of logins causes 63% of them" in finding.message
