@@ -16,7 +16,7 @@ import pytest
 from tests.builders import NOW, a_count, a_measurement, a_profile, a_source, a_tag
 from tests.collecting import collected
 from tests.databases import Collection, Dataset, Greptime, times, write
-from tests.rules.cases import Case, dataset, hosts, run_rule, table, text_of
+from tests.rules.cases import Case, dataset, hosts, planned, run_rule, table, text_of
 from tests.servers import Postgresql
 from tsaudit.config.settings import Target
 from tsaudit.model.change import DropIndex
@@ -543,6 +543,7 @@ def test_index_that_was_never_finished() -> None:
     assert finding.message.startswith(
         "Index i on (region, host) is not valid: building it failed, and no query uses it; it takes 5 kB."
     )
+    assert "slow queries" not in planned(rule, _profile(unfinished, engine="postgresql")), "no query used it"
     assert _message(an_index("j", "region"), unfinished).startswith("Index i on"), "it serves nothing in j's place"
 
 

@@ -463,7 +463,9 @@ class SqlAdvice(Advice):
                 yield f"In {days}, when older rows have left the window, {left} series{name} are left; {now}."
             else:
                 yield f"The next audit should count {left} series{name}; {now}."
-        if any(isinstance(c, DropIndex) for c in self.changes):
+        dropped = {change.index for change in self.changes if isinstance(change, DropIndex)}
+        # No query could use one that is not valid.
+        if dropped and any(index.name in dropped and index.valid for index in self.place.here.indexes or ()):
             yield f"Watch the slow queries for 7 days: {self.index_again}."
         if any(isinstance(c, AddIndex | MakeTag) for c in self.changes):
             yield self.index_used
