@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 from pydantic import SecretStr
 
+from tests.alerts.builders import an_incident
 from tests.builders import DAY, a_finding, a_measurement, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
 from tsaudit import alerts, evaluation
@@ -27,6 +28,7 @@ from tsaudit.cli.errors import Exit
 from tsaudit.config.file import load
 from tsaudit.config.settings import Slack
 from tsaudit.history import deliveries
+from tsaudit.history.lifecycle import ChangeKind, IncidentChange
 from tsaudit.history.store import Store
 from tsaudit.model.change import MakeField
 from tsaudit.model.figures import Subject
@@ -43,6 +45,7 @@ from tsaudit.model.finding import (
 )
 from tsaudit.model.plan import Effect, Plan, Requested, Step, StepKind
 from tsaudit.model.profile import Gap, Measurement, Reason, TableKind
+from tsaudit.run import AuditRun
 from tsaudit.text import printable
 
 ON = ("--day", DAY.isoformat())
@@ -267,6 +270,19 @@ def test_block_counts_no_finding_that_it_does_not_have() -> None:
     assert block.changed(found) == ""
 
 
+def test_what_this_audit_could_not_look_for_is_not_resolved_again() -> None:
+    """An earlier audit of the day saw the end of it; this one could not read the table."""
+    over = IncidentChange(ChangeKind.RESOLVED, an_incident(a_finding(TABLE), code="FLD002"))
+    lacking = Gap("null_counts", Reason.DENIED, "permission denied", TABLE.database, TABLE.measurement)
+    for gaps, outcome, expected in (((), Outcome.PASS, "resolved: FLD002"), ((lacking,), Outcome.OPEN, "")):
+        result = a_result(a_rule_result(outcome=outcome, code="FLD002", gaps=gaps))
+        run = AuditRun("demo", DAY, result, a_profile(), (over,), None, 1.0, None)
+        assert block.changed(results.of_run(run)).startswith(expected)
+        assert bool(block.changed(results.of_run(run))) is bool(expected)
+        failed = replace(run, result=replace(result, failed_at=result.audited_at))
+        assert block.changed(results.of_run(failed)) == ""
+
+
 @pytest.mark.parametrize(
     ("changes", "first", "expected"),
     [
@@ -285,6 +301,10 @@ def test_block_says_what_has_changed(changes: list[dict[str, Any]], first: bool,
     found |= {"changes": changes, "first": first}
     assert block.changed(found) == expected
     assert (f"  changed: {expected}" in block.lines(found, everything=False)) is bool(expected)
+    muted = {fingerprints["opened"]: DAY}
+    silent = results.of_result(a_result(a_rule_result(a_finding())), a_profile(), muted)
+    over = expected.removeprefix("1 new").removeprefix("; ")
+    assert block.changed(silent | {"changes": changes, "first": first}) == over, "what is muted is not new"
     for change in changes:
         change["fingerprint"] = fingerprints["opened"]
     assert block.changed(found) == expected.replace("resolved", "only a note now")

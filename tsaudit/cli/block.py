@@ -87,13 +87,14 @@ def changed(found: dict[str, Any]) -> str:
     """The numbers of new and worse findings since the previous day, and those that are resolved or are only a note now,
     in one line; empty if there are none. What the day's earlier audits found counts as resolved, too.
 
-    On the first day, all findings are new, which is not worth a line. What an earlier audit of the day found, and this
-    one could not look for, is not counted.
+    On the first day, all findings are new, which is not worth a line. What is muted, and what an earlier audit of the
+    day found and this one could not look for, is not counted.
     """
     here = {one["fingerprint"] for one in found["findings"]}
+    muted = {one["fingerprint"] for one in found["findings"] if one["muted"]}
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for change in found["changes"]:
-        if change["kind"] == "resolved" or change["fingerprint"] in here:
+        if change["kind"] == "resolved" or change["fingerprint"] in here - muted:
             by_kind.setdefault(change["kind"], []).append(change)
     words = () if found["first"] else (("opened", "new"), ("raised", "worse"), ("lowered", "milder"))
     counts = ", ".join(f"{number(len(by_kind[kind]))} {word}" for kind, word in words if kind in by_kind)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from tsaudit.text.findings import sentence
 
 if TYPE_CHECKING:
+    from tsaudit.history.lifecycle import IncidentChange
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
     from tsaudit.model.plan import Plan
     from tsaudit.model.profile import Profile
@@ -35,7 +36,7 @@ def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
                 "subject": str(change.incident.subject),
             }
             for change in run.changes
-            if change.kind != "continued"
+            if change.kind != "continued" and _was_looked_for(run.result, change)
         ],
         "new": [f"{incident.code} {incident.subject}" for incident in run.new],
         "complete": run.is_complete,
@@ -44,6 +45,18 @@ def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
         "seconds": run.seconds,
         "cost": _cost(run.profile) if run.profile else None,
     }
+
+
+def _was_looked_for(result: AuditResult | None, change: IncidentChange) -> bool:
+    """Whether the audit could see what has changed. An earlier one of the day may have seen the end of a finding, and
+    this one may not have read its table.
+    """
+    if change.kind != "resolved" or result is None:
+        return True
+    from tsaudit.history.lifecycle import is_over
+
+    rules = {rule.code: rule for rule in result.results}
+    return not result.failed_at and is_over(change.incident.code, change.incident.subject, rules)
 
 
 def of_result(
