@@ -371,6 +371,17 @@ def test_what_is_muted_is_shown_until_it_is_resolved(history: History, slack: Sl
     assert (second.text, slack.messages[3].thread_ts) == ("🟢 demo: all resolved", None)
 
 
+def test_what_was_sent_and_then_muted_ends_where_no_message_is_edited(store: Store) -> None:
+    mail = {"use": "apprise", "default": "json://127.0.0.1:1"}
+    history = History(store, builders.settings(notifiers={"mail": mail}))
+    history.audit(found(1))
+    decide(history, "mute", DAY + timedelta(days=99))
+    history.next_day(found(1))
+    history.next_day([])
+    assert [kind for kind, _ in states(store)] == ["alert", "edit", "edit", "resolve"]
+    assert history.next_day([]) == [], "once"
+
+
 def test_the_same_day_again_repeats_nothing_of_what_is_muted(history: History) -> None:
     history.audit(found(1))
     decide(history, "mute", DAY + timedelta(days=99))

@@ -145,7 +145,9 @@ class Thread:
         # What the message has not notified about, such as what was muted before it was resolved, needs no reply.
         resolved = [one for one in self._gone(notified) if one.how == RESOLVED]
         if not self.open and not self.muted:
-            if shown[-1].payload["about"]:
+            edits = self.notifier == SLACK and self.settings.slack.token is not None
+            # What was muted after it had been sent ends, too. Where a message is edited, its text says so.
+            if shown[-1].payload["about"] or (not edits and _announced(rows) & set(_covered(shown[-1]))):
                 end = self._with_incidents(message.over(self.context, closed), shown)
                 queued.append(self._add(DeliveryKind.RESOLVE, end, alert))
         elif fresh or resolved:
@@ -254,6 +256,11 @@ def notified_by(rows: Iterable[Delivery]) -> dict[str, Severity]:
         else:
             notified |= about
     return notified
+
+
+def _announced(rows: Iterable[Delivery]) -> set[str]:
+    """Fingerprints of all that the message or a reply has notified about: also of what was muted afterward."""
+    return {f for row in rows if row.kind is not DeliveryKind.EDIT for f in row.payload["about"]}
 
 
 def _notified_since(rows: Iterable[Delivery], fingerprint: str, instant: datetime) -> bool:
