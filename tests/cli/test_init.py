@@ -526,6 +526,14 @@ def test_init_writes_the_address_of_a_file_for_a_path(empty_folder: Path) -> Non
     assert _written_urls() == [("sqlite", f"sqlite:///{empty_folder}/home.v3")]
 
 
+def test_init_writes_no_path_with_dots(empty_folder: Path) -> None:
+    (empty_folder / "project").mkdir()
+    duckdb.connect(str(empty_folder / "events.db")).close()
+    assert init("project/../events.db", "--config", "project/tsaudit.yaml").exit_code == Exit.OK
+    (target,) = load("project/tsaudit.yaml").targets
+    assert target.url.get_secret_value() == f"duckdb:///{empty_folder}/events.db"
+
+
 def test_init_takes_several_addresses_and_files(empty_folder: Path) -> None:
     duckdb.connect(str(empty_folder / "events.db")).close()
     done = init("events.db", "postgres://db7/events")

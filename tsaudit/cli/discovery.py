@@ -84,7 +84,8 @@ def engine_at(text: str, folder: Path) -> tuple[str, str]:
     from tsaudit.engines.registry import ENGINES
 
     if "://" not in text and Path(text).is_file():
-        path, root = Path(text).absolute(), folder.absolute()
+        root = folder.resolve()
+        path = Path(text).parent.resolve() / Path(text).name  # without `..`, but with the name of a link
         if found := _file(path):
             place = path.relative_to(root) if path.is_relative_to(root) else path
             return found.engine, f"{_scheme(found.url)}:///{place}"
