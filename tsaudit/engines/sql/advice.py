@@ -275,11 +275,15 @@ class SqlAdvice(Advice):
         return label.removeprefix(f"{self.labels[label]}.")
 
     def example(self) -> str:
-        """What an application sends from now on: the time, then the columns that change, then the others."""
+        """What an application sends from now on: the time, then the columns that change, then the others. Empty if only
+        the values change, which no such statement shows.
+        """
         if self.place.measurement is None:
             merges = [c for c in self.changes if isinstance(c, MergeMeasurements)]
             merged = self._merged(merges[0]) if merges else ""
             return "" if isinstance(merged, str) else self._insert(merged.name, list(merged.columns))
+        if all(isinstance(c, ChangeType) for c in self.changes) and not self._typed_columns:
+            return ""
         gone = {*no_longer_sent(self.changes), *self._left_out}
         new = [self._short(c.tag) for c in self.changes if isinstance(c, MakeField) and c.tag in self.labels]
         changed = {_column_of(self._into_new_column(c)) for c in self.changes}
