@@ -11,7 +11,7 @@ from tests.builders import a_count, a_field, a_finding, a_measurement, a_source,
 from tsaudit.model.change import MakeField
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Finding, Limit
-from tsaudit.model.plan import Effect, Loss
+from tsaudit.model.plan import Effect, Loss, Step, StepKind
 from tsaudit.model.profile import Contribution, How, Measurement, RowsApart, SetApart, TagSets
 from tsaudit.planning import describe
 from tsaudit.planning.plans import effect_of, tags_ended, together, with_next
@@ -38,6 +38,12 @@ def compared(rows: int = 0, complete: bool = True, scope: str = NEWEST) -> RowsA
 
 def without(tag: str, found: Measurement, engine: str = "influxdb1") -> Effect:
     return effect_of(engine, found, [MakeField(AT, tag)])
+
+
+def test_a_loss_is_named_before_the_sentence_that_introduces_the_setting() -> None:
+    step = Step(StepKind.WRITER, "Write id as a field. If Telegraf writes it:", "[processors]", loses="7 rows")
+    assert describe.introduced(step) == ("Write id as a field.", "If Telegraf writes it:")
+    assert describe.introduced(replace(step, loses="")) == (step.words, "")
 
 
 def test_nothing_is_lost_where_no_two_series_become_one() -> None:

@@ -443,10 +443,13 @@ def print_plan(found: Plan, why: AuditResult | None = None) -> None:
 def _print_step(number: int, step: Step) -> None:
     from tsaudit.planning import describe
 
-    screen.paragraph(f"{number}. {step.words}", "  ", "   ", _COLUMNS)
+    words, introduction = describe.introduced(step)
+    screen.paragraph(f"{number}. {words}", "  ", "   ", _COLUMNS)
     if labels := describe.labels(step):
         screen.paragraph(f"({'; '.join(labels)})", "     ", most=_COLUMNS)
     if step.loses:
         screen.paragraph(f"Loses {step.loses}.", "     ", most=_COLUMNS)
+    if introduction:
+        screen.paragraph(introduction, "     ", most=_COLUMNS)
     if step.text:
         screen.statement(step.text, "     ")

@@ -143,6 +143,15 @@ def brief(said: str, *, most: int = _MOST_WORDS) -> str:
     return " ".join(kept)
 
 
+def introduced(step: Step) -> tuple[str, str]:
+    """What the step says, and the sentence that introduces its text if something stands between them: what the step
+    loses, locks, or costs. The sentence is empty otherwise.
+    """
+    *before, last = _END.split(step.words)
+    is_apart = before and last.endswith(":") and step.text and (step.loses or labels(step))
+    return (" ".join(before), last) if is_apart else (step.words, "")
+
+
 def beyond(fix: str, begins: Beginning) -> str | None:
     """The part of a finding's fix after the plan's first step, if the fix begins with that step; None otherwise."""
     rest = fix.strip().removeprefix(begins.words)

@@ -348,7 +348,7 @@ def test_the_setting_is_shown_and_its_loss_counted_with_what_is_milder(engine: s
         f"719 of the 9,000 {row}s compared (10 minutes on 2026-03-31): they get the same tags and time as others"
     )
     assert '[processors.converter.tags]\n    string = ["id"]' in writer.text
-    assert "from 81 to 3" in needed(found.verify()).words
+    assert "of series falls from 81 to 0; cpu_new has 3." in needed(found.verify()).words
 
 
 def test_paths_keep_a_placeholder_for_their_ids() -> None:

@@ -364,9 +364,11 @@ class InfluxAdvice(Advice):
         elif self._gone:
             now, left = effect.series_now or 0, effect.series_after or 0
             at_most = "" if effect.is_exact else "at most "
+            falls = f"its number of series falls from {number(now)} to"
+            rest = f"0; {self.new_name} has {at_most}{number(left)}" if self.new_name else f"{at_most}{number(left)}"
             yield (
                 f"From the next day on, {listed(self._gone, 3)} add{'s' if len(self._gone) == 1 else ''} no series to "
-                f"{name}; {by}, its number of series falls from {number(now)} to {at_most}{number(left)}."
+                f"{name}; {by}, {falls} {rest}."
             )
         elif self._kept_as_it_is:
             yield f"The audit of the next day lists the new columns in {self.new_name or name}."
