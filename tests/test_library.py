@@ -17,6 +17,7 @@ from pydantic import SecretStr
 
 import tsaudit
 from tsaudit.alerts import SendReport
+from tsaudit.config import mistakes
 
 PAGE = (Path(__file__).parents[1] / "docs" / "library.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(\w+)(?: (\S+))?\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -133,7 +134,10 @@ def test_settings_when_variables_are_passed_ignore_the_environment(
     Path("v.yaml").write_text("targets:\n  - {name: m, engine: sqlite, url: 'sqlite:///${FILE}'}\n")
     url = tsaudit.load_settings("v.yaml", variables={"FILE": "passed.db"}).targets[0].url.get_secret_value()
     assert url == f"sqlite:///{folder}/passed.db"
-    assert "FILE has no value; pass or export it" in tsaudit.load_settings("v.yaml", variables={}).targets[0].unset
+    unset = tsaudit.load_settings("v.yaml", variables={}).targets[0].unset
+    assert "FILE has no value; pass or export it" in unset
+    assert "login" not in unset
+    assert "leave the line out if the connection has no login" in mistakes.not_passed("PLANT_LOGIN")
 
 
 def test_other_blocks_when_read() -> None:

@@ -230,8 +230,8 @@ def place(path: Path) -> str:
 def unset(*names: str) -> str:
     """The message about references whose variables do not exist."""
     if len(names) > 1:
-        return f"the environment variables {listed(names)} are not set; export them or write the values here"
-    return f"the environment variable {names[0]} is not set; export it or write the value here"
+        return f"the environment variables {listed(names)} are not set; export them"
+    return f"the environment variable {names[0]} is not set; export it"
 
 
 def not_passed(*names: str) -> str:
@@ -240,6 +240,8 @@ def not_passed(*names: str) -> str:
     if len(names) > 1:
         what, them = f"the variables {listed(names)} have", "them"
     airflow = "in Airflow, list the connection in `connections`, and install the provider of its type"
+    if all(name.endswith(("_LOGIN", "_PASSWORD")) for name in names):
+        airflow += "; leave the line out if the connection has no login"
     return f"{what} no value; pass or export {them} ({airflow})"
 
 
