@@ -124,6 +124,7 @@ def test_index_is_written_once_after_all_targets(
     assert pages == [2]
     shown = (folder / ".tsaudit" / "reports" / "index.html").read_text()
     assert all(f"{name}/latest.html" in shown for name in ("plant", "shop"))
+    assert shown.count('<td class="owner">default</td>') == 2, "also without a finding"
 
 
 def test_exit_code_when_the_index_cannot_be_written(tsaudit: Tsaudit, folder: Path) -> None:

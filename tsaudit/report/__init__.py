@@ -102,7 +102,7 @@ def write_saved(
         run_url=run_url,
         previous=store.result_before(target, day),
         warning=clock.future_days_warning(target, days) or "",
-        owner=next((one.owner or "" for one in settings.targets if one.name == target), ""),
+        owner=next((one.owner or "default" for one in settings.targets if one.name == target), ""),
         is_newest=not clock.is_closed(days, day),
     )
 

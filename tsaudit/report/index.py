@@ -68,7 +68,7 @@ class IndexEntry:
     href: str
     """Path of the report, relative to the index."""
     owners: tuple[str, ...] = ()
-    """Owners of open findings, worst first, then the owner of the target."""
+    """Owners of open findings, worst first, then the owner of the target, which may be `default`."""
     days_left: float | None = None
     """Days until the first limit is reached, by the findings that decide the verdict; None: within a year, none is."""
     affected: float | None = None
