@@ -224,6 +224,7 @@ class Measuring:
     def steps(self, context: MeasuringContext) -> Iterator[MeasuringStep]:
         """The steps for each measurement, in order."""
         # Not above: a database without tables does not need them.
+        from tsaudit.collect.ahead import find_ahead
         from tsaudit.collect.batch import prefetch_tables
         from tsaudit.collect.counts import count_nulls, counts_of
         from tsaudit.collect.reading import find_misdated, look_outside_window, sample_of
@@ -261,6 +262,7 @@ class Measuring:
             outside = functools.partial(look_outside_window, runner, queried=queried)
             yield MeasuringStep("row_sample", outside, keeps_rows=True)
             yield MeasuringStep("null_counts", functools.partial(find_misdated, runner), keeps_rows=True)
+            yield MeasuringStep("row_sample", functools.partial(find_ahead, runner), keeps_rows=True)
 
     def listing(self, context: MeasuringContext) -> Callable[[Draft], Draft]:
         """Returns a function that lists the tag sets of a measurement and compares them with those of earlier days."""

@@ -145,7 +145,9 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
     if other_times:
         draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times))
     if time is not None and time.name in extents:
-        draft = replace(draft, oldest=instant_of(extents[time.name].first, time.kind))
+        first, last = (instant_of(end, time.kind) for end in (extents[time.name].first, extents[time.name].last))
+        is_whole = extents[time.name].rows >= (draft.estimated_rows or 0)
+        draft = replace(draft, oldest=first, newest=last if is_whole else None)
     if extents and draft.estimated_rows is None:
         # Without an estimate, all rows are read.
         rows = Count(next(iter(extents.values())).rows, runner.source("time_extents", scope="all rows"))

@@ -976,6 +976,25 @@ class MisdatedRows:
 
 
 @dataclass(frozen=True, slots=True)
+class RowsAhead:
+    """Rows that are later than now, of a minority of the sources: their clock or time zone is wrong."""
+
+    column: str
+    """Its values are the sources."""
+    values: int
+    """Number of values whose rows are ahead."""
+    others: int
+    """Number of values whose rows end at about now."""
+    offset_s: float
+    """How far they are ahead."""
+    newest: datetime
+    examples: tuple[str, ...]
+    """Some of the values, in order."""
+    rows: Count
+    """The rows read of them that are later than now."""
+
+
+@dataclass(frozen=True, slots=True)
 class SetApart:
     """A set of tags without which some rows would equal others in all other tags and the time."""
 
@@ -1278,6 +1297,8 @@ class Measurement:
     """Values of columns with times that have another form than most, by column."""
     misdated: MisdatedRows | None = None
     """Rows whose times were written in a wrong unit; None: none were found, or none were looked for."""
+    ahead: RowsAhead | None = None
+    """Sources whose rows are later than now, unlike those of others; None: none were found, or none were looked for."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""

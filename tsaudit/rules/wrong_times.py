@@ -1,4 +1,4 @@
-"""Findings about times that were written in a wrong unit or another form. `mistyped-field` reports them."""
+"""Findings about times in a wrong unit, in another form, or of a wrong clock. `mistyped-field` reports them."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Final
 from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
-from tsaudit.model.profile import Measurement, MisdatedRows, OtherTimes
+from tsaudit.model.profile import Measurement, MisdatedRows, OtherTimes, RowsAhead
 from tsaudit.rule import Case, subject_of
-from tsaudit.text import day, instant, listed, many, number, percent
+from tsaudit.text import day, duration, instant, listed, many, number, percent
 
 _DATE_DIGITS: Final = 4
 """Fewest digits of a date; what has fewer stands for none."""
@@ -105,3 +105,38 @@ def misdated(case: Case, measurement: Measurement, found: MisdatedRows) -> Findi
 
 def _precise(time: datetime) -> str:
     return f"{time.astimezone(UTC):%Y-%m-%d %H:%M:%S}"
+
+
+def ahead(case: Case, measurement: Measurement, found: RowsAhead) -> Finding:
+    """Rows of some sources that are later than now: what is written today seems to be of later."""
+    offset, time = duration(found.offset_s), measurement.time_column or ""
+    of, all_values = f"{many(found.values, 'value')} of {found.column}", number(found.values + found.others)
+    missed = f"Queries up to now leave out the newest {offset} of {of}, and queries by hour compare different hours."
+    impact = Impact(Currency.ANSWERS, how="the newest time of each value, compared with now", consequence=missed)
+    is_standard = case.engine.infers_roles and case.engine.enforces_types
+    statement = ""
+    if is_standard and (measurement.time_type or "").upper().startswith("TIMESTAMP"):
+        table, column, source = (case.quoted([name]) for name in (measurement.name, time, found.column))
+        back = f"{column} - INTERVAL '{round(found.offset_s / 60)} minutes'"
+        # For people, who fill in the rest.
+        statement = f": `UPDATE {table} SET {column} = {back} WHERE {source} IN (...) AND {column} >= '...'`"  # noqa: S608
+    return Finding(
+        subject=subject_of(measurement, time),
+        impact=impact,
+        message=f"Rows of {number(found.values)} of {all_values} values of {found.column} are about {offset} ahead: "
+        f"the newest is from {instant(found.newest)}, while the others end at about now.",
+        fix="Correct the clock or the time zone of what writes these rows, or let it send UTC. Then move back by "
+        f"{offset} what they have stored since that began, with the other times in these rows{statement}.",
+        observed=float(found.values),
+        unit="values",
+        main_contributor=found.column,
+        samples=found.examples,
+        evidence=(
+            Evidence(f"such values of {found.column}", listed([redact_unless_name(one) for one in found.examples])),
+            Evidence("ahead by", offset),
+            Evidence("rows read that are later than now", number(found.rows.value)),
+            Evidence("values that end at about now", number(found.others)),
+        ),
+        facts=("field_values",),
+        source=found.rows.source,
+    )

@@ -48,7 +48,7 @@ _FITS = {
 
 @rule(
     code="FLD002",
-    title="A type, or the unit of times, does not fit the values",
+    title="A type does not fit the values, or times are wrong",
     costs={Currency.ANSWERS},
     guidelines=("C3",),
     requires={"field_types", "field_values"},
@@ -78,11 +78,17 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
     that goes back to 1970, and 1970-01-01 00:00:00, which stands for no time, are none of these. On InfluxDB, the
     finding names tags that have one value in all of these points and others elsewhere.
 
+    So are sources that are ahead of now, in SQL databases: a wrong clock or time zone shifts their rows by the same
+    multiple of a quarter of an hour, while more of the others end at about now. They must have two rows ahead or more,
+    as close together as before, at all hours. Schedules, bookings, and forecasts are not like that. Tables whose
+    sources are all ahead are not reported.
+
     ## Why it matters
 
     Text cannot be averaged or compared as numbers (`"9" > "10"`). Queries have to cast every value, which makes them
     two to eleven times slower, and fail on a value that cannot be cast. Rows in 1970 are found by no query for the last
-    day, and a retention deletes them, or the server rejects them.
+    day, and a retention deletes them, or the server rejects them. Of a source whose clock is two hours ahead, a query
+    up to now lacks the newest two hours.
 
     ## Example
 
@@ -101,6 +107,7 @@ def mistyped_field(case: Case) -> Iterator[Finding]:
       https://docs.influxdata.com/influxdb/v1/write_protocols/line_protocol_reference/#data-types
     """
     yield from (wrong_times.misdated(case, m, m.misdated) for m in case.profile.measurements if m.misdated)
+    yield from (wrong_times.ahead(case, m, m.ahead) for m in case.profile.measurements if m.ahead)
     summaries = downsampling.results(case)
     for measurement in case.measurements:
         mixed = {one.column: one for one in measurement.other_times if wrong_times.is_mixed(one)}
