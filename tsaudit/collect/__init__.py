@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final
 from tsaudit.collect import catalog
 from tsaudit.collect.cross_checks import cross_checked, without_unusable_figures
 from tsaudit.collect.draft import Draft
-from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse
+from tsaudit.collect.earlier_days import Comparison, ValueMemory, reuse, with_column_ends
 from tsaudit.collect.measuring import MeasuringContext, MeasuringStep, contained, measuring_of
 from tsaudit.collect.query_runner import QueryRunner
 from tsaudit.engines.opening import of_package
@@ -88,7 +88,7 @@ def collect(
         storage=storage,
         server=status,
     )
-    return without_unusable_figures(cross_checked(profile, queried), queried)
+    return with_column_ends(without_unusable_figures(cross_checked(profile, queried), queried), previous)
 
 
 def _after(runner: QueryRunner, steps: Sequence[MeasuringStep], drafts: list[Draft]) -> list[Draft]:

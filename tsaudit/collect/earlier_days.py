@@ -18,13 +18,16 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from tsaudit.analysis.alike import Alike
 from tsaudit.analysis.columns.columns import TimeColumn, TimeKind
+from tsaudit.analysis.significance import ENOUGH, NEARLY_ALL
 from tsaudit.collect.draft import Draft
+from tsaudit.collect.row_figures import begins
 from tsaudit.model.figures import Subject
 from tsaudit.model.profile import (
     FOREVER,
     Arrivals,
     Count,
     Database,
+    FieldEnd,
     How,
     Measurement,
     Profile,
@@ -125,6 +128,49 @@ def _same_rows(draft: Draft, before: Measurement, window: Window) -> bool:
     if before.rows is None or before.rows.source.how is not How.EXACT or before.later_rows is not False:
         return False
     return not before.rows.value or (before.first_time is not None and before.first_time >= window.start)
+
+
+def with_column_ends(profile: Profile, previous: Profile | None) -> Profile:
+    """The profile, with the fields of tables without a time that no row has that was added since an earlier audit.
+
+    `previous`: the newest profile of an earlier day. Of tables with a time, the times of the rows show that.
+    """
+    earlier = {(m.database, m.name): m for m in previous.measurements if m.time_column is None} if previous else {}
+    found = (
+        _with_ends(m, then) if m.time_column is None and (then := earlier.get((m.database, m.name))) else m
+        for m in profile.measurements
+    )
+    return replace(profile, measurements=tuple(found))
+
+
+def _with_ends(now: Measurement, then: Measurement) -> Measurement:
+    filled, had = _filled(now), _filled(then)
+    if now.rows is None or then.rows is None or not then.rows.value:
+        return now
+    rows, added = then.rows.value, max(now.rows.value - then.rows.value, 0)
+    shares = {k: (had.get(k, 0) / rows, (n - had.get(k, 0)) / added) for k, n in filled.items()} if added else {}
+    ends: dict[str, FieldEnd] = {}
+    for one in then.fields:
+        if one.key not in filled or one.key not in had:
+            continue
+        end = one.end or FieldEnd(then.rows.source.as_of, 0, rows, had[one.key] / rows)
+        end = replace(end, rows_after=now.rows.value - end.rows_before)
+        most = round(end.rows_before * end.filled_before)
+        # Where far fewer have it than then, all rows may have been written again.
+        is_over = end.rows_after > 0 and NEARLY_ALL * most <= filled[one.key] <= most
+        if is_over and end.rows_before >= ENOUGH and end.filled_before >= NEARLY_ALL:
+            begun = tuple(key for key, (before, after) in shares.items() if begins(end, before, after))
+            ends[one.key] = replace(end, begun=end.begun or begun)
+    return replace(now, fields=tuple(replace(one, end=ends.get(one.key)) for one in now.fields))
+
+
+def _filled(measurement: Measurement) -> dict[str, int]:
+    """Field to the number of rows that have it; without those that were not counted."""
+    rows, exact = measurement.rows, How.EXACT
+    if rows is None or rows.source.how is not exact:
+        return {}
+    known = {f.key: f.null_ratio for f in measurement.fields}
+    return {k: round(rows.value * (1 - n.value)) for k, n in known.items() if n is not None and n.source.how is exact}
 
 
 def _figures(measurement: Measurement) -> Iterator[Count | Ratio]:

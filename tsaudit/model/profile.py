@@ -406,14 +406,16 @@ class TextsAmongNumbers:
 
 @dataclass(frozen=True, slots=True)
 class FieldEnd:
-    """A field that the newest rows do not have, or the newest ones with one value of a tag."""
+    """A field that the newest rows do not have, or the newest ones with one value of a tag. In a table without a time:
+    that no row has which was added since an audit.
+    """
 
     time: datetime
-    """Time of the newest row with the field."""
+    """Time of the newest row with the field, or of that audit."""
     rows_after: int
-    """Number of rows read after that."""
+    """Number of rows read after that, or added since."""
     rows_before: int
-    """Number of rows read up to that time, the newest ones."""
+    """Number of rows read up to that time, the newest ones, or of all rows then."""
     filled_before: float
     """Share of these that have the field, 0 to 1."""
     begun: tuple[str, ...] = ()
@@ -502,7 +504,9 @@ class Field:
     one of them, or if the values differ.
     """
     end: FieldEnd | None = None
-    """The rows before and after the newest one with the field; None if so few come after it that this may be chance."""
+    """The rows before and after the newest one with the field. None if so few come after it that this may be chance;
+    in a table without a time, they may be few.
+    """
     stopped: StoppedTotals | None = None
     """The series in which it no longer rises because its floats have four bytes; None if there are none."""
     per_day: float | None = None

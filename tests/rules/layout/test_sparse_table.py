@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile, a_source
 from tests.collecting import collected, file_with
+from tests.databases import writing_of
 from tests.rules.cases import Case, dataset, hosts, run_rule, table
+from tsaudit.collect.earlier_days import with_column_ends
 from tsaudit.model.figures import Subject
-from tsaudit.model.finding import Outcome, Severity
-from tsaudit.model.profile import How, Profile, TableKind
+from tsaudit.model.finding import Finding, Outcome, Severity
+from tsaudit.model.profile import FieldEnd, How, Profile, TableKind
 from tsaudit.model.timeline import Point, Timeline
 from tsaudit.rules.layout.sparse_table import sparse_table as rule
 from tsaudit.text import quantity
@@ -173,6 +176,14 @@ def test_only_the_kinds_of_tables_that_the_rule_is_about() -> None:
     assert not run_rule(rule, a_profile(reference, engine="postgresql")).findings
 
 
+def test_columns_of_entities_with_a_time_may_be_filled_later() -> None:
+    end = FieldEnd(NOW - timedelta(days=9), rows_after=300, rows_before=1_000, filled_before=1.0)
+    fields = (dataclasses.replace(a_field("paid", null_ratio=0.3), end=end, idle_hours=216.0),)
+    orders = a_measurement("orders", tags=(), fields=fields)
+    assert run_rule(rule, a_profile(dataclasses.replace(orders, kind=TableKind.EVENTS))).findings
+    assert not run_rule(rule, a_profile(dataclasses.replace(orders, kind=TableKind.ENTITY))).findings
+
+
 def _meters(values: str, rows: int = 30_000) -> str:
     return f"""CREATE TABLE readings AS SELECT TIMESTAMP '{NOW:%Y-%m-%d}' - i * INTERVAL 1 minute AS at,
       'm' || i % 5 AS meter, i % 700 / 7.0 AS power, {values} AS flow FROM range({rows}) AS a(i)"""
@@ -306,3 +317,108 @@ def test_a_column_that_begins_where_another_ends(
     assert finding.headline is not None
     assert finding.headline.endswith(f", where {begun} begins") is is_named
     assert ("is lost" in finding.fix) is not is_named
+
+
+def _lines(count: int, price: str, text: str = "NULL", first: int = 10_000) -> str:
+    """What inserts order lines with the same price, as a number and as a text."""
+    rows = (f"({i}, 's{i % 7}', {price}, {text})" for i in range(first, first + count))
+    return f"INSERT INTO lines VALUES {', '.join(rows)}"
+
+
+def _line_findings(path: Path, engine: str, days: Sequence[Sequence[str]], hours: float = 24) -> list[Finding]:
+    """What is found about the prices in the last of several audits, before each of which statements are run."""
+    columns = "id integer, sku text, price double, price_text text"
+    target = file_with(engine, path / "shop.db", f"CREATE TABLE lines ({columns})")
+    server, profile, timeline = writing_of(engine).server(path / "shop.db", target), None, Timeline()
+    for n, statements in enumerate(days):
+        for statement in statements:
+            server.rows(statement)
+        timeline, now = Timeline(previous=profile), NOW + timedelta(hours=n * hours)
+        profile = collected(target, now=now, day=now.date(), previous=profile)
+    assert profile is not None
+    (measurement,) = profile.measurements
+    assert measurement.time_column is None
+    assert measurement.kind not in (None, TableKind.SERIES, TableKind.EVENTS)
+    found = run_rule(rule, profile, timeline=timeline).findings
+    assert {finding.subject.column for finding in found} <= {"price"}
+    return list(found)
+
+
+FILLED = [_lines(2_000, "1.5", first=0)]
+MOVED = [_lines(150, "NULL", "'1,50 EUR'")]
+ENDED = [_lines(150, "NULL")]
+
+
+@pytest.mark.parametrize(
+    ("days", "severity"),
+    [
+        ([FILLED, MOVED], Severity.WARNING),
+        ([FILLED, MOVED, []], Severity.WARNING),
+        ([FILLED, MOVED, MOVED, MOVED], Severity.WARNING),
+        # Too few rows on the first day, and on the second.
+        ([FILLED, [_lines(60, "NULL", "'1'")]], None),
+        ([FILLED, [_lines(60, "NULL", "'1'")], [_lines(60, "NULL", "'1'")]], Severity.WARNING),
+        # They may be filled once a week.
+        ([FILLED, ENDED, ENDED], Severity.NOTE),
+        ([FILLED, *[ENDED] * 7], Severity.WARNING),
+        # Filled again, later, or converted.
+        ([FILLED, MOVED, [_lines(10, "2.5")]], None),
+        ([FILLED, MOVED, ["UPDATE lines SET price = 1.5"]], None),
+        ([FILLED, ENDED, [_lines(150, "NULL"), "UPDATE lines SET price = 1.5 WHERE price IS NULL"]], None),
+        # Optional, before and now.
+        ([[_lines(2_000, "1.5", first=0), "UPDATE lines SET price = NULL WHERE id % 15 = 0"], MOVED], None),
+        ([FILLED, [*MOVED, _lines(1, "1.5")]], None),
+        # Too few rows before.
+        ([[_lines(90, "1.5", first=0)], MOVED], None),
+        # Written again, or fewer.
+        ([FILLED, ["DELETE FROM lines", _lines(2_200, "NULL", "'1,50 EUR'")]], None),
+        ([FILLED, ["DELETE FROM lines WHERE id < 500", *MOVED]], None),
+        ([FILLED, MOVED, ["DELETE FROM lines WHERE id >= 10000"]], None),
+        ([MOVED], None),
+    ],
+)
+def test_a_column_without_times_that_is_not_filled_anymore(
+    tmp_path: Path, days: Sequence[Sequence[str]], severity: Severity | None
+) -> None:
+    found = _line_findings(tmp_path, "sqlite", days)
+    assert [finding.severity for finding in found] == ([severity] if severity else [])
+
+
+def test_message_about_rows_without_times(tmp_path: Path) -> None:
+    (finding,) = _line_findings(tmp_path, "duckdb", [FILLED, MOVED, MOVED])
+    assert finding.message == (
+        f"price is not filled anymore since {NOW:%Y-%m-%d %H:%M} UTC, where price_text begins: it has a value in all "
+        "of the 2,000 rows there were then, and in none of the 300 added since then."
+    )
+    assert finding.consequence == "Sums and means of price leave out all rows that were added since then."
+    assert finding.since == NOW.date()
+    assert finding.observed == 48
+
+
+def test_end_is_reported_after_a_day_on_any_schedule(tmp_path: Path) -> None:
+    assert not _line_findings(tmp_path, "sqlite", [FILLED, MOVED], hours=20)
+    (tmp_path / "daily").mkdir()
+    assert _line_findings(tmp_path / "daily", "sqlite", [FILLED, MOVED], hours=23.9)
+
+
+def test_rows_with_times_or_without_a_count_show_no_end_by_their_number() -> None:
+    def profile(rows: int, share: float, how: How = How.EXACT, time: str | None = None) -> Profile:
+        field = a_field("price", null_ratio=share)
+        assert field.null_ratio is not None
+        ratio = dataclasses.replace(field.null_ratio, source=a_source(how))
+        fields = (dataclasses.replace(field, null_ratio=ratio),)
+        return a_profile(a_measurement("t", time_column=time, fields=fields, rows=a_count(rows)))
+
+    def ends(now: Profile, then: Profile) -> bool:
+        return with_column_ends(now, then).measurements[0].fields[0].end is not None
+
+    assert ends(profile(1_250, 0.2), profile(1_000, 0))
+    assert not ends(profile(1_250, 0.2, time="at"), profile(1_000, 0, time="at"))
+    assert not ends(profile(1_250, 0.2, time="at"), profile(1_000, 0))
+    assert not ends(profile(1_250, 0.2), profile(1_000, 0, time="at"))
+    assert not ends(profile(1_000, 0), profile(1_000, 0))
+    assert not ends(profile(1_250, 0.2, How.ESTIMATE), profile(1_000, 0))
+    assert not ends(profile(1_250, 0.2), profile(1_000, 0, How.ESTIMATE))
+    about = (dataclasses.replace(m, rows=a_count(1_250, How.ESTIMATE)) for m in profile(1_250, 0.2).measurements)
+    assert not ends(a_profile(*about), profile(1_000, 0))
+    assert with_column_ends(profile(1_250, 0.2), None) == profile(1_250, 0.2)

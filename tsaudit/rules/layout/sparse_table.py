@@ -30,6 +30,8 @@ _LATER: Final = timedelta(hours=2)
 _MOSTLY: Final = 0.5
 _ABOUT: Final = 1.2
 """An estimate of all rows may be so many times the rows counted although there are no others."""
+_KINDS: Final = SERIES_KINDS | {TableKind.EVENTS, None}
+"""Kinds of rows of which each may be expected to have all columns."""
 _FEWEST_FIELDS: Final = 3
 """Minimum number of fields: with fewer, there is little to split."""
 _MOST_EMPTY: Final = 50
@@ -47,7 +49,6 @@ normal, but nobody knows so many by name.
     requires={"null_ratios", "field_types"},
     uses={"options"},
     shows={"row_count"},
-    kinds=SERIES_KINDS | {TableKind.EVENTS},
     thresholds=(
         Threshold("max_null_ratio", 0.5, "share of cells without a value", "our default: more nulls than values"),
     ),
@@ -62,12 +63,13 @@ def sparse_table(case: Case) -> Iterator[Finding]:
     takes a bit or less on most engines, and a byte on SQLite. Where the table may have rows before the window, the
     finding says that its shares are those of the window. A column that most rows had, and of which the rows of the last
     day or more have none, is reported with the time of its last value, and so is one that only the rows with one value
-    of a tag, such as those of one kind of sensor, do not have anymore. If nearly all rows had it, and it contains what
-    was measured, queries get wrong answers. So they do whatever it contains if another column begins there whose name
-    says the same, such as `price_text` where `price` ends. Rows other than measurements may be changed
-    later, as an order that gets its invoice: what ended before the first audit is a note for a week, and if the next
-    audit sees a later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because
-    their columns are the attributes of spans.
+    of a tag, such as those of one kind of sensor, do not have anymore. In a table without a time, of whatever kind, it
+    is one that none of the rows has that were added since an earlier audit. If nearly all rows had it, and it contains
+    what was measured, queries get wrong answers. So they do whatever it contains if another column begins there whose
+    name says the same, such as `price_text` where `price` ends. Rows other than measurements may be changed later, as
+    an order that gets its invoice: what ended before the first audit is a note for a week, and if the next audit sees a
+    later end, nothing is reported. GreptimeDB's tables for traces are not reported as sparse, because their columns are
+    the attributes of spans.
 
     ## Why it matters
 
@@ -104,24 +106,30 @@ def _evaluate(case: Case, measurement: Measurement) -> Iterator[Finding]:
     nulls = {f.key: f.null_ratio for f in chosen if f.null_ratio is not None}
     for key in typed_values(nulls):
         del nulls[key]
+    if measurement.kind not in _KINDS and measurement.time_column is not None:
+        return
     for field in chosen:
-        hours = _hours(measurement, field)
+        hours = _hours(case, measurement, field)
         if field.end is None or hours is None or hours < _OVER_H or field.end.filled_before <= _MOSTLY:
+            continue
+        if field.end.rows_after < ENOUGH:
             continue
         nulls.pop(field.key, None)
         before = _before(case, measurement, field)
         if before is None or before.end is None or field.end.time - before.end.time < _LATER:
             yield _of_end(measurement, field, hours, is_seen=_is_seen(before, hours))
-    if nulls and measurement.rows_known >= ENOUGH:
+    if nulls and measurement.rows_known >= ENOUGH and measurement.kind in _KINDS:
         yield from _evaluate_nulls(case, measurement, nulls)
 
 
-def _hours(measurement: Measurement, field: Field) -> float | None:
+def _hours(case: Case, measurement: Measurement, field: Field) -> float | None:
     """For how long the rows that had the field have been without it; None if they have it, or it is not known."""
-    if field.end is None or field.end.of is None:
+    has_times = measurement.time_column is not None
+    if field.end is None or (field.end.of is None and has_times):
         return field.idle_hours
-    last = measurement.last_time
-    return None if last is None else (last - field.end.time) / timedelta(hours=1)
+    last = measurement.last_time if has_times else case.profile.window.end
+    # No schedule is on time to the second.
+    return None if last is None else round((last - field.end.time) / timedelta(hours=1))
 
 
 def _before(case: Case, measurement: Measurement, field: Field) -> Field | None:
@@ -155,6 +163,8 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
     )
     of = f" of rows with {end.of[0]} {end.of[1]}" if end.of else ""
     missed = f"Queries of {field.key}{of} find nothing since then, and of longer periods, only what is older."
+    if measurement.time_column is None:
+        missed = f"Sums and means of {field.key} leave out all rows that were added since then."
     begins = ""
     fix = "Find what changed in its writer on that day: what is not written now is lost. If the source was meant to "
     fix += f"stop sending {field.key}, nothing has to be done."
@@ -162,18 +172,21 @@ def _of_end(measurement: Measurement, field: Field, hours: float, *, is_seen: bo
         begins = f", where {listed(begun)} {plural(len(begun), 'begins', 'begin')}"
         fix = f"If the writer was meant to change, query {listed([field.key, *begun])} together, or move the older "
         fix += "values. Otherwise find what changed in it on that day."
+    then, after, last = "read up to then", "read after it", "newest row with a value"
+    if measurement.time_column is None:
+        then, after, last = "there were then", "added since then", "audit before the first of these rows"
     return Finding(
         subject=subject_of(measurement, field.key),
         impact=Impact(Currency.ANSWERS, how="rows read before and after", consequence=missed) if is_sure else None,
         headline=f"{field.key}{of} is not filled anymore since {day}{begins}",
         message=f"{field.key}{of} is not filled anymore since {day} UTC{begins}: it has a value in {before} of the "
-        f"{number(end.rows_before)} rows read up to then, and in none of the {number(end.rows_after)} read after it.",
+        f"{number(end.rows_before)} rows {then}, and in none of the {number(end.rows_after)} {after}.",
         fix=fix,
         observed=float(round(hours)),
         unit="hours without a value",
         main_contributor=field.key,
         since=end.time.astimezone(UTC).date(),
-        evidence=(Evidence("newest row with a value", f"{day} UTC"),),
+        evidence=(Evidence(last, f"{day} UTC"),),
         facts=("null_ratios", "row_count"),
         source=field.distinct.source if field.distinct else None,
     )
