@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.alerts.builders import an_incident
 from tests.builders import (
     DAY,
     NOW,
@@ -23,6 +24,7 @@ from tests.builders import (
     a_rule_result,
     a_tag,
 )
+from tsaudit.history.lifecycle import IncidentState
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import AuditResult, Outcome, RuleResult, Severity, Verdict
 from tsaudit.model.profile import (
@@ -381,6 +383,17 @@ def test_page_says_why_there_is_nothing_to_compare() -> None:
     assert "There is no audit of an earlier day" in section(None, snapshot(), previous=None)
     assert "Nothing was measured today, so it is not known" in section(snapshot(), None)
     assert "There is no earlier snapshot" in section(None, snapshot())
+
+
+def test_page_says_what_an_earlier_audit_of_the_day_found_and_this_one_did_not() -> None:
+    over = an_incident(a_finding(), state=IncidentState.RESOLVED, resolved=DAY, code="TAG001")
+    ran = a_result(a_rule_result(code="TAG001"))
+    page = section(None, snapshot(), previous=None, incidents=(over,), result=ran)
+    assert "Found by an earlier audit of the day, and resolved since: TAG001 main/ cpu. host ." in page
+    gap = Gap("tag_values", Reason.DENIED, "permission denied", "main", "cpu")
+    unread = a_result(a_rule_result(code="TAG001", outcome=Outcome.OPEN, gaps=(gap,)))
+    for one, result in ((replace(over, resolved=DAY - timedelta(days=1)), ran), (over, unread)):
+        assert "resolved since" not in section(None, snapshot(), previous=None, incidents=(one,), result=result)
 
 
 def test_whole_target_counts_if_the_engine_counts_it() -> None:

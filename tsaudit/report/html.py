@@ -100,6 +100,19 @@ class ReportContents:
         return tuple(i for i in standing if i.fingerprint not in found and not is_over(i.code, i.subject, rules))
 
     @property
+    def resolved(self) -> tuple[Incident, ...]:
+        """Incidents that ended on the day, and that the comparison with an earlier day does not have: an earlier audit
+        of the day may have found them. Without those that this audit could not look for.
+        """
+        rules = {rule.code: rule for rule in self.result.results}
+        known = {item.fingerprint for item in self.items}
+        known |= {change.fingerprint for change in self.run_changes.gone} if self.run_changes else set()
+        ended = (i for i in self.incidents if i.state is IncidentState.RESOLVED and i.resolved == self.result.day)
+        if self.result.failed_at:
+            return ()
+        return tuple(i for i in ended if i.fingerprint not in known and is_over(i.code, i.subject, rules))
+
+    @property
     def documents(self) -> int | None:
         """Number of documents in all measurements; None if the number is unknown for any of them."""
         counts = [m.rows for m in self.profile.measurements] if self.profile else [None]
