@@ -35,6 +35,7 @@ from tsaudit.analysis.columns.columns import (
     may_be_text,
     names_code,
     names_id,
+    names_removal,
     names_source,
     native,
     words_of,
@@ -82,8 +83,10 @@ from tsaudit.collect.row_figures import is_float
 from tsaudit.engines.queries import query_files
 from tsaudit.model.facts import OfTimeExtents
 from tsaudit.model.profile import (
+    EXPIRY_GRACE,
     TEXT_KEPT,
     Count,
+    Expiry,
     Field,
     How,
     OtherTimes,
@@ -142,8 +145,9 @@ def find_time(runner: QueryRunner, draft: Draft) -> Draft:
     other_times = tuple(
         found for name in sorted(extents) if (found := _other_times(runner, draft, name, extents[name]))
     )
-    if other_times:
-        draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times))
+    expiry = next((one for name in sorted(extents) if (one := _expiry(runner, draft, name, extents[name]))), None)
+    if other_times or expiry:
+        draft = replace(draft, measurement=replace(draft.measurement, other_times=other_times, expiry=expiry))
     if time is not None and time.name in extents:
         first, last = (instant_of(end, time.kind) for end in (extents[time.name].first, extents[time.name].last))
         is_whole = extents[time.name].rows >= (draft.estimated_rows or 0)
@@ -176,6 +180,25 @@ def _extents_in_one_unit(runner: QueryRunner, draft: Draft, candidates: Sequence
                 count, first, last = times[unit]
                 extents[name] = in_unit(known, unit, count.value, first, last)
     return extents
+
+
+def _expiry(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> Expiry | None:
+    """When rows may be removed according to the column; None if it does not say that. Rows that are overdue are counted
+    if there are any, and new rows are not: one statement.
+    """
+    if not names_removal(name):
+        return None
+    column = next(column for column in draft.columns if column.name == name)
+    kind = (native(column) if runner.engine.enforces_types else None) or kind_of(extent)
+    first, last = (instant_of(end, kind) for end in (extent.first, extent.last))
+    if kind is None or first is None or last is None:
+        return None
+    now, rows, most = runner.window.end, max(draft.estimated_rows or 0, extent.rows), runner.target.budget.max_scan_rows
+    found = Expiry(name, first, last, rows)
+    if not first < now - EXPIRY_GRACE < now < last or (most and rows > most):
+        return found
+    counted = counted_within(runner, draft.with_time(TimeColumn(name, kind, "")), Window(EARLIEST, now - EXPIRY_GRACE))
+    return replace(found, overdue=counted[0]) if counted else found
 
 
 def _other_times(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> OtherTimes | None:

@@ -121,16 +121,25 @@ def _over_time(
         return field
     times, times_us = draft.read_times()
     may_stop = any(map(is_single, field.types)) and runner.engine.sql_types["float"] not in field.types
-    tag, known = layout.tag_columns.get(field.key), layout.fields[field.key]
+    tag, known, lag = layout.tag_columns.get(field.key), layout.fields[field.key], time_lag(column, times)
+    expiry = draft.measurement.expiry
+    if lag is None and expiry is not None and field.key == expiry.column and draft.sample is not None:
+        # Times may be read as texts or numbers: those of a table all in the same way.
+        lag = time_lag(_instants(draft.sample.times_us(field.key, draft.time.kind)), _instants(times_us))
     return replace(
         field,
         idle_hours=known.idle_hours,
         end=known.end,
-        lag=time_lag(column, times),
+        lag=lag,
         per_day=rise_per_day(column, times_us) if is_id else None,
         stopped=stopped_totals(column, times_us, series_of_read(draft)) if may_stop else None,
         split=split_name(column, tag, times_us, series_of_read(draft)) if tag is not None else None,
     )
+
+
+def _instants(times_us: ReadColumn) -> ReadColumn:
+    """Microseconds since 1970 as timestamps."""
+    return ReadColumn(times_us.values.cast(pa.timestamp("us")))
 
 
 @dataclass(frozen=True, slots=True)

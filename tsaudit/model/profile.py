@@ -979,6 +979,24 @@ class MisdatedRows:
         return _EPOCH + timedelta(seconds=(self.last - _EPOCH).total_seconds() * self.factor)
 
 
+EXPIRY_GRACE: Final = timedelta(days=31)
+"""Jobs that remove what has expired may run once a month."""
+
+
+@dataclass(frozen=True, slots=True)
+class Expiry:
+    """When the rows of a table may be removed, as a column says that is named so."""
+
+    column: str
+    first: datetime
+    last: datetime
+    """The earliest and the latest time, of the rows examined."""
+    rows: int
+    """About how many rows the table has."""
+    overdue: Count | None = None
+    """The rows that might have been removed EXPIRY_GRACE ago; None if they were not counted."""
+
+
 @dataclass(frozen=True, slots=True)
 class RowsAhead:
     """Rows that are later than now, of a minority of the sources: their clock or time zone is wrong."""
@@ -1303,6 +1321,8 @@ class Measurement:
     """Rows whose times were written in a wrong unit; None: none were found, or none were looked for."""
     ahead: RowsAhead | None = None
     """Sources whose rows are later than now, unlike those of others; None: none were found, or none were looked for."""
+    expiry: Expiry | None = None
+    """When its rows may be removed, where a column says that."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""

@@ -9,15 +9,26 @@ from typing import Any, Final
 
 import pytest
 
-from tests.builders import DAY, NOW, a_measurement, a_profile
+from tests.builders import DAY, NOW, a_count, a_field, a_measurement, a_profile
 from tests.collecting import collected
 from tests.databases import Row, Table
 from tests.rules.cases import Case, History, dataset, run_rule
 from tests.servers import Postgresql
+from tsaudit.analysis.columns.columns import names_removal
 from tsaudit.config.settings import Target
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Currency, Finding, Outcome, Severity
-from tsaudit.model.profile import FOREVER, Measurement, Partition, Partitioning, Retention, Storage
+from tsaudit.model.profile import (
+    FOREVER,
+    Expiry,
+    Measurement,
+    Partition,
+    Partitioning,
+    Retention,
+    Storage,
+    TableKind,
+    TimeLag,
+)
 from tsaudit.model.timeline import Episode, Point, Timeline, figures
 from tsaudit.rules.retention.stalled_deletion import stalled_deletion as rule
 
@@ -235,3 +246,84 @@ def test_job_of_a_server_that_drops_partitions_and_stops(postgresql: Postgresql)
                 points[one.name, one.subject] = (*points.get((one.name, one.subject), ()), Point(day, one.value))
     late = dict.fromkeys(("cpu", "raw"), stopped)
     assert found == {day: late if day >= date(2026, 11, 28) else {} for day in found}
+
+
+THIRTY: Final = TimeLag(1_000, 0.0, -30 * 86_400.0, 40 * 3_600.0)
+"""Each row may be removed thirty days after it ended, which is up to two days after it began."""
+OVERDUE: Final = Expiry("removal_time", NOW - 370 * A_DAY, NOW + 30 * A_DAY, 400_000, a_count(340_000))
+
+
+@pytest.mark.parametrize(
+    ("expiry", "lag", "found"),
+    [
+        (OVERDUE, THIRTY, True),
+        # Dates that all have passed, or come, are not counted, nor those of a big table.
+        (replace(OVERDUE, overdue=None), THIRTY, False),
+        # Kept for less than twice as long as meant.
+        (replace(OVERDUE, first=NOW - 300 * A_DAY), replace(THIRTY, median_s=-365 * 86_400.0), False),
+        # Contracts end after any time; a lease is renewed each minute; too few rows.
+        (OVERDUE, replace(THIRTY, spread_s=300 * 86_400.0), False),
+        (OVERDUE, replace(THIRTY, median_s=-60.0, spread_s=1.0), False),
+        (OVERDUE, replace(THIRTY, rows=99), False),
+        (OVERDUE, None, False),
+        (None, THIRTY, False),
+    ],
+)
+def test_rows_that_stay_beyond_the_time_at_which_they_may_be_removed(
+    expiry: Expiry | None, lag: TimeLag | None, found: bool
+) -> None:
+    field = replace(a_field("removal_time", ("timestamp",)), lag=lag)
+    for kind in (TableKind.ENTITY, None):
+        activity = a_measurement("activity", fields=(field,), expiry=expiry, kind=kind, storage=Storage(400_000_000, 0))
+        findings = run_rule(rule, a_profile(activity, engine="postgresql")).findings
+        assert len(findings) == found
+        for finding in findings:
+            assert finding.severity is Severity.WARNING
+            assert finding.message == (
+                "Rows stay beyond removal_time, 30 days after their time: the earliest passed on 2025-03-26; 340,000 "
+                "rows could have gone a month ago, about 340 MB."
+            )
+            assert finding.impact is not None
+            assert finding.impact.now == pytest.approx(340_000_000)
+            assert finding.impact.per_day == pytest.approx(340_000_000 / 339)
+            assert '`DELETE FROM "main"."activity" WHERE "removal_time" < \'2026-03-31\'`' in finding.fix
+
+
+def test_one_row_that_nobody_can_remove_is_a_note() -> None:
+    field = replace(a_field("removal_time", ("timestamp",)), lag=THIRTY)
+    expiry = replace(OVERDUE, overdue=a_count(1))
+    activity = a_measurement("activity", fields=(field,), expiry=expiry, storage=Storage(400_000_000, 0))
+    (finding,) = run_rule(rule, a_profile(activity, engine="postgresql")).findings
+    assert finding.severity is Severity.NOTE
+
+
+@pytest.mark.parametrize(("removal", "found"), [("ends + INTERVAL '30 days'", 1), ("ends + i * INTERVAL '9 min'", 0)])
+def test_history_of_a_program_whose_cleanup_never_runs(postgresql: Postgresql, removal: str, found: int) -> None:
+    """In tables that are no series, either: each row is a process, which gets its end later."""
+    schema = postgresql.new_schema(
+        "CREATE TABLE process (id TEXT PRIMARY KEY, began TIMESTAMP, ends TIMESTAMP, removal_time TIMESTAMP, note "
+        "TEXT)",
+        "INSERT INTO process SELECT md5(i::TEXT), began, ends, " + removal + ", repeat('x', 40) || i FROM (SELECT i, "
+        "TIMESTAMP '2026-03-31 06:00' - i * INTERVAL '1 h' AS began, TIMESTAMP '2026-03-31 06:00' - i * INTERVAL '1 h' "
+        "+ i % 50 * INTERVAL '1 min' AS ends FROM generate_series(1, 9000) AS i) AS made",
+        "CREATE INDEX ON process (began)",
+        "ANALYZE process",
+    )
+    target = Target(name="t", engine="postgresql", url=postgresql.audit_url, databases=(schema,))
+    findings = run_rule(rule, collected(target)).findings
+    assert [finding.subject.column for finding in findings] == ["removal_time"] * found
+    for finding in findings:
+        assert finding.message.startswith(
+            "Rows stay beyond removal_time, 30 days after their time: the earliest passed"
+        )
+
+
+@pytest.mark.parametrize(
+    ("name", "is_one"),
+    [
+        *((name, True) for name in ("expires_at", "REMOVAL_TIME_", "deleteAfter", "retention_until", "ttl", "expiry")),
+        *((name, False) for name in ("deleted_at", "valid_to", "ends_at", "keep_alive", "created_at", "archive")),
+    ],
+)
+def test_names_of_columns_by_which_rows_are_removed(name: str, is_one: bool) -> None:
+    assert names_removal(name) is is_one

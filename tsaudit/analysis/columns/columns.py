@@ -252,6 +252,19 @@ DUE: Final = frozenset(
 )
 QUEUE_NAMES: Final = frozenset(["priority", "queue", "payload", "handler", "args", "job", "task", "topic"])
 BEGINS: Final = frozenset(["from", "start", "begin", "since", "effective"])
+_REMOVAL: Final = frozenset(
+    ["expire", "expires", "expiry", "expiration", "removal", "purge", "eviction", "ttl", "discard", "cleanup"]
+)
+_KEPT: Final = frozenset(["delete", "deletion", "keep", "retain", "retention", "remove", "archive"])
+_WHEN: Final = frozenset(["at", "after", "by", "date", "time", "timestamp", "until", "on"])
+
+
+def names_removal(name: str) -> bool:
+    """Whether the column says when its row may be removed: `expires_at`, `removal_time`, `delete_after`."""
+    words = words_of(name)
+    return bool(words & _REMOVAL) or bool(words & _KEPT and words & _WHEN)
+
+
 ENDS: Final = frozenset(["to", "until", "end", "expiry", "through", "thru"])
 VALID: Final = frozenset(["valid", "effective", "validity", "dbt", "version", "row", "record", "current"])
 ATTRIBUTE: Final = frozenset(

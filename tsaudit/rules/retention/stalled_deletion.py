@@ -12,13 +12,14 @@ from typing import Final
 from tsaudit import costs
 from tsaudit.analysis.columns.columns import is_number
 from tsaudit.analysis.partition_ranges import range_of
+from tsaudit.analysis.significance import ENOUGH
 from tsaudit.model.figures import READ_BY_TIME
 from tsaudit.model.finding import Currency, Evidence, Finding
-from tsaudit.model.profile import Measurement
+from tsaudit.model.profile import EXPIRY_GRACE, Measurement
 from tsaudit.model.timeline import Point
 from tsaudit.rule import Case, rule, subject_of, table_of
 from tsaudit.text import day as written
-from tsaudit.text import listed, many, size
+from tsaudit.text import listed, many, number, size
 
 _A_DAY: Final = timedelta(days=1)
 _PATIENCE_DAYS: Final = 4
@@ -27,22 +28,25 @@ _LEAST_S: Final = 43_200
 """By less than this, the oldest time moves if somebody deletes single rows: jobs delete as much as is added."""
 _LATE: Final = 1.5
 """How many times as long as ever before nothing was deleted: our default."""
+_ABOUT: Final = 0.2
+"""How much the time for which rows are to be kept may differ from row to row, as a share: it runs from the beginning or
+from the end of what they are about. What differs more is a date of something else, such as the end of a contract.
+"""
 
 
 @rule(
     code="RET005",
-    title="Old rows are no longer deleted",
+    title="Old rows are not deleted",
     costs={Currency.BYTES},
     guidelines=("F1", "H5"),
     requires={"null_counts"},
-    uses={"partitions"},
+    uses={"partitions", "row_sample", "time_extents"},
     shows={"storage"},
     engines=lambda engine: engine.infers_roles,
-    kinds=READ_BY_TIME,
 )
 def stalled_deletion(case: Case) -> Iterator[Finding]:
     """Tables whose old rows, or partitions, were deleted regularly until a day, and have not been since, although new
-    rows come.
+    rows come; and tables whose rows say themselves when they may be removed, and stay.
 
     The audits of earlier days show how old the oldest row, or the oldest partition by time, was. Two deletions have to
     be known. Since the last one, more time than usual has to have passed: four days, and one and a half times as long
@@ -50,6 +54,10 @@ def stalled_deletion(case: Case) -> Iterator[Finding]:
     be older, by as much, than they were after any deletion. Without partitions, only rows within the window are seen,
     so a table that is kept for longer than that is not judged. The cost is the bytes that would be gone, and those that
     come on each further day. Databases with a retention of their own are the subject of other rules.
+
+    A column such as `expires_at` or `removal_time` says when a row may be removed if new rows get a time that is a day
+    or more after their own, about the same number of days in all. It is reported if the earliest such time was longer
+    ago than rows are to be kept, and what counts are rows whose time passed more than a month ago.
 
     ## Why it matters
 
@@ -72,9 +80,61 @@ def stalled_deletion(case: Case) -> Iterator[Finding]:
     - Jobs by pg_cron: https://github.com/citusdata/pg_cron
     """
     for measurement in case.measurements:
-        stalled = _stalled(case, measurement)
+        is_read_by_time = measurement.kind is None or measurement.kind in READ_BY_TIME
+        stalled = _stalled(case, measurement) if is_read_by_time else None
         if stalled is not None:
             yield _finding(case, measurement, stalled)
+        elif (kept := _meant_to_be_kept(case, measurement)) is not None:
+            yield _outlived(case, measurement, kept)
+
+
+def _meant_to_be_kept(case: Case, measurement: Measurement) -> float | None:
+    """For how many days rows are to be kept, as they say themselves, of a table that keeps them for too long; None for
+    others.
+    """
+    expiry, now = measurement.expiry, case.profile.window.end
+    lag = next((field.lag for field in measurement.fields if expiry and field.key == expiry.column), None)
+    if expiry is None or expiry.overdue is None or lag is None or lag.rows < ENOUGH:
+        return None
+    kept = -lag.median_s / _A_DAY.total_seconds()
+    is_period = kept >= 1 and lag.spread_s <= -_ABOUT * lag.median_s
+    return kept if is_period and (now - expiry.first) / _A_DAY > kept else None
+
+
+def _outlived(case: Case, measurement: Measurement, kept: float) -> Finding:
+    expiry, now = measurement.expiry, case.profile.window.end
+    assert expiry is not None
+    assert expiry.overdue is not None
+    table, column = case.engine.quoted(table_of(measurement)), case.engine.quoted(expiry.column)
+    statement = f"`DELETE FROM {table} WHERE {column} < '{written(now)}'`"  # noqa: S608 -- shown, never run
+    overdue, late = expiry.overdue.value, (now - expiry.first) / _A_DAY
+    priced = costs.of_bytes(case, measurement, 0, how=f"the rows whose {expiry.column} passed a month ago")
+    held = (priced.whole or 0.0) * min(overdue / max(expiry.rows, 1), 1.0)
+    since = max(late - EXPIRY_GRACE / _A_DAY, 1.0)
+    impact = replace(priced, now=held, per_day=held / since, kept_days=None, ahead_days=None)
+    first, after = written(expiry.first), many(round(kept), "day")
+    said = f"Rows stay beyond {expiry.column}, {after} after their time: the earliest passed on {first}"
+    return Finding(
+        subject=subject_of(measurement, expiry.column),
+        impact=impact if held else None,
+        severity_reason="" if held else "the bytes of the table are not known",
+        message=f"{said}; {many(overdue, 'row')} could have gone a month ago, about {size(held)}."
+        if held
+        else f"{said}; {many(overdue, 'row')} could have gone a month ago.",
+        headline=f"Rows stay up to {many(round(late), 'day')} beyond {expiry.column}",
+        fix="Find the job, or the setting of the program, that is to remove them, and why it does not. If there is "
+        f"none, remove them regularly, a part at a time: {statement}. If they are kept on purpose, mute the finding.",
+        observed=round(late),
+        unit="days",
+        evidence=(
+            Evidence("to be kept for", after),
+            Evidence("rows that could have gone a month ago", number(overdue)),
+            Evidence("earliest time of removal", first),
+            Evidence("latest time of removal", written(expiry.last)),
+        ),
+        facts=("time_extents", "null_counts", "row_sample"),
+        source=expiry.overdue.source,
+    )
 
 
 @dataclass(frozen=True, slots=True)
