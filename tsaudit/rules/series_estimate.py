@@ -24,7 +24,7 @@ from tsaudit.analysis.shapes import shapes
 from tsaudit.engines.engine import Words
 from tsaudit.model.change import Change, Diagnose
 from tsaudit.model.finding import Evidence, Limit
-from tsaudit.model.profile import Contribution, How, Measurement, TagSets
+from tsaudit.model.profile import Contribution, How, Measurement, Tag, TagSets
 from tsaudit.rule import Case, Threshold, declared_limit, resolve_limit
 from tsaudit.text import listed, many, number, percent
 
@@ -117,8 +117,8 @@ class MainTags:
 
 
 def main_tags(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainTags | None:
-    """The tags that cause the most series, over all measurements that have them; None if no tag sets are known. Values
-    that do not last, and IDs, are preferred to a lasting source, even if it causes more. `keeps_rows`: see `remedies`.
+    """The tags that cause the most series, over all measurements that have them; None if no tag sets are known. IDs are
+    preferred to others, even if these cause more series. `keeps_rows`: see `remedies`.
     """
     by_tags: dict[tuple[str, ...], list[tuple[float, Measurement, Contribution]]] = defaultdict(list)
     for measurement in measurements:
@@ -134,8 +134,11 @@ def main_tags(measurements: Iterable[Measurement], *, keeps_rows: bool) -> MainT
     if not by_tags:
         return None
     sums = {tags: sum(series for series, _, _ in parts) for tags, parts in by_tags.items()}
-    likely = [tags for tags, series in sums.items() if series >= _LIKELY * max(sums.values())]
-    tags = max(likely, key=lambda keys: (_is_likely_cause(keys, [m for _, m, _ in by_tags[keys]]), sums[keys], keys))
+    inside = {tags: [measurement for _, measurement, _ in parts] for tags, parts in by_tags.items()}
+    ending = {tags: sums[tags] for tags in sums if _ends(tags, inside[tags])}
+    least = {tags: _LIKE_OTHERS * max(ending.values()) for tags in ending}
+    likely = [t for t, series in sums.items() if series >= max(_LIKELY * max(sums.values()), least.get(t, 0.0))]
+    tags = max(likely, key=lambda keys: (_likely_cause(keys, inside[keys]), sums[keys], keys))
     parts = sorted(by_tags[tags], key=lambda part: (-part[0], part[1].database, part[1].name))
     changes = tuple(change for _, m, _ in parts for change in remedies(m, *tags, keeps_rows=keeps_rows))
     _, largest, _ = parts[0]
@@ -178,16 +181,29 @@ def identity_kept(measurement: Measurement, *tags: str, keeps_rows: bool) -> str
 
 _LIKELY: Final = 0.5
 """A tag can be named instead of the one that causes the most series if it causes at least this share of that number. It
-is if its values look more like the cause; see `_is_likely_cause`.
+is if its values look more like the cause; see `_likely_cause`.
 """
+_LIKE_OTHERS: Final = 0.7
+"""The same share, of the number that another tag causes whose values are known to end, too."""
 
 
-def _is_likely_cause(tags: Sequence[str], inside: Iterable[Measurement]) -> bool:
-    """Whether, in most of the measurements, most of the tags' values name things that do not last, or look like IDs."""
+def _likely_cause(tags: Sequence[str], inside: Iterable[Measurement]) -> tuple[bool, bool]:
+    """Whether, in most of the measurements, most of the tags' values name things that do not last, and whether they
+    look like IDs.
+    """
     found = [one for m in inside for tag in tags if (one := m.tag(tag))]
     passing = sum(not fleets.is_fleet(one) for one in found)
-    ids = sum(shapes.classify(one.sample).kind in shapes.IDENTIFIER_KINDS for one in found)
-    return 2 * max(passing, ids) > len(found)
+    return 2 * passing > len(found), 2 * sum(map(_are_ids, found)) > len(found)
+
+
+def _ends(tags: Sequence[str], inside: Iterable[Measurement]) -> bool:
+    """Whether most of the tags' values are IDs, or known to end."""
+    found = [(m, one) for m in inside for tag in tags if (one := m.tag(tag))]
+    return 2 * sum(_are_ids(one) or fleets.is_known_to_end(m, one) for m, one in found) > len(found)
+
+
+def _are_ids(tag: Tag) -> bool:
+    return shapes.classify(tag.sample).kind in shapes.IDENTIFIER_KINDS
 
 
 def series_evidence(measurement: Measurement) -> tuple[Evidence, ...]:
