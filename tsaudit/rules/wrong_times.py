@@ -9,7 +9,7 @@ from tsaudit.analysis.shapes.shapes import redact_unless_name
 from tsaudit.analysis.significance import ALIKE
 from tsaudit.model.finding import Currency, Evidence, Finding, Impact
 from tsaudit.model.profile import Measurement, MisdatedRows, OtherTimes, RowsAhead
-from tsaudit.rule import Case, subject_of
+from tsaudit.rule import Case, subject_of, table_of
 from tsaudit.text import day, duration, instant, listed, many, number, percent
 
 _DATE_DIGITS: Final = 4
@@ -116,7 +116,8 @@ def ahead(case: Case, measurement: Measurement, found: RowsAhead) -> Finding:
     is_standard = case.engine.infers_roles and case.engine.enforces_types
     statement = ""
     if is_standard and (measurement.time_type or "").upper().startswith("TIMESTAMP"):
-        table, column, source = (case.quoted([name]) for name in (measurement.name, time, found.column))
+        table = case.engine.quoted(table_of(measurement))
+        column, source = case.engine.quoted(time), case.engine.quoted(found.column)
         back = f"{column} - INTERVAL '{round(found.offset_s / 60)} minutes'"
         # For people, who fill in the rest.
         statement = f": `UPDATE {table} SET {column} = {back} WHERE {source} IN (...) AND {column} >= '...'`"  # noqa: S608
