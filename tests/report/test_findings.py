@@ -168,3 +168,22 @@ def test_commands_fit_the_state() -> None:
     assert [text.endswith("--replace") for text in acknowledged] == [False, True]
     assert commands(state=IncidentState.RESOLVED) == []
     assert findings.items_of(a_result(a_rule_result(a_finding())), None, ())[0].commands == ()
+
+
+def test_statements_of_a_catalog_are_shown_as_they_were_sent() -> None:
+    """They compare names of schemas and tables; only those about rows compare values."""
+    item = findings.items_of(sample.the_result(), sample.the_profile(), ())[0]
+    assert item.measurement is not None
+    rows, names = "WHERE a = 'ada@example.org'", "WHERE nspname = 'shop2'"
+    measurement = replace(item.measurement, statements={"row_sample": rows})
+    item = replace(
+        item, measurement=measurement, finding=replace(item.finding, facts=("row_sample", "retention", "measurements"))
+    )
+    databases = (Database(item.finding.subject.database, statements={"retention": names}),)
+    profile = replace(sample.the_profile(), databases=databases, statements={"measurements": names})
+    for full, shown in ((True, rows), (False, "WHERE a = 'adx@xxxxxxx.xxx'")):
+        assert findings.statements(item, profile, full=full) == [
+            ("row_sample", shown),
+            ("retention", names),
+            ("measurements", names),
+        ]

@@ -269,11 +269,12 @@ def statements(item: Item, profile: Profile | None, *, full: bool) -> list[tuple
     database = next((one for one in profile.databases if one.name == item.finding.subject.database), None)
     own = {**profile.statements}
     own |= database.statements if database else {}
-    own |= item.measurement.statements if item.measurement else {}
+    # Those of a catalog compare names.
+    of_rows = item.measurement.statements if item.measurement else {}
+    own |= of_rows if full else {name: untrusted.without_values(text) for name, text in of_rows.items()}
     facts = item.finding.facts
     names = dict.fromkeys(s for fact in facts for s in (sorted(sources_of(fact)) if fact in FACTS else [fact]))
-    found = [(name, own[name]) for name in names if own.get(name)]
-    return found if full else [(name, untrusted.without_values(text)) for name, text in found]
+    return [(name, own[name]) for name in names if own.get(name)]
 
 
 def _holding(incident: Incident | None, day: date) -> Decision | None:
