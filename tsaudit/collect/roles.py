@@ -183,22 +183,21 @@ def _extents_in_one_unit(runner: QueryRunner, draft: Draft, candidates: Sequence
 
 
 def _expiry(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> Expiry | None:
-    """When rows may be removed according to the column; None if it does not say that. Rows that are overdue are counted
-    if there are any, and new rows are not: one statement.
+    """Rows that may have been removed according to the column; None if it does not say that, or there are none, or new
+    rows do not get such a time. One statement if there are some.
     """
     if not names_removal(name):
         return None
     column = next(column for column in draft.columns if column.name == name)
     kind = (native(column) if runner.engine.enforces_types else None) or kind_of(extent)
     first, last = (instant_of(end, kind) for end in (extent.first, extent.last))
-    if kind is None or first is None or last is None:
-        return None
     now, rows, most = runner.window.end, max(draft.estimated_rows or 0, extent.rows), runner.target.budget.max_scan_rows
-    found = Expiry(name, first, last, rows)
-    if not first < now - EXPIRY_GRACE < now < last or (most and rows > most):
-        return found
+    if kind is None or first is None or last is None or (most and rows > most):
+        return None
+    if not first < now - EXPIRY_GRACE < now < last:
+        return None
     counted = counted_within(runner, draft.with_time(TimeColumn(name, kind, "")), Window(EARLIEST, now - EXPIRY_GRACE))
-    return replace(found, overdue=counted[0]) if counted else found
+    return Expiry(name, first, last, rows, counted[0]) if counted else None
 
 
 def _other_times(runner: QueryRunner, draft: Draft, name: str, extent: Extent) -> OtherTimes | None:

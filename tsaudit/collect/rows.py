@@ -16,6 +16,7 @@ from tsaudit.analysis.columns.columns import (
     is_number,
     is_single,
 )
+from tsaudit.analysis.significance import REPEATS
 from tsaudit.collect import reading
 from tsaudit.collect.column_ends import ends_of_parts, looked_back
 from tsaudit.collect.copies import find_copies
@@ -123,9 +124,12 @@ def _over_time(
     may_stop = any(map(is_single, field.types)) and runner.engine.sql_types["float"] not in field.types
     tag, known, lag = layout.tag_columns.get(field.key), layout.fields[field.key], time_lag(column, times)
     expiry = draft.measurement.expiry
-    if lag is None and expiry is not None and field.key == expiry.column and draft.sample is not None:
-        # Times may be read as texts or numbers: those of a table all in the same way.
-        lag = time_lag(_instants(draft.sample.times_us(field.key, draft.time.kind)), _instants(times_us))
+    if expiry is not None and field.key == expiry.column and draft.sample is not None:
+        # Times may be read as texts or numbers: those of a table all in the same way. A time that many rows share is
+        # that of something else, such as the end of a contract.
+        own = draft.sample.times_us(field.key, draft.time.kind)
+        is_of_rows = len(own.distinct) * REPEATS >= len(times_us.distinct)
+        lag = time_lag(_instants(own), _instants(times_us)) if is_of_rows else None
     return replace(
         field,
         idle_hours=known.idle_hours,

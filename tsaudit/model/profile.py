@@ -985,7 +985,7 @@ EXPIRY_GRACE: Final = timedelta(days=31)
 
 @dataclass(frozen=True, slots=True)
 class Expiry:
-    """When the rows of a table may be removed, as a column says that is named so."""
+    """Rows of a table that may have been removed for EXPIRY_GRACE, as a column says that is named so."""
 
     column: str
     first: datetime
@@ -993,8 +993,8 @@ class Expiry:
     """The earliest and the latest time, of the rows examined."""
     rows: int
     """About how many rows the table has."""
-    overdue: Count | None = None
-    """The rows that might have been removed EXPIRY_GRACE ago; None if they were not counted."""
+    overdue: Count
+    """Number of these rows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -1322,7 +1322,7 @@ class Measurement:
     ahead: RowsAhead | None = None
     """Sources whose rows are later than now, unlike those of others; None: none were found, or none were looked for."""
     expiry: Expiry | None = None
-    """When its rows may be removed, where a column says that."""
+    """Rows that may have been removed; None if no column says that, there are none, or they were not counted."""
     first_time: datetime | None = None
     last_time: datetime | None = None
     """Oldest and newest row among those read; None if there were none or nothing was read."""

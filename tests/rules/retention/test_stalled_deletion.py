@@ -257,8 +257,6 @@ OVERDUE: Final = Expiry("removal_time", NOW - 370 * A_DAY, NOW + 30 * A_DAY, 400
     ("expiry", "lag", "found"),
     [
         (OVERDUE, THIRTY, True),
-        # Dates that all have passed, or come, are not counted, nor those of a big table.
-        (replace(OVERDUE, overdue=None), THIRTY, False),
         # Kept for less than twice as long as meant.
         (replace(OVERDUE, first=NOW - 300 * A_DAY), replace(THIRTY, median_s=-365 * 86_400.0), False),
         # Contracts end after any time; a lease is renewed each minute; too few rows.
@@ -289,6 +287,15 @@ def test_rows_that_stay_beyond_the_time_at_which_they_may_be_removed(
             assert '`DELETE FROM "main"."activity" WHERE "removal_time" < \'2026-03-31\'`' in finding.fix
 
 
+def test_no_statement_compares_numbers_with_a_date() -> None:
+    """In SQLite, all numbers are below all texts: it would delete every row."""
+    for types, is_shown in ((("INTEGER",), False), (("TEXT",), True)):
+        field = replace(a_field("removal_time", types), lag=THIRTY)
+        activity = a_measurement("activity", fields=(field,), expiry=OVERDUE, storage=Storage(400_000_000, 0))
+        (finding,) = run_rule(rule, a_profile(activity, engine="sqlite")).findings
+        assert ("DELETE" in finding.fix) is is_shown
+
+
 def test_one_row_that_nobody_can_remove_is_a_note() -> None:
     field = replace(a_field("removal_time", ("timestamp",)), lag=THIRTY)
     expiry = replace(OVERDUE, overdue=a_count(1))
@@ -297,7 +304,17 @@ def test_one_row_that_nobody_can_remove_is_a_note() -> None:
     assert finding.severity is Severity.NOTE
 
 
-@pytest.mark.parametrize(("removal", "found"), [("ends + INTERVAL '30 days'", 1), ("ends + i * INTERVAL '9 min'", 0)])
+@pytest.mark.parametrize(
+    ("removal", "found"),
+    [
+        ("ends + INTERVAL '30 days'", 1),
+        # Contracts run for any time; all have ended; none has; and many end at once, as those of an exchange.
+        ("ends + i * INTERVAL '9 min'", 0),
+        ("LEAST(ends + INTERVAL '30 days', TIMESTAMP '2026-03-31 05:00')", 0),
+        ("ends + INTERVAL '400 days'", 0),
+        ("date_trunc('month', ends) + INTERVAL '160 days'", 0),
+    ],
+)
 def test_history_of_a_program_whose_cleanup_never_runs(postgresql: Postgresql, removal: str, found: int) -> None:
     """In tables that are no series, either: each row is a process, which gets its end later."""
     schema = postgresql.new_schema(

@@ -56,8 +56,9 @@ def stalled_deletion(case: Case) -> Iterator[Finding]:
     come on each further day. Databases with a retention of their own are the subject of other rules.
 
     A column such as `expires_at` or `removal_time` says when a row may be removed if new rows get a time that is a day
-    or more after their own, about the same number of days in all. It is reported if the earliest such time was longer
-    ago than rows are to be kept, and what counts are rows whose time passed more than a month ago.
+    or more after their own, about the same number of days in all, and few of them the same. It is reported if the
+    earliest such time was longer ago than rows are to be kept. What counts are rows whose time passed more than a month
+    ago.
 
     ## Why it matters
 
@@ -94,7 +95,7 @@ def _meant_to_be_kept(case: Case, measurement: Measurement) -> float | None:
     """
     expiry, now = measurement.expiry, case.profile.window.end
     lag = next((field.lag for field in measurement.fields if expiry and field.key == expiry.column), None)
-    if expiry is None or expiry.overdue is None or lag is None or lag.rows < ENOUGH:
+    if expiry is None or lag is None or lag.rows < ENOUGH:
         return None
     kept = -lag.median_s / _A_DAY.total_seconds()
     is_period = kept >= 1 and lag.spread_s <= -_ABOUT * lag.median_s
@@ -104,9 +105,11 @@ def _meant_to_be_kept(case: Case, measurement: Measurement) -> float | None:
 def _outlived(case: Case, measurement: Measurement, kept: float) -> Finding:
     expiry, now = measurement.expiry, case.profile.window.end
     assert expiry is not None
-    assert expiry.overdue is not None
-    table, column = case.engine.quoted(table_of(measurement)), case.engine.quoted(expiry.column)
-    statement = f"`DELETE FROM {table} WHERE {column} < '{written(now)}'`"  # noqa: S608 -- shown, never run
+    statement, types = "", next(field.types for field in measurement.fields if field.key == expiry.column)
+    # A date is below no number, or above all of them.
+    if not any(map(is_number, types)):
+        table, column = case.engine.quoted(table_of(measurement)), case.engine.quoted(expiry.column)
+        statement = f": `DELETE FROM {table} WHERE {column} < '{written(now)}'`"  # noqa: S608 -- shown, never run
     overdue, late = expiry.overdue.value, (now - expiry.first) / _A_DAY
     priced = costs.of_bytes(case, measurement, 0, how=f"the rows whose {expiry.column} passed a month ago")
     held = (priced.whole or 0.0) * min(overdue / max(expiry.rows, 1), 1.0)
@@ -123,7 +126,7 @@ def _outlived(case: Case, measurement: Measurement, kept: float) -> Finding:
         else f"{said}; {many(overdue, 'row')} could have gone a month ago.",
         headline=f"Rows stay up to {many(round(late), 'day')} beyond {expiry.column}",
         fix="Find the job, or the setting of the program, that is to remove them, and why it does not. If there is "
-        f"none, remove them regularly, a part at a time: {statement}. If they are kept on purpose, mute the finding.",
+        f"none, remove them regularly, a part at a time{statement}. If they are kept on purpose, mute the finding.",
         observed=round(late),
         unit="days",
         evidence=(
