@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from tsaudit.text.findings import sentence
 
 if TYPE_CHECKING:
-    from tsaudit.history.lifecycle import IncidentChange
     from tsaudit.model.finding import AuditResult, Finding, RuleResult
     from tsaudit.model.plan import Plan
     from tsaudit.model.profile import Profile
@@ -21,6 +20,8 @@ def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
     """The result of one audited target, with the keys that `docs/cli.md` lists. `news_first`: whether its summary is
     about the worst new finding, if there is one.
     """
+    from tsaudit.history.lifecycle import confirms_end
+
     nothing = _empty(run.target, run.day.isoformat(), str(run.verdict))
     news = [incident.fingerprint for incident in run.new] if news_first else []
     found = of_result(run.result, run.profile, run.muted, news) if run.result else nothing
@@ -36,7 +37,8 @@ def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
                 "subject": str(change.incident.subject),
             }
             for change in run.changes
-            if change.kind != "continued" and _was_looked_for(run.result, change)
+            if change.kind != "continued"
+            if change.kind != "resolved" or run.result is None or confirms_end(run.result, change.incident)
         ],
         "new": [f"{incident.code} {incident.subject}" for incident in run.new],
         "complete": run.is_complete,
@@ -45,18 +47,6 @@ def of_run(run: AuditRun, *, news_first: bool = False) -> dict[str, Any]:
         "seconds": run.seconds,
         "cost": _cost(run.profile) if run.profile else None,
     }
-
-
-def _was_looked_for(result: AuditResult | None, change: IncidentChange) -> bool:
-    """Whether the audit could see what has changed. An earlier one of the day may have seen the end of a finding, and
-    this one may not have read its table.
-    """
-    if change.kind != "resolved" or result is None:
-        return True
-    from tsaudit.history.lifecycle import is_over
-
-    rules = {rule.code: rule for rule in result.results}
-    return not result.failed_at and is_over(change.incident.code, change.incident.subject, rules)
 
 
 def of_result(

@@ -207,6 +207,14 @@ def is_over(code: str, subject: Subject, rules: Mapping[str, RuleResult]) -> boo
     return is_good(code, subject, rules) or _is_retired(code, rules)
 
 
+def confirms_end(result: AuditResult, incident: Incident) -> bool:
+    """Whether the audit could have found the incident again. Where an earlier one of the day saw it end, this one may
+    have failed, or not have read its table.
+    """
+    rules = {rule.code: rule for rule in result.results}
+    return not result.failed_at and is_over(incident.code, incident.subject, rules)
+
+
 def _is_retired(code: str, rules: Mapping[str, RuleResult]) -> bool:
     """Whether the rule no longer exists or is switched off: an audit has a result for every existing rule.
 

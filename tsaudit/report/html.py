@@ -22,7 +22,7 @@ from markupsafe import Markup
 from tsaudit import summary as brief
 from tsaudit.analysis.cardinality.contributions import share_of
 from tsaudit.engines.registry import ENGINES
-from tsaudit.history.lifecycle import IncidentState, is_over
+from tsaudit.history.lifecycle import IncidentState, confirms_end, is_over
 from tsaudit.model.facts import FACTS
 from tsaudit.model.finding import RULELESS_CODES, AuditResult, Finding, Severity, Verdict
 from tsaudit.model.plan import Plan
@@ -104,13 +104,10 @@ class ReportContents:
         """Incidents that ended on the day, and that the comparison with an earlier day does not have: an earlier audit
         of the day may have found them. Without those that this audit could not look for.
         """
-        rules = {rule.code: rule for rule in self.result.results}
         known = {item.fingerprint for item in self.items}
         known |= {change.fingerprint for change in self.run_changes.gone} if self.run_changes else set()
         ended = (i for i in self.incidents if i.state is IncidentState.RESOLVED and i.resolved == self.result.day)
-        if self.result.failed_at:
-            return ()
-        return tuple(i for i in ended if i.fingerprint not in known and is_over(i.code, i.subject, rules))
+        return tuple(i for i in ended if i.fingerprint not in known and confirms_end(self.result, i))
 
     @property
     def documents(self) -> int | None:
