@@ -457,11 +457,11 @@ _OF_DATABASES: Final = (
     Fact(
         "kept_points",
         OfDatabase,
-        ("measurement", "first", "last", "accepted", "overwritten"),
+        ("measurement", "first", "last", "accepted", "overwritten", "counted"),
         "points that the server accepted since its start for one part of the database (the newest that is not too "
-        "large), and the minimum number of them that others with the same tags and time replaced; the beginning and "
-        "the end of the part, in UTC; measurement: the one that nearly all rows belong to, empty if there is none; "
-        "no row if this is not known",
+        "large), and how many of them others with the same tags and time replaced, at least, or, with `counted`, "
+        "according to their values; the beginning and the end of the part, in UTC; measurement: the one that nearly "
+        "all rows belong to, empty if there is none; no row if this is not known",
     ),
     Fact(
         "stored_bytes",

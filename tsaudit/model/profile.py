@@ -1153,7 +1153,9 @@ class KeptPoints:
     accepted: int
     """Points accepted since the server started."""
     overwritten: int
-    """At least this many of the accepted points were replaced by others with the same tags and time."""
+    """This many of the accepted points were replaced by others with the same tags and time, at least."""
+    counted: bool
+    """Whether the values of the points were counted, so that this is not only a minimum."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,7 @@ from tests.servers import Influxd
 from tsaudit.config.settings import Target
 from tsaudit.engines.connection import FactError
 from tsaudit.engines.influxdb1 import answers
-from tsaudit.engines.influxdb1.answers import Kept, overwritten
+from tsaudit.engines.influxdb1.answers import AcceptedShard, Kept, overwritten
 from tsaudit.engines.influxdb1.connector import Client
 from tsaudit.evaluation import evaluate
 from tsaudit.model.finding import Finding, Severity
@@ -63,7 +63,52 @@ def _held(rows: int, *values: int) -> Kept:
     ],
 )
 def test_points_that_nothing_else_explains(accepted: int, held: dict[str, Kept], name: str, lost: int) -> None:
-    assert overwritten(accepted, held) == (name, lost)
+    assert overwritten(_shard(accepted), held) == (name, lost)
+
+
+def _shard(accepted: int, values: int | None = None) -> AcceptedShard:
+    return AcceptedShard("db", "autogen", "2026-11-23T00:00:00Z", "2026-11-30T00:00:00Z", accepted, values)
+
+
+@pytest.mark.parametrize(
+    ("accepted", "values", "held", "name", "lost"),
+    [
+        # A second writer sends a third of the rows again: of several measurements, and with fewer points than values.
+        (2_000, 4_000, {"a": _held(1_000, 1_000, 1_000), "b": _held(500, 500, 500)}, "", 500),
+        # Rows in two pieces, and each field by itself, of which none is repeated.
+        (2_000, 6_000, {"plc": _held(1_000, *[1_000] * 6)}, "plc", 0),
+        (6_050, 6_050, {"plc": _held(1_000, *[1_000] * 6)}, "plc", 50),
+        # More than three pieces are not taken for points that were repeated.
+        (10_500, 20_000, {"home": _held(1_000, *[1_000] * 20)}, "home", 0),
+        # Those of earlier runs of the server, and those that somebody deleted.
+        (900, 1_800, {"cpu": _held(1_000, 1_000, 1_000)}, "cpu", 0),
+        (900, 1_800, {}, "", 0),
+        (1_000, 0, {"cpu": _held(1_000, 1_000)}, "cpu", 0),
+    ],
+)
+def test_values_show_what_is_missing(accepted: int, values: int, held: dict[str, Kept], name: str, lost: int) -> None:
+    assert overwritten(_shard(accepted, values), held) == (name, lost)
+
+
+@pytest.mark.parametrize(("columns", "values"), [(("writeValuesOk",), 8_000), ((), None)])
+def test_a_server_since_1_8_3_counts_values(columns: tuple[str, ...], values: int | None) -> None:
+    """As 1.8.10 and 1.6.7 answer SHOW STATS FOR 'shard'; SHOW SHARDS."""
+    tags = {"database": "d", "engine": "tsm1", "id": "1", "indexType": "inmem", "retentionPolicy": "autogen"}
+    counters = ("diskBytes", "seriesCreate", "writePointsOk", *columns)
+    statistics = {
+        "name": "shard",
+        "tags": tags,
+        "columns": counters,
+        "values": [[165, 2, 6_000, 8_000][: len(counters)]],
+    }
+    listed = {
+        "name": "d",
+        "columns": ["id", "database", "retention_policy", "start_time", "end_time"],
+        "values": [[1, "d", "autogen", "2025-11-24T00:00:00Z", "2025-12-01T00:00:00Z"]],
+    }
+    (shard,) = answers.accepted_shards([statistics, listed])
+    assert (shard.database, shard.policy, shard.first) == ("d", "autogen", "2025-11-24T00:00:00Z")
+    assert (shard.accepted, shard.values) == (6_000, values)
 
 
 def _flows(rng: random.Random, per_row: float) -> Iterator[str]:

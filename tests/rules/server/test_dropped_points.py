@@ -128,9 +128,15 @@ def test_an_expired_shard_takes_its_counters_along() -> None:
 
 
 def _with_kept(
-    overwritten: int, accepted: int, days_ago: int = 0, series: int = 1_000, first: datetime = NOW, up_days: int = 9
+    overwritten: int,
+    accepted: int,
+    days_ago: int = 0,
+    series: int = 1_000,
+    first: datetime = NOW,
+    up_days: int = 9,
+    counted: bool = False,
 ) -> Profile:
-    shard = KeptPoints("flow", first - timedelta(days=3), first + timedelta(days=4), accepted, overwritten)
+    shard = KeptPoints("flow", first - timedelta(days=3), first + timedelta(days=4), accepted, overwritten, counted)
     database = Database("main", series=a_count(series), kept=shard)
     made = _profile(0, accepted, timedelta(days=up_days), days_ago=days_ago)
     return dataclasses.replace(made, databases=(database,))
@@ -144,6 +150,10 @@ def test_points_that_were_overwritten_count_once() -> None:
     (later,) = _found(_with_kept(50_000, 180_000), before)
     assert (later.severity, later.observed) == (Severity.WARNING, 10_000)
     assert later.message.startswith("At least 10,000 of 80,000 accepted points (12%) are not in the shard")
+    (counted,) = _found(
+        _with_kept(50_400, 180_000, counted=True), _with_kept(40_000, 100_000, days_ago=1, counted=True)
+    )
+    assert counted.message.startswith("About 10,400 of 80,000 accepted points (13%) are not in the shard")
     # A writer that only sends again what is there, and nothing new at all.
     (all_of_them,) = _found(_with_kept(120_000, 180_000), before)
     assert (all_of_them.severity, all_of_them.observed) == (Severity.WARNING, 80_000)

@@ -251,23 +251,28 @@ class AcceptedShard:
     """The beginning of the shard's time range, in the server's format."""
     last: str
     accepted: int
+    values: int | None = None
+    """How many values of fields these points had; None if the server does not count them, as before 1.8.3."""
 
 
 def accepted_shards(answer: Iterable[Series]) -> list[AcceptedShard]:
     """The shards that are conclusive and not too large, newest first."""
     spans: dict[str, tuple[str, str]] = {}
-    found: list[tuple[str, str, str, int]] = []
+    found: list[tuple[str, tuple[str, str], tuple[int, int | None]]] = []
     for series in answer:
         if series.get("name") == "shard":
             tags = series["tags"]
             names = ("writePointsOk", "diskBytes", "seriesCreate")
             (accepted,), (size,), (count,) = (influxql.column(series, name) for name in names)
+            counts_values = "writeValuesOk" in series["columns"]
+            values = influxql.whole(influxql.column(series, "writeValuesOk")[0]) if counts_values else None
             if accepted >= _FEWEST and size <= MOST_BYTES and count <= MOST_SERIES:
-                found.append((tags["id"], tags["database"], tags["retentionPolicy"], influxql.whole(accepted)))
+                where = tags["database"], tags["retentionPolicy"]
+                found.append((tags["id"], where, (influxql.whole(accepted), values)))
         elif "start_time" in series.get("columns", ()):
             listed = (influxql.column(series, name) for name in ("id", "start_time", "end_time"))
             spans |= {str(number): (first, last) for number, first, last in zip(*listed, strict=True)}
-    shards = [AcceptedShard(name, policy, *spans[number], n) for number, name, policy, n in found if number in spans]
+    shards = [AcceptedShard(*where, *spans[number], *counts) for number, where, counts in found if number in spans]
     return sorted(shards, key=lambda shard: shard.first, reverse=True)
 
 
@@ -292,23 +297,28 @@ def kept(answer: Iterable[Series]) -> dict[str, Kept]:
     return found
 
 
-def overwritten(accepted: int, held: Mapping[str, Kept]) -> tuple[str, int]:
-    """The measurement that nearly all rows belong to, empty if there is none; and the minimum number of points that
-    others replaced, of those that the server accepted for a shard.
+def overwritten(shard: AcceptedShard, held: Mapping[str, Kept]) -> tuple[str, int]:
+    """The measurement that nearly all rows belong to, empty if there is none; and the number of points that others
+    replaced, of those that the server accepted for a shard.
 
     Points with the same tags and time become one row. If they have different fields, the row keeps all of them, and
-    nothing is lost: a writer may send each field, or each of a few groups of fields, as a separate point.
-    If there are fewer values than `accepted` points, some were certainly replaced. Otherwise, each row may consist of
-    several points: up to `_GROUPS`, or one for each field, or for each of many groups of as many fields. Values of
-    fields that some rows lack, and values of other measurements, may be separate points.
+    nothing is lost: a writer may send each field, or each of a few groups of fields, as a separate point. A server that
+    counts the values of the points shows how many are missing. Of others, the minimum is known: with fewer values than
+    points, some were certainly replaced. Otherwise, each row may consist of several points: up to `_GROUPS`, or one for
+    each field, or for each of many groups of as many fields. Values of fields that some rows lack, and values of other
+    measurements, may be separate points.
     """
+    accepted = shard.accepted
     rows, values = sum(one.rows for one in held.values()), sum(one.values.total() for one in held.values())
     certain = max(accepted - values, 0)
     name = max(held, key=lambda name: held[name].rows, default="")
     if not rows:
         # The rows were deleted.
         return "", 0
-    if held[name].rows < _MAIN * rows:
+    has_main = held[name].rows >= _MAIN * rows
+    if shard.values is not None:
+        return name if has_main else "", accepted * max(shard.values - values, 0) // max(shard.values, 1)
+    if not has_main:
         return "", certain
     main, each = held[name], round(values / accepted)
     in_groups = each == 1 or each * _GROUPS < len(main.values)

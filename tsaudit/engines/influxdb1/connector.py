@@ -336,9 +336,9 @@ class InfluxConnection:
                 ask.rows.statements += 1
                 held = answers.kept(self._client.series(statement, min(ask.left_s, _COUNTING_S), ask.rows))
                 ask.rows.statement = statement
-                measurement, lost = answers.overwritten(shard.accepted, held)
+                measurement, lost = answers.overwritten(shard, held)
                 rows = [{"measurement": measurement, "accepted": shard.accepted, "overwritten": lost}]
-                rows[0] |= {"first": shard.first, "last": shard.last}
+                rows[0] |= {"first": shard.first, "last": shard.last, "counted": shard.values is not None}
         yield fact_batch(ask.fact, rows)
 
     def _database_bytes(self, ask: _Ask) -> Iterator[pa.RecordBatch]:

@@ -58,9 +58,10 @@ def dropped_points(case: Case) -> Iterator[Finding]:
     rest was overwritten, sent again, or deleted since; the counters do not tell which. Where the audit before counted
     the same shard, only what was lost since counts, and nothing if series were deleted. It is never critical, and a
     note if it is less than 1 % of the points, as clients repeat after errors, or about half of them, as two agents
-    write that are meant to be doubled. A row may consist of up to four points, or of one for each field: these are not
-    counted as lost. The newest shard of at most 50 MB and 5,000 series is counted, on InfluxDB 1 and for
-    administrators, who alone see when a shard begins.
+    write that are meant to be doubled. InfluxDB 1.8.3 and later count values, so this is what is missing. On others,
+    it is a minimum: a row may consist of up to four points, or of one for each field, and these are not counted as
+    lost. The newest shard of at most 50 MB and 5,000 series is counted, on InfluxDB 1 and for administrators, who
+    alone see when a shard begins.
 
     ## Why it matters
 
@@ -134,16 +135,18 @@ def _overwritten(database: Database, kept: KeptPoints) -> Finding:
         now=kept.overwritten,
         whole=kept.accepted,
         is_enforced=None,
-        how="the server's counter writePointsOk of the shard, and the values in it",
+        how=f"the server's counter {'writeValuesOk' if kept.counted else 'writePointsOk'} of the shard, and the values "
+        "in it",
     )
-    did = f"{number(kept.overwritten)} of {many(kept.accepted, 'accepted point')}"
-    share = percent(kept.overwritten / kept.accepted, is_least=True)
+    about = "About" if kept.counted else "At least"
+    did = f"{about} {number(kept.overwritten)} of {many(kept.accepted, 'accepted point')}"
+    share = percent(kept.overwritten / kept.accepted, is_least=not kept.counted)
     return Finding(
         subject=Subject(database.name, kept.measurement),
-        message=f"At least {did} ({share}) are not in the shard that begins on "
+        message=f"{did} ({share}) are not in the shard that begins on "
         f"{written(kept.first.date())}: others with the same tags and time overwrote them"
         f"{', or two agents write the same' if is_doubled else ', or they were sent again'}.",
-        headline=f"At least {did} were overwritten or sent again",
+        headline=f"{did} were overwritten or sent again",
         impact=None if is_doubled else impact,
         fix="Have the writer send a copy to a file, such as with Telegraf's outputs.file, and look for lines with the "
         "same tags and time. If their fields differ, add the tag that tells the points apart, or write times as "
@@ -153,7 +156,10 @@ def _overwritten(database: Database, kept: KeptPoints) -> Finding:
         evidence=(
             Evidence("shard", f"from {instant(kept.first)} to {instant(kept.last)}"),
             Evidence("points accepted", number(kept.accepted)),
-            Evidence("rows that they can be, at most", number(left)),
+            Evidence(
+                "points of which the values are there" if kept.counted else "rows that they can be, at most",
+                number(left),
+            ),
         ),
         facts=("server_counters", "kept_points"),
     )
