@@ -40,6 +40,16 @@ class ConnectorError(TsauditError):
     """The target cannot be audited at all: no driver, no server, no access. The text, one line, says what to do."""
 
 
+class AddressError(ConnectorError):
+    """The URL of a target is none of its engine's. The text shows only how the URL begins: more of it may be secret."""
+
+    def __init__(self, form: str, url: str) -> None:
+        """`form`: an example, and in parentheses what else to know."""
+        scheme, separator, _ = url.partition("://")
+        is_other = bool(separator) and f"{scheme.removesuffix('s')}" not in form
+        super().__init__(f"the URL is not of the form {form}{f': it starts with `{scheme}://`' if is_other else ''}")
+
+
 class FactError(TsauditError):
     """One statement failed. The rest of the audit continues, and the fact becomes a gap."""
 

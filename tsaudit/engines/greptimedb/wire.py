@@ -24,7 +24,7 @@ from pymysql.err import OperationalError
 from sqlalchemy.exc import ArgumentError, DBAPIError
 from sqlalchemy.pool import NullPool
 
-from tsaudit.engines.connection import ConnectorError, FactError, TooManyFilesError
+from tsaudit.engines.connection import AddressError, ConnectorError, FactError, TooManyFilesError
 from tsaudit.errors import TsauditError
 from tsaudit.model.profile import Reason
 from tsaudit.net.addresses import IN_CLEAR, is_loopback, sql_url
@@ -133,8 +133,7 @@ _PORT: Final = 4002
 _HTTP_PORT: Final = 4000
 _SCHEMES: Final = ("mysql", "mysql+pymysql", "greptimedb")
 _FORM: Final = (
-    "the URL is not of the form mysql+pymysql://host:4002/public: tsaudit uses GreptimeDB's MySQL protocol, "
-    "not HTTP or the PostgreSQL protocol"
+    "mysql+pymysql://host:4002/public (tsaudit uses GreptimeDB's MySQL protocol, not HTTP or the PostgreSQL protocol)"
 )
 _AS_TEXT: Final = frozenset(
     {
@@ -182,9 +181,9 @@ def address(url: str, username: str | None, password: str | None) -> sa.URL:
     try:
         parsed = sql_url(url)
     except (ArgumentError, ValueError) as error:
-        raise ConnectorError(_FORM) from error
+        raise AddressError(_FORM, url) from error
     if parsed.drivername not in _SCHEMES or not parsed.host:
-        raise ConnectorError(_FORM)
+        raise AddressError(_FORM, url)
     return parsed.set(
         drivername="mysql+pymysql",
         # Without a user name, PyMySQL would send that of the operating system's user.

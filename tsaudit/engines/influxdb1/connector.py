@@ -14,7 +14,15 @@ import pyarrow as pa
 import urllib3
 
 from tsaudit.engines import http_client, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral, fact_batch
+from tsaudit.engines.connection import (
+    Access,
+    AddressError,
+    FactError,
+    FactQuery,
+    Rows,
+    RowsOfSeveral,
+    fact_batch,
+)
 from tsaudit.engines.http_client import HttpClient
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influx.influxql import Reader, Series
@@ -90,9 +98,8 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
     """An open connection to the server, whose version is known. Raises ConnectorError."""
     parts = urlsplit(access.url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise ConnectorError(
-            "the URL is not of the form http://host:8086 (`databases`, `username`, and `password` are set beside it)"
-        )
+        form = "http://host:8086 (`databases`, `username`, and `password` are set beside it)"
+        raise AddressError(form, access.url)
     server = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}{parts.path.rstrip('/')}"
     username, password = access.username or _decoded(parts.username), access.password or _decoded(parts.password)
     connection = InfluxConnection(replace(access, url=server, username=username, password=password))

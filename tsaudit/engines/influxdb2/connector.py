@@ -15,7 +15,16 @@ from urllib.parse import parse_qs, unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import http_client, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, RowsOfSeveral, fact_batch
+from tsaudit.engines.connection import (
+    Access,
+    AddressError,
+    ConnectorError,
+    FactError,
+    FactQuery,
+    Rows,
+    RowsOfSeveral,
+    fact_batch,
+)
 from tsaudit.engines.http_client import MOST_BYTES
 from tsaudit.engines.influx import influxql
 from tsaudit.engines.influxdb2 import client
@@ -37,7 +46,7 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
     parts = urlsplit(access.url)
     settings = parse_qs(parts.query)
     if parts.scheme not in ("http", "https") or not parts.hostname or settings.keys() - {"org"}:
-        raise ConnectorError("the URL is not of the form http://host:8086?org=NAME (`?org=` is optional)")
+        raise AddressError("http://host:8086?org=NAME (`?org=` is optional)", access.url)
     token = access.password or (unquote(parts.password) if parts.password else "")
     if access.username or not re.fullmatch(r"[!-~]+", token):
         raise ConnectorError("InfluxDB 2 requires an API token: set it as `password`, without `username`")

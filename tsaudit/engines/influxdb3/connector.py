@@ -12,7 +12,15 @@ from urllib.parse import unquote, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import http_client, queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, FileLimit, Rows, fact_batch
+from tsaudit.engines.connection import (
+    Access,
+    AddressError,
+    FactError,
+    FactQuery,
+    FileLimit,
+    Rows,
+    fact_batch,
+)
 from tsaudit.engines.influxdb3 import client as client3
 from tsaudit.model.facts import FACTS, Given
 from tsaudit.model.profile import Reason
@@ -37,7 +45,7 @@ def connect(access: Access) -> Iterator[InfluxConnection]:
     """An open connection to the server, which has responded. The token identifies the user. Raises ConnectorError."""
     parts = urlsplit(access.url)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query:
-        raise ConnectorError("the URL is not of the form https://host:8181")
+        raise AddressError("https://host:8181", access.url)
     address = f"{parts.scheme}://{parts.netloc.rpartition('@')[2]}"
     token = access.password or (unquote(parts.password) if parts.password else "")
     http = client3.Http(address, token, access.connect_timeout_s)

@@ -19,7 +19,7 @@ from pymongo import errors, uri_parser
 from pymongo.read_preferences import ReadPreference
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, fact_batch
+from tsaudit.engines.connection import Access, AddressError, ConnectorError, FactError, Rows, fact_batch
 from tsaudit.engines.mongodb.commands import ENGINE, Client, Query, Row, Server, in_short
 from tsaudit.engines.mongodb.documents import as_text, batch
 from tsaudit.model.facts import FACTS, Given
@@ -346,7 +346,7 @@ _AUTHENTICATION_FAILED: Final = 18
 def connect(access: Access) -> Iterator[MongoConnection]:
     """An open connection to the server or cluster, whose version is known. Raises ConnectorError."""
     if not access.url.startswith(("mongodb://", "mongodb+srv://")):
-        raise ConnectorError("the URL is not of the form mongodb://host:27017 or mongodb+srv://host")
+        raise AddressError("mongodb://host:27017 or mongodb+srv://host", access.url)
     timeout_s = access.connect_timeout_s
     login: dict[str, Any] = {"username": access.username, "password": access.password} if access.username else {}
     try:

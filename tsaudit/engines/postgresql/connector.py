@@ -22,7 +22,7 @@ from pyarrow import csv
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, AddressError, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.sql import batching
 from tsaudit.model.facts import FACTS, Given, OfMeasurement, Scope
 from tsaudit.model.profile import Reason
@@ -316,9 +316,9 @@ def _address(url: str, username: str | None, password: str | None) -> sa.URL:
     try:
         parsed = sql_url(url)
     except (ArgumentError, ValueError):
-        raise ConnectorError(f"the URL is not of the form {_FORM}") from None
+        raise AddressError(_FORM, url) from None
     if parsed.drivername not in _DRIVERS:
-        raise ConnectorError(f"the URL starts with `{parsed.drivername}:`; expected {_FORM}")
+        raise AddressError(_FORM, url)
     if parsed.password and "@" in f"{parsed.host}{parsed.database}":
         raise ConnectorError(
             "the password in the URL contains characters with a special meaning: set it under `password`"

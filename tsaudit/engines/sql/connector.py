@@ -15,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError, DBAPIError, NoSuchModuleError
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, Rows, RowsOfSeveral
+from tsaudit.engines.connection import Access, AddressError, ConnectorError, FactError, Rows, RowsOfSeveral
 from tsaudit.engines.engine import Engine
 from tsaudit.engines.opening import missing_driver
 from tsaudit.engines.registry import ENGINES
@@ -146,9 +146,9 @@ def _file(engine: Engine, url: str) -> Path:
     try:
         parsed = sql_url(url)
     except ArgumentError as error:
-        raise ConnectorError(f"the URL is not of the form {wanted}") from error
-    if (given := parsed.get_backend_name()) != scheme:
-        raise ConnectorError(f"the URL starts with `{given}:`; expected {wanted}")
+        raise AddressError(wanted, url) from error
+    if parsed.get_backend_name() != scheme:
+        raise AddressError(wanted, url)
     if not parsed.database or parsed.database == ":memory:":
         raise ConnectorError(f"the URL names no file; expected {wanted}")
     path = Path(parsed.database)

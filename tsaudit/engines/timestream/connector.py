@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, urlsplit
 import pyarrow as pa
 
 from tsaudit.engines import queries
-from tsaudit.engines.connection import Access, ConnectorError, FactError, FactQuery, Rows, fact_batch
+from tsaudit.engines.connection import Access, AddressError, ConnectorError, FactError, FactQuery, Rows, fact_batch
 from tsaudit.engines.timestream.client import Account, Client
 from tsaudit.engines.timestream.tables import DATABASE_KEY, ENFORCEMENT, KEY, REJECTED
 from tsaudit.model.facts import Given
@@ -45,9 +45,7 @@ def connect(access: Access) -> Iterator[TimestreamConnection]:
     parts = urlsplit(access.url)
     settings = {key: values[-1] for key, values in parse_qs(parts.query).items()}
     if parts.scheme != "timestream" or not parts.netloc or parts.path.strip("/") or settings.keys() - _SETTINGS:
-        raise ConnectorError(
-            "the URL is not of the form timestream://eu-central-1 (`?endpoint=https://...` may follow)"
-        )
+        raise AddressError("timestream://eu-central-1 (`?endpoint=https://...` may follow)", access.url)
     for name, value in settings.items():
         if not re.match(r"https?://[^/]", value):
             raise ConnectorError(f"`{name}` in the URL is not an address: it must start with https://")
