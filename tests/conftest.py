@@ -12,7 +12,6 @@ from tests.engines.influxdb2 import conversations
 from tests.engines.influxdb2.conversations import influxdb2
 from tests.engines.postgresql.timescaledb import timescaledb
 from tests.examples import examples
-from tests.long_day import long_day
 from tests.quick_files import keep_files_in_memory
 from tests.servers import (
     aws_credentials,
@@ -55,7 +54,6 @@ settings.register_profile("CI", settings.get_profile("any machine"), derandomize
 settings.load_profile("CI" if os.environ.get("CI") else "any machine")
 
 pytest_plugins = ["tests.collecting"]
-long_day()
 keep_files_in_memory()
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -11,22 +11,22 @@ import pytest
 
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
-from tests.long_day import BEGUN
 from tsaudit.cli.errors import Exit
 from tsaudit.config.settings import Incidents
-from tsaudit.history import incidents
+from tsaudit.history import clock, incidents
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import UNREACHABLE_CODE, Outcome, RuleResult, Severity
 
-TODAY = BEGUN.date()
-IN_90_DAYS = TODAY + timedelta(days=90)
+
+def _in(days: int) -> date:
+    return clock.today() + timedelta(days=days)
 
 
 def _audited(target: str, *rules: RuleResult) -> None:
     with Store.open("sqlite:///.tsaudit/history.db") as store:
-        result = a_result(*rules, target=target, day=TODAY)
+        result = a_result(*rules, target=target, day=clock.today())
         store.save(None, result, None)
         update(store, result, Incidents(), lambda *_: "team")
 
@@ -60,7 +60,7 @@ def test_baseline_is_shown_then_saved_then_complete(tsaudit: Tsaudit) -> None:
     assert heads.split() == ["target", "severity", "rule", "name", "findings", "where"]
     assert plant.split()[:3] == ["plant", "warning", "CAR001"]
     assert shop.endswith("5         main/a, main/b, main/c, and 2 more")
-    assert total == f"would mute 6 findings of 2 targets until {IN_90_DAYS}: baseline"
+    assert total == f"would mute 6 findings of 2 targets until {_in(90)}: baseline"
     assert critical == "left 1 critical; pass --up-to critical to mute what is critical, too"
     assert audit == "left 1 about the audit itself (TGT001); mute these by their fingerprints"
 
@@ -72,7 +72,7 @@ def test_baseline_is_shown_then_saved_then_complete(tsaudit: Tsaudit) -> None:
     again = tsaudit("baseline", "--owner", "bob")
     assert again.exit_code == Exit.OK
     assert again.stdout.startswith("nothing to mute\n")
-    assert f"left 6 muted by ada until {IN_90_DAYS} (baseline); pass --replace to replace that" in again.stdout
+    assert f"left 6 muted by ada until {_in(90)} (baseline); pass --replace to replace that" in again.stdout
     assert len(json.loads(tsaudit("history", "decisions", "--format", "json").stdout)) == 6
 
 
@@ -88,7 +88,7 @@ def test_baseline_of_a_target_a_rule_and_everything_critical(tsaudit: Tsaudit) -
 def test_baseline_names_what_it_replaces(tsaudit: Tsaudit) -> None:
     tsaudit("mute", _fingerprint(tsaudit, "main/a"), "--reason", "moving", "--for", "2w", "--owner", "bob")
     left = tsaudit("baseline", "--owner", "ada").stdout
-    muted = f"muted by bob until {TODAY + timedelta(days=14)} (moving)"
+    muted = f"muted by bob until {_in(14)} (moving)"
     assert f"left 1 {muted}; pass --replace to replace that" in left
     assert f"replaced 1 decision: {muted}" in tsaudit("baseline", "--replace", "--owner", "ada").stdout
 
@@ -103,7 +103,7 @@ def test_decision_about_what_somebody_decided_needs_replace(tsaudit: Tsaudit) ->
         assert "shop CAR001 main/a is muted by bob until" in refused.stderr
         assert "pass `--replace` to replace that" in refused.stderr
     assert _decided(tsaudit) == {"main/a": "mute"}
-    last = IN_90_DAYS.isoformat()
+    last = _in(90).isoformat()
     done = tsaudit("mute", other[:9], mark, "--until", last, "--reason", "known", "--owner", "ada", "--replace")
     assert done.stdout.splitlines() == [
         f"muted {one[:8]} until {last}: shop CAR001 main/{name}; comes back earlier if critical"
@@ -133,7 +133,7 @@ def test_reopen_undoes_and_the_history_keeps_all_of_it(tsaudit: Tsaudit) -> None
     assert tsaudit("reopen", mark, "--owner", "bob").stdout == "nothing to reopen: no decision applies\n"
     tried = tsaudit("reopen", "--target", "plant", "--dry-run").stdout
     assert "would reopen 1 incident" in tried
-    assert f"is muted by ada until {IN_90_DAYS} (baseline): 1 incident" in tried
+    assert f"is muted by ada until {_in(90)} (baseline): 1 incident" in tried
     assert "main/p" in _decided(tsaudit)
     assert "reopened 5 incidents" in tsaudit("reopen", "--all", "--owner", "bob").stdout
     assert _decided(tsaudit) == {}

@@ -15,18 +15,16 @@ import pytest
 from tests.builders import DAY, a_finding, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit, a_table
 from tests.databases import Dataset, write
-from tests.long_day import BEGUN
 from tsaudit.cli.errors import Exit
 from tsaudit.cli.options import PeriodParam
 from tsaudit.config.settings import Incidents
+from tsaudit.history import clock
 from tsaudit.history.incidents import update
 from tsaudit.history.removal import remove_day
 from tsaudit.history.store import Store
 from tsaudit.model import figures
 from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
-
-TODAY = BEGUN.date()
 
 
 @pytest.fixture
@@ -66,7 +64,7 @@ def test_incidents_of_a_target_that_was_removed_say_how_they_end(
 
 def test_decision_when_made_is_shown(tsaudit: Tsaudit, fingerprint: str) -> None:
     done = tsaudit("mute", fingerprint[:8].upper(), "--reason", "moving", "--owner", "ada", "--for", "1w")
-    until = TODAY + timedelta(days=7)
+    until = clock.today() + timedelta(days=7)
     assert done.exit_code == Exit.OK, done.stderr
     assert done.stdout.startswith(f"muted {fingerprint[:8]} until {until}: shop ")
     assert f"muted by ada until {until} (moving)" in tsaudit("incidents").stdout
@@ -140,7 +138,7 @@ def test_decision_when_the_start_is_not_unique(tsaudit: Tsaudit, fingerprint: st
 
 @pytest.mark.parametrize(("text", "days"), [("0d", 0), ("7d", 7), ("2w", 14)])
 def test_period_when_written_in_any_way(text: str, days: int) -> None:
-    assert PeriodParam().convert(text, None, None) == TODAY + timedelta(days=days)
+    assert PeriodParam().convert(text, None, None) == clock.today() + timedelta(days=days)
 
 
 def test_incidents_when_one_is_muted_come_after_those_to_act_on(tsaudit: Tsaudit, folder: Path) -> None:
@@ -275,7 +273,7 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
     tsaudit: Tsaudit, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ahead = _ahead(tsaudit, monkeypatch)
-    what = f"the history of shop holds 1 day in the future ({ahead}; the clock says {TODAY})"
+    what = f"the history of shop holds 1 day in the future ({ahead}; the clock says {clock.today()})"
 
     command = f"`tsaudit history drop shop {ahead}`"
     audited = tsaudit("audit", "--fail-on", "never", "--no-notify")
@@ -286,9 +284,9 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
         f"error: shop: {what}, ignored here. If this machine's clock is correct, an audit ran with a wrong one: "
         f"remove it with {command}"
     )
-    page = (folder / f".tsaudit/reports/shop/{TODAY}.html").read_text()
+    page = (folder / f".tsaudit/reports/shop/{clock.today()}.html").read_text()
     assert f"in the future ({ahead}" in re.sub("<[^>]+>", "", page)
-    assert "in the future" not in (folder / f".tsaudit/reports/plant/{TODAY}.html").read_text()
+    assert "in the future" not in (folder / f".tsaudit/reports/plant/{clock.today()}.html").read_text()
     checked = tsaudit("check")
     assert checked.exit_code == Exit.NOT_AUDITED
     assert what in checked.stdout
@@ -297,7 +295,7 @@ def test_day_that_a_wrong_clock_left_is_reported_in_red_until_it_is_dropped(
     dropped = tsaudit("history", "drop", "shop", ahead, "--yes")
     assert (dropped.exit_code, dropped.stdout.count("\n")) == (Exit.OK, 1), dropped.stderr
     assert dropped.stdout.startswith(f"shop: {ahead} dropped, with ")
-    assert f"incidents continue from {TODAY}" in dropped.stdout
+    assert f"incidents continue from {clock.today()}" in dropped.stdout
     assert tsaudit("check").exit_code == Exit.OK
     assert tsaudit("audit", "--fail-on", "never", "--no-notify").exit_code == Exit.OK
 

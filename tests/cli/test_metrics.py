@@ -17,11 +17,11 @@ import pytest
 from prometheus_client import parser
 from prometheus_client.openmetrics import parser as openmetrics
 
-from tests.builders import a_finding, a_profile, a_result, a_rule_result
+from tests.builders import NOW, a_finding, a_profile, a_result, a_rule_result
 from tests.cli.conftest import Tsaudit
-from tests.long_day import BEGUN
 from tsaudit.cli.errors import Exit
 from tsaudit.config.settings import Incidents
+from tsaudit.history import clock
 from tsaudit.history.incidents import update
 from tsaudit.history.store import Store
 from tsaudit.model.figures import Subject
@@ -30,7 +30,6 @@ from tsaudit.model.profile import Cost, Profile
 from tsaudit.report import metrics
 from tsaudit.report.storage import LocalStorage
 
-TODAY = BEGUN.date()
 LIMIT = Limit("high-series-cardinality.max_series", 1_000, "series", "set in tsaudit.yaml", "target")
 COSTS = (Cost("series", 3, 0.5, 40, None), Cost("rows", 2, 0.25, 2, None, 4096))
 
@@ -49,7 +48,7 @@ def saved(result: AuditResult, profile: Profile | None = None) -> None:
 
 
 def audited(*rules: RuleResult, **changes: Any) -> AuditResult:
-    return a_result(*rules, **({"target": "shop", "day": TODAY, "audited_at": BEGUN} | changes))
+    return a_result(*rules, **({"target": "shop", "audited_at": NOW} | changes))
 
 
 def values(text: str, read: ModuleType = parser) -> dict[str, float]:
@@ -69,7 +68,7 @@ def test_metrics_when_a_target_was_audited(tsaudit: Tsaudit) -> None:
         soon(9), soon(20), soon(2, Severity.NOTE), soon(5, Severity.CRITICAL), limits=(LIMIT,), outcome=Outcome.FAIL
     )
     lacking = a_rule_result(code="TAG001", outcome=Outcome.ERROR)
-    saved(audited(rule, lacking), a_profile(target="shop", day=TODAY, costs=COSTS))
+    saved(audited(rule, lacking), a_profile(target="shop", costs=COSTS))
     critical = next(i for i in tsaudit("incidents").stdout.splitlines() if i.startswith("critical")).split()[1]
     assert tsaudit("mute", critical, "--for", "1w", "--reason", "later", "--owner", "ada").exit_code == Exit.OK
 
@@ -80,7 +79,7 @@ def test_metrics_when_a_target_was_audited(tsaudit: Tsaudit) -> None:
     assert found == {
         "target_info sqlite": 1,
         "target_info plant sqlite": 1,
-        "last_audit_timestamp_seconds": BEGUN.timestamp(),
+        "last_audit_timestamp_seconds": NOW.timestamp(),
         **{f"verdict {v}": float(v == "warning") for v in ("ok", "unknown", "warning", "critical")},
         **{f"findings {s} {m}": 0 for s in ("note", "warning", "critical") for m in ("false", "true")},
         "findings note false": 1,
@@ -104,7 +103,7 @@ def test_metrics_when_nothing_was_measured_have_no_zeros(tsaudit: Tsaudit) -> No
     saved(audited(missed))
     assert values(tsaudit("metrics", "shop").stdout) == {
         "target_info sqlite": 1,
-        "last_audit_timestamp_seconds": BEGUN.timestamp(),
+        "last_audit_timestamp_seconds": NOW.timestamp(),
         **{f"verdict {v}": float(v == "unknown") for v in ("ok", "unknown", "warning", "critical")},
         "findings warning false": 1,
         "audit_duration_seconds": 12.5,
@@ -137,9 +136,9 @@ def test_series_limit_when_nothing_is_compared_with_it_is_absent(rule: RuleResul
 
 
 def test_metrics_when_a_day_is_in_the_future_are_those_before(tsaudit: Tsaudit) -> None:
-    saved(audited(audited_at=BEGUN))
-    saved(audited(day=TODAY + timedelta(days=9), audited_at=BEGUN + timedelta(days=9)))
-    assert values(tsaudit("metrics").stdout)["last_audit_timestamp_seconds"] == BEGUN.timestamp()
+    saved(audited())
+    saved(audited(day=clock.today() + timedelta(days=9)))
+    assert values(tsaudit("metrics").stdout)["last_audit_timestamp_seconds"] == NOW.timestamp()
 
 
 def test_file_when_written_is_replaced_and_readable(tsaudit: Tsaudit, folder: Path) -> None:

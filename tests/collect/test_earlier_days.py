@@ -11,26 +11,30 @@ import duckdb
 import pytest
 
 from tests.analysis.cardinality.test_arrivals import Memory
-from tests.builders import a_field, a_measurement, a_source, a_tag
+from tests.builders import NOW, a_field, a_measurement, a_source, a_tag
 from tests.collecting import Writer, collected
 from tests.databases import Dataset, Row, Table, times, write, write_lines
 from tests.engines.traits import SHARE_SQL
 from tests.servers import Influxd
-from tsaudit.collect import catalog
+from tsaudit.collect import catalog, earlier_days
 from tsaudit.collect.catalog import _fingerprint
 from tsaudit.collect.draft import Column, Draft
 from tsaudit.collect.earlier_days import take_over
 from tsaudit.config.settings import Columns, Target
 from tsaudit.engines.registry import ENGINES
 from tsaudit.model.facts import FACTS
-from tsaudit.model.profile import Arrivals, Count, Gap, How, Profile, Reason, SeriesSince, Window, utc_now
+from tsaudit.model.profile import Arrivals, Count, Gap, How, Profile, Reason, SeriesSince, Window
 
-PRESENT = utc_now()
 DEAR = {"series_listing", "row_sample", "null_counts", "row_count"}
 
 
+@pytest.fixture(autouse=True)
+def _clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(earlier_days, "utc_now", lambda: NOW)
+
+
 def _dataset() -> Dataset:
-    rows = [Row(t, {"host": f"h{i % 3}"}, {"v": float(i)}) for i, t in enumerate(times(30, end=PRESENT))]
+    rows = [Row(t, {"host": f"h{i % 3}"}, {"v": float(i)}) for i, t in enumerate(times(30, end=NOW))]
     return Dataset([Table(name, ("host",), {"v": "float"}, rows, key=("time", "host")) for name in ("a", "b")])
 
 
@@ -40,7 +44,7 @@ def target(tmp_path: Path) -> Target:
 
 
 def _collected(target: Target, days: float = 0, **settings: Any) -> Profile:
-    now = PRESENT + timedelta(days=days)
+    now = NOW + timedelta(days=days)
     return collected(target, now=now, day=now.date(), **settings)
 
 
@@ -55,7 +59,7 @@ def test_measurement_has_not_moved(target: Target) -> None:
     assert after.reused == 2
     assert after.measurements == before.measurements
     assert after.measurements[0].series is not None
-    assert after.measurements[0].series.source.as_of == PRESENT
+    assert after.measurements[0].series.source.as_of == NOW
     assert not {c.fact for c in after.costs} & DEAR
     # Taken over once more, the figures keep their age.
     third = _collected(target, 2, previous=after)
@@ -83,7 +87,7 @@ def test_figures_are_too_old(target: Target) -> None:
     after = _collected(target, 7.01, previous=before)
     assert after.reused == 0
     assert after.measurements[0].series is not None
-    assert after.measurements[0].series.source.as_of > PRESENT
+    assert after.measurements[0].series.source.as_of > NOW
 
 
 def test_schema_has_changed(target: Target) -> None:
@@ -132,7 +136,7 @@ def test_influxdb_has_not_moved(influxd: Influxd) -> None:
     after = _collected(target, 1, previous=before)
     assert (after.reused, after.measurements) == (2, before.measurements)
     assert not {c.fact for c in after.costs} & DEAR
-    write_lines(influxd.url, target.databases[0], iter([f"a,host=new v=1 {round(PRESENT.timestamp()) * 10**9}"]))
+    write_lines(influxd.url, target.databases[0], iter([f"a,host=new v=1 {round(NOW.timestamp()) * 10**9}"]))
     again = _collected(target, 1, previous=before)
     assert again.reused == 0
     assert again.measurements[0].series is not None
@@ -142,18 +146,17 @@ def test_influxdb_has_not_moved(influxd: Influxd) -> None:
 @pytest.mark.parametrize(("age", "taken"), [(None, True), (1, False), (7, True)])
 def test_listing_of_an_index_is_taken_over_if_no_series_came_in_a_week(age: int | None, taken: bool) -> None:
     """As many tenants may have left as came, and the number of series is the same."""
-    now = PRESENT
-    days = [now.date() - timedelta(days=n) for n in (40, *([] if age is None else [age]))]
+    days = [NOW.date() - timedelta(days=n) for n in (40, *([] if age is None else [age]))]
     arrivals = Arrivals(days[-1], days[0], days[0], 20, tuple(SeriesSince(day, 60) for day in days))
-    source = a_source(as_of=now - timedelta(hours=20))
+    source = a_source(as_of=NOW - timedelta(hours=20))
     series = Count(120, source)
     before = a_measurement(
-        "a", series=120, arrivals=arrivals, fingerprint="f", fingerprint_as_of=now, tags=(), fields=(), rows=None
+        "a", series=120, arrivals=arrivals, fingerprint="f", fingerprint_as_of=NOW, tags=(), fields=(), rows=None
     )
     before = dataclasses.replace(before, series=series)
     today = dataclasses.replace(before, series=None, arrivals=None)
     draft = Draft(today, is_indexed=True, previous=before)
-    assert take_over(draft, Window(now - timedelta(days=30), now), timedelta(days=7)).reused is taken
+    assert take_over(draft, Window(NOW - timedelta(days=30), NOW), timedelta(days=7)).reused is taken
 
 
 def test_measurements_beyond_the_budget_do_not_keep_the_others_from_reuse(target: Target) -> None:
@@ -172,7 +175,7 @@ def test_value_sets_only_of_what_was_listed_whole(target: Target) -> None:
     after = _collected(target, 1, previous=before, memory=memory)
     a, b = after.measurements
     assert a.arrivals is not None
-    assert (a.arrivals.new_series, a.arrivals.before) == (1, PRESENT.date())
+    assert (a.arrivals.new_series, a.arrivals.before) == (1, NOW.date())
     assert a.tags[0].over_time is not None
     assert (a.tags[0].over_time.new_values, a.tags[0].over_time.examples) == (1, ("new",))
     assert b.arrivals == before.measurements[1].arrivals
@@ -201,7 +204,7 @@ def _run(target: Target, *statements: str) -> None:
 
 def test_past_days_are_neither_reused_nor_a_source_of_reuse(tmp_path: Path) -> None:
     """Nothing is written between the audits, and each day has a source of rows of its own."""
-    rows = [Row(PRESENT - timedelta(days=d, minutes=1), {"id": f"u{d}"}, {"v": 1.0}) for d in range(15)]
+    rows = [Row(NOW - timedelta(days=d, minutes=1), {"id": f"u{d}"}, {"v": 1.0}) for d in range(15)]
     target = write(Dataset([Table("t", ("id",), {"v": "float"}, rows, key=("time", "id"))]), "duckdb", tmp_path / "x")
     previous, counted = None, []
     for d in range(14, -1, -1):
@@ -211,12 +214,12 @@ def test_past_days_are_neither_reused_nor_a_source_of_reuse(tmp_path: Path) -> N
     assert counted == list(range(1, 16))
     # Among the fingerprints only that of the present vouches for its figures.
     past, present = _collected(target, -1), _collected(target)
-    assert [m.fingerprint_as_of for m in (*past.measurements, *present.measurements)] == [None, PRESENT]
+    assert [m.fingerprint_as_of for m in (*past.measurements, *present.measurements)] == [None, NOW]
 
 
 def test_rows_that_lay_in_the_future_enter_the_window(target: Target) -> None:
     """Forecasts, or rows written while the audit ran: with them the same table is another one a day later."""
-    _run(target, f"INSERT INTO a SELECT TIMESTAMP '{PRESENT:%Y-%m-%d %H:%M:%S}' + INTERVAL 3 HOUR, 'later', 1")
+    _run(target, f"INSERT INTO a SELECT TIMESTAMP '{NOW:%Y-%m-%d %H:%M:%S}' + INTERVAL 3 HOUR, 'later', 1")
     before = _collected(target)
     after = _collected(target, 1, previous=before)
     assert [m.later_rows for m in before.measurements] == [True, False]
@@ -231,7 +234,7 @@ def test_rows_that_lay_in_the_future_enter_the_window(target: Target) -> None:
 def test_rows_after_the_window_are_noted_where_figures_are_taken_over(
     written_table: Writer, key: tuple[str, ...], ahead: int
 ) -> None:
-    end = PRESENT.replace(microsecond=0)
+    end = NOW.replace(microsecond=0)
     rows = [Row(t, {"host": "h"}, {"v": 1.0}) for t in (*times(3, end=end), end + timedelta(seconds=ahead))]
     target = written_table(Dataset([Table("t", ("host",), {"v": "float"}, rows, key=key)]))
     (t,) = collected(target, now=end).measurements
@@ -244,7 +247,7 @@ def test_rows_after_the_window_are_noted_where_figures_are_taken_over(
 
 def test_rows_leave_the_window_of_a_table_that_is_not_written_to(target: Target) -> None:
     short = target.model_copy(update={"window": timedelta(days=2)})
-    _run(short, f"INSERT INTO a SELECT TIMESTAMP '{PRESENT:%Y-%m-%d %H:%M:%S}' - INTERVAL 40 HOUR, 'early', 1")
+    _run(short, f"INSERT INTO a SELECT TIMESTAMP '{NOW:%Y-%m-%d %H:%M:%S}' - INTERVAL 40 HOUR, 'early', 1")
     before = _collected(short)
     after = _collected(short, 1, previous=before)
     assert after.reused == 1

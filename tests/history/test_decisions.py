@@ -13,9 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.builders import a_finding, a_result, a_rule_result
+from tests.builders import DAY, NOW, a_finding, a_result, a_rule_result
 from tests.history.conftest import EXAMPLES
-from tests.long_day import BEGUN
 from tsaudit.config.settings import Incidents
 from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.decisions import Baseline, DecidedError, IncidentSelection, Mute
@@ -34,9 +33,7 @@ from tsaudit.model.finding import (
     fingerprint,
 )
 
-NOW: Final = BEGUN
-TODAY: Final = NOW.date()
-LATER: Final = TODAY + timedelta(days=30)
+LATER: Final = DAY + timedelta(days=30)
 QUICK: Final = Incidents(open_after=1, resolve_after=1)
 WARN, CRITICAL = Severity.WARNING, Severity.CRITICAL
 
@@ -64,13 +61,13 @@ def of_size(observed: float | None, number: int = 0, severity: Severity = WARN, 
     return replace(a_finding(place(number), severity), **changes)  # type: ignore[arg-type]  # Finding's own fields
 
 
-def audited(store: Store, target: str, *rules: RuleResult, day: date = TODAY) -> None:
+def audited(store: Store, target: str, *rules: RuleResult, day: date = DAY) -> None:
     result = a_result(*rules, day=day, target=target)
     store.save(None, result, None)
     incidents.update(store, result, QUICK, lambda _finding, _rule: "team")
 
 
-def with_findings(store: Store, *findings: Finding, target: str = "shop", day: date = TODAY) -> None:
+def with_findings(store: Store, *findings: Finding, target: str = "shop", day: date = DAY) -> None:
     audited(store, target, a_rule_result(*findings), day=day)
 
 
@@ -139,7 +136,7 @@ def test_the_same_decision_again_changes_nothing(store: Store) -> None:
 
 
 def test_a_decision_that_has_ended_is_in_nobodys_way(store: Store) -> None:
-    before = TODAY - timedelta(days=9)
+    before = DAY - timedelta(days=9)
     with_findings(store, of_size(10), day=before)
     decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "on holiday", before + timedelta(days=2))
     decisions.decide(store, [fingerprint_of("shop")], "mute", "bob", "known", LATER)
@@ -182,7 +179,7 @@ LOWER: Final = Limit("a-rule.min_rows", 1000.0, "series", "our default: for the 
     ],
 )
 def test_a_mute_covers_what_is_not_much_worse(store: Store, before: Finding, after: Finding, applies: bool) -> None:
-    with_findings(store, before, day=TODAY - timedelta(days=1))
+    with_findings(store, before, day=DAY - timedelta(days=1))
     decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
     assert kind_of(store) == "mute"
     with_findings(store, after)
@@ -231,7 +228,7 @@ def costing(currency: Currency, now: float, per_day: float = 0.0, places: int = 
     ],
 )
 def test_a_mute_covers_what_it_cost(store: Store, before: Finding, after: Finding, said: str) -> None:
-    with_findings(store, before, day=TODAY - timedelta(days=1))
+    with_findings(store, before, day=DAY - timedelta(days=1))
     decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
     with_findings(store, after)
     (found,) = incidents.current(store)
@@ -254,7 +251,7 @@ def test_what_grows_toward_a_limit_comes_back_when_it_is_higher(store: Store, gr
     def using(count: float) -> Finding:
         return replace(of_size(count, limit=CONNECTIONS, unit="connections"), **growing)
 
-    with_findings(store, using(200), day=TODAY - timedelta(days=1))
+    with_findings(store, using(200), day=DAY - timedelta(days=1))
     (muted,) = decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "on holiday", LATER)
     assert decisions.ends_early(muted).startswith("above 300 connections, or if critical")
     with_findings(store, using(90))
@@ -288,7 +285,7 @@ def test_a_mute_ends_when_a_step_of_urgency_is_reached(store: Store, monkeypatch
             monkeypatch.setattr(module, "utc_now", lambda: NOW + timedelta(days=day))
         impact = Impact(Currency.LIMIT, now=800, whole=1000, unit="connections", days_left=left)
         finding = replace(of_size(800, limit=CONNECTIONS, unit="connections"), impact=impact)
-        with_findings(store, finding, day=TODAY + timedelta(days=day))
+        with_findings(store, finding, day=DAY + timedelta(days=day))
         (found,) = incidents.current(store)
         return found
 
@@ -319,7 +316,7 @@ def test_what_ends_a_mute_is_known_when_it_is_made(store: Store) -> None:
 
 
 def test_what_came_back_says_what_was_covered(store: Store) -> None:
-    with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
+    with_findings(store, of_size(100), day=DAY - timedelta(days=1))
     decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
     with_findings(store, of_size(1000))
     assert decisions.outgrown(standing(store)["m0"]) == "covers up to 150 series, now 1,000 series"
@@ -328,7 +325,7 @@ def test_what_came_back_says_what_was_covered(store: Store) -> None:
 
 
 def test_what_came_back_can_be_muted_again_without_replacing_anything(store: Store) -> None:
-    with_findings(store, of_size(100), day=TODAY - timedelta(days=1))
+    with_findings(store, of_size(100), day=DAY - timedelta(days=1))
     decisions.decide(store, [fingerprint_of("shop")], "mute", "ann", "known", LATER)
     with_findings(store, of_size(1000))
     decisions.decide(store, [fingerprint_of("shop")], "mute", "bob", "the new customer", LATER)
@@ -340,7 +337,7 @@ def test_what_came_back_can_be_muted_again_without_replacing_anything(store: Sto
 
 def test_baseline_mutes_what_is_open_or_watched_and_only_once(store: Store) -> None:
     with_findings(store, *(of_size(10, n) for n in range(3)), of_size(10, 3, CRITICAL))
-    slow = a_result(a_rule_result(of_size(10, 4)), day=TODAY, target="slow")
+    slow = a_result(a_rule_result(of_size(10, 4)), day=DAY, target="slow")
     incidents.update(store, slow, Incidents(open_after=5), lambda _finding, _rule: "team")
     assert numbers(decisions.mute_all(store, a_mute(), dry_run=True).muted) == ["m0", "m1", "m2", "m4"]
     assert not [i for i in incidents.current(store) if i.decision]
@@ -387,7 +384,7 @@ def test_baseline_never_hides_that_something_was_not_audited(store: Store) -> No
 
 
 def test_new_and_worse_findings_are_open_after_a_baseline(store: Store) -> None:
-    with_findings(store, of_size(10, 0), of_size(10, 1), day=TODAY - timedelta(days=1))
+    with_findings(store, of_size(10, 0), of_size(10, 1), day=DAY - timedelta(days=1))
     decisions.mute_all(store, a_mute())
     with_findings(store, of_size(10, 0), of_size(99, 1), of_size(10, 2))
     assert numbers([i for i in incidents.current(store) if i.decision is None]) == ["m1", "m2"]
@@ -413,7 +410,7 @@ def test_baseline_is_all_or_nothing(store: Store, monkeypatch: pytest.MonkeyPatc
     [
         ({"reason": " "}, "give a reason"),
         ({"owner": ""}, "name the person"),
-        ({"until": TODAY - timedelta(days=1)}, "is over: shop was audited on"),
+        ({"until": DAY - timedelta(days=1)}, "is over: shop was audited on"),
     ],
 )
 def test_baseline_refuses_what_says_too_little(store: Store, changes: dict[str, object], message: str) -> None:
@@ -426,7 +423,7 @@ def test_baseline_refuses_what_says_too_little(store: Store, changes: dict[str, 
 
 
 def test_reopen_ends_every_kind_of_decision_once(store: Store) -> None:
-    with_findings(store, *(of_size(10, n) for n in range(3)), day=TODAY - timedelta(days=1))
+    with_findings(store, *(of_size(10, n) for n in range(3)), day=DAY - timedelta(days=1))
     for number, (kind, until) in enumerate([("ack", None), ("mute", LATER)]):
         decisions.decide(store, [fingerprint_of("shop", number)], kind, "ann", "why", until)
     assert numbers(decisions.reopen(store, IncidentSelection(), "bob", dry_run=True)) == ["m0", "m1"]
@@ -451,7 +448,7 @@ def test_reopen_of_one_target_or_incident_leaves_the_others_alone(store: Store) 
 
 
 def test_reopen_also_ends_what_would_apply_again_later(store: Store) -> None:
-    with_findings(store, of_size(10), day=TODAY - timedelta(days=1))
+    with_findings(store, of_size(10), day=DAY - timedelta(days=1))
     decisions.mute_all(store, a_mute())
     with_findings(store, of_size(99))
     assert numbers(decisions.reopen(store, IncidentSelection(), "bob")) == ["m0"]
@@ -568,7 +565,7 @@ def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
     target = next(names)
     only, mark = IncidentSelection(targets=frozenset({target})), fingerprint_of(target)
     model, written = Model(), 0
-    day = TODAY - timedelta(days=len(steps))
+    day = DAY - timedelta(days=len(steps))
 
     def audit() -> None:
         severity = {1: WARN, 2: CRITICAL}[model.rank]
@@ -582,10 +579,10 @@ def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
                 model.size, model.rank = size, rank
                 audit()
             case ("decide", str(kind), str(owner), str(reason), int(days), bool(force)):
-                until = None if kind == "ack" else TODAY + timedelta(days=days)
+                until = None if kind == "ack" else DAY + timedelta(days=days)
                 asked = (kind, owner, reason, until)
-                same = model.holds(TODAY) and model.made is not None and model.made[:4] == asked
-                if model.holds(TODAY) and not same and not force:
+                same = model.holds(DAY) and model.made is not None and model.made[:4] == asked
+                if model.holds(DAY) and not same and not force:
                     with pytest.raises(DecidedError):
                         decisions.decide(store, [mark], kind, owner, reason, until, replace=force)
                 else:
@@ -593,12 +590,12 @@ def follow_the_model(store: Store, steps: Sequence[tuple[object, ...]]) -> None:
                     if not same:
                         model.made, written = (*asked, model.size, model.rank), written + 1
             case ("baseline", str(owner), int(days), bool(force), bool(all_of_them)):
-                until = TODAY + timedelta(days=days)
+                until = DAY + timedelta(days=days)
                 up_to = CRITICAL if all_of_them else WARN
                 wanted = Mute(owner, "base", until, up_to, force, only)
                 asked = ("mute", owner, "base", until)
-                same = model.holds(TODAY) and model.made is not None and model.made[:4] == asked
-                free = not model.holds(TODAY) or (force and not same)
+                same = model.holds(DAY) and model.made is not None and model.made[:4] == asked
+                free = not model.holds(DAY) or (force and not same)
                 expected = free and (all_of_them or model.rank == 1)
                 assert bool(decisions.mute_all(store, wanted, dry_run=True).muted) == expected
                 assert bool(decisions.mute_all(store, wanted).muted) == expected
