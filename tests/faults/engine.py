@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -42,8 +42,6 @@ class Engine(Protocol):
     name: str
     environment: Mapping[str, str]
     """What the command needs beside its configuration."""
-    preload: Sequence[str]
-    """Modules that its audits import, beside tsaudit's."""
 
     def healthy(self) -> Stage:
         """The audit without a fault."""

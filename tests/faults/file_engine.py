@@ -8,7 +8,7 @@ import random
 import shutil
 import sqlite3
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -36,7 +36,6 @@ class FileEngine:
     name: str
     folder: Path
     environment: Mapping[str, str] = field(default_factory=dict)
-    preload: Sequence[str] = ()
 
     def healthy(self) -> Stage:
         return self._spoiled(lambda path: None)
@@ -227,7 +226,7 @@ def _engine(name: str) -> FileEngine:
     folder = Path(tempfile.mkdtemp(prefix=f"tsaudit-{name}-"))
     for each in _OTHER:
         write(DATA, each, folder / f"main.{each}")
-    return FileEngine(name, folder, preload=("duckdb", "duckdb_engine") if name == "duckdb" else ())
+    return FileEngine(name, folder)
 
 
 def sqlite() -> FileEngine:

@@ -1,7 +1,7 @@
 """Runs `tsaudit` commands, each in a process of its own, without paying for the imports each time.
 
-Started as `python -m tests.faults.forkserver MODULE...`: imports these and tsaudit, then reads jobs from stdin and
-writes results to stdout, a JSON object per line. A child is a fork that calls the real command and exits as an
+Started as `python -m tests.faults.forkserver`: imports tsaudit and its drivers, then reads jobs from stdin and writes
+results to stdout, a JSON object per line. A child is a fork that calls the real command and exits as an
 interpreter does, with everything joined and closed. Its peak memory is that of the child and the processes it starts,
 its time that of the child alone; one that outlives its limit is killed, which is a result like any other.
 """
@@ -17,7 +17,6 @@ import os
 import pkgutil
 import select
 import signal
-import sys
 import tempfile
 import time
 from dataclasses import dataclass, field
@@ -47,10 +46,8 @@ class _Child:
     """The most that the processes it started were seen to take together."""
 
 
-def main(preload: list[str]) -> list[str] | None:
+def main() -> list[str] | None:
     """The arguments of the command, in a child; None in the server, once stdin has ended and all children have."""
-    for module in preload:
-        importlib.import_module(module)
     _warm_up()
     # Else each child walks, and by that copies, what all of them share: half of the CPU that its audit takes.
     gc.collect()
@@ -59,7 +56,7 @@ def main(preload: list[str]) -> list[str] | None:
     children: dict[int, _Child] = {}
     unread, is_open = b"", True
     while is_open or children:
-        if is_open and select.select([0], [], [], 0.02)[0]:
+        if is_open and select.select([0], [], [], 0.02 if children else None)[0]:
             piece = os.read(0, 65_536)
             is_open = bool(piece)
             *lines, unread = (unread + piece).split(b"\n")
@@ -81,6 +78,7 @@ def _warm_up() -> None:
     for module in pkgutil.walk_packages(tsaudit.__path__, "tsaudit."):
         if not module.name.startswith(_LEFT_OUT) and not module.name.endswith("__main__"):
             importlib.import_module(module.name)
+    importlib.import_module("duckdb_engine")
     from tsaudit.cli import main as command
 
     here = Path.cwd()
@@ -168,7 +166,7 @@ def _give_up_override() -> None:
 
 
 if __name__ == "__main__":
-    arguments = main(sys.argv[1:])
+    arguments = main()
     if arguments is not None:
         from tsaudit.cli import main as tsaudit
 

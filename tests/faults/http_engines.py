@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -127,7 +127,6 @@ class HttpEngine:
     settings: Callable[[str, int], Settings]
     close: Callable[[], None]
     environment: Mapping[str, str] = field(default_factory=dict)
-    preload: Sequence[str] = ()
     restart: Callable[[], None] | None = None
     """Ends the real server and starts it again; None: only the proxy plays it."""
     lose_rights: Callable[[], tuple[Settings, Callable[[], None]]] | None = None

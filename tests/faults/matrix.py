@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +56,14 @@ def name_of(fault: Fault) -> str:
     return f"{fault.moment or 'file'}-{fault.name}"
 
 
+@cache
+def _fork_server() -> ForkServer:
+    """One for all engines: what it imports takes longer than an audit. It ends with this process."""
+    server = ForkServer()
+    atexit.register(server.close)
+    return server
+
+
 @contextmanager
 def running(engine: str) -> Iterator[Row]:
     """The engine's server, and an audit of it that found nothing wrong."""
@@ -61,9 +71,8 @@ def running(engine: str) -> Iterator[Row]:
         closing(ENGINES[engine]()) as opened,
         # Below a folder of pytest's own, which nobody else may enter, the tests of rights would not see theirs.
         tempfile.TemporaryDirectory(prefix=f"tsaudit-faults-{engine}-", ignore_cleanup_errors=True) as folder,
-        closing(ForkServer(opened.preload)) as server,
     ):
-        yield Row(opened, Path(folder), server)
+        yield Row(opened, Path(folder), _fork_server())
 
 
 # --- The document --------------------------------------------------------------------------------------------------

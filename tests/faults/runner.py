@@ -15,7 +15,7 @@ import shutil
 import subprocess
 import sys
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import date
@@ -87,10 +87,9 @@ def complaints(fault: Fault, observed: Observed) -> list[str]:
 class ForkServer:
     """Starts commands; see `forkserver`."""
 
-    def __init__(self, preload: Sequence[str] = ()) -> None:
-        """`preload`: what a child would otherwise import itself, beside tsaudit."""
+    def __init__(self) -> None:
         environment = {**os.environ, "OPENBLAS_NUM_THREADS": "1", "DAGSTER_DISABLE_TELEMETRY": "1"}
-        command = [sys.executable, "-m", "tests.faults.forkserver", *preload]
+        command = [sys.executable, "-m", "tests.faults.forkserver"]
         self._process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment, cwd=Path(__file__).parents[2]
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import socket
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -37,7 +37,6 @@ class WireEngine:
     stages: Mapping[tuple[str, Moment | None], Stage] = field(default_factory=dict)
     """What is set up in another way than by the bytes."""
     environment: Mapping[str, str] = field(default_factory=dict)
-    preload: Sequence[str] = ()
 
     def healthy(self) -> Stage:
         return self.through(lambda: FaultyProxy(self.upstream))
