@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -11,7 +12,7 @@ from tests.browser import browser
 from tests.engines.influxdb2 import conversations
 from tests.engines.influxdb2.conversations import influxdb2
 from tests.engines.postgresql.timescaledb import timescaledb
-from tests.examples import examples
+from tests.examples import IS_FIRST_TIER, examples
 from tests.quick_files import keep_files_in_memory
 from tests.servers import (
     aws_credentials,
@@ -24,7 +25,7 @@ from tests.servers import (
     postgresql,
     timestream,
 )
-from tests.tiers import mark
+from tests.tiers import is_left_out, mark
 from tsaudit import secrets
 
 __all__ = [
@@ -55,6 +56,10 @@ settings.load_profile("CI" if os.environ.get("CI") else "any machine")
 
 pytest_plugins = ["tests.collecting"]
 keep_files_in_memory()
+
+
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    return True if IS_FIRST_TIER and is_left_out(collection_path) else None
 
 
 @pytest.hookimpl(tryfirst=True)

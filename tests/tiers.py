@@ -15,8 +15,10 @@ A test belongs in the first tier if it is the cheapest one that notices its kind
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Final
 
 import pytest
@@ -58,6 +60,14 @@ def mark(items: Sequence[pytest.Item]) -> None:
         *_further_layouts(items),
     ):
         item.add_marker(pytest.mark.full)
+
+
+def is_left_out(path: Path) -> bool:
+    """Whether all tests of the module are `full`: the first tier need not import it."""
+    marks = "|".join(("full", *_SLOW))
+    return path.match("test_*.py") and bool(
+        re.search(rf"^pytestmark = pytest\.mark\.({marks})$", path.read_text(), re.M)
+    )
 
 
 def _slow(items: Iterable[pytest.Item]) -> Iterator[pytest.Item]:
