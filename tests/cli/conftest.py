@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from click.testing import Result
 
+from tests.builders import DAY
 from tests.command import CliRunner
 from tests.databases import Dataset, Row, Table, times, write
 from tsaudit.cli import main
@@ -40,12 +43,35 @@ def a_table(*, text_numbers: bool) -> Table:
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The current folder: `shop` has something wrong with it, `plant` has not."""
-    write(Dataset([a_table(text_numbers=True)]), "sqlite", tmp_path / "shop.db")
-    write(Dataset([a_table(text_numbers=False)]), "sqlite", tmp_path / "plant.db")
-    (tmp_path / "tsaudit.yaml").write_text(CONFIG)
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("TSAUDIT_CONFIG", raising=False)
+    _fill(tmp_path, monkeypatch)
     return tmp_path
+
+
+def _fill(folder: Path, patch: pytest.MonkeyPatch) -> None:
+    write(Dataset([a_table(text_numbers=True)]), "sqlite", folder / "shop.db")
+    write(Dataset([a_table(text_numbers=False)]), "sqlite", folder / "plant.db")
+    (folder / "tsaudit.yaml").write_text(CONFIG)
+    patch.chdir(folder)
+    patch.delenv("TSAUDIT_CONFIG", raising=False)
+
+
+@pytest.fixture(scope="session")
+def audited_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """As `folder`, and audited on `DAY`; each test has a copy."""
+    path = tmp_path_factory.mktemp("audited")
+    with pytest.MonkeyPatch.context() as patch:
+        _fill(path, patch)
+        CliRunner().invoke(main, ["audit", "--day", DAY.isoformat(), "--no-notify"], prog_name="tsaudit")
+    return path
+
+
+@pytest.fixture
+def fingerprint(audited_folder: Path, folder: Path, tsaudit: Tsaudit) -> str:
+    """Of the open incident in the folder, which is audited."""
+    shutil.copytree(audited_folder, folder, dirs_exist_ok=True)
+    (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
+    assert (found["target"], found["state"], found["decision"]) == ("shop", "open", None)
+    return str(found["fingerprint"])
 
 
 @pytest.fixture

@@ -15,19 +15,11 @@ from tsaudit.cli.errors import Exit
 ON = ("--day", DAY.isoformat())
 
 
-@pytest.fixture
-def mark(tsaudit: Tsaudit) -> str:
-    """The fingerprint of the finding about `shop`."""
-    tsaudit("audit", *ON)
-    (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
-    return str(found["fingerprint"])
-
-
-def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
-    done = tsaudit("show", mark[:5].upper())
+def test_finding_is_printed_in_full(tsaudit: Tsaudit, fingerprint: str) -> None:
+    done = tsaudit("show", fingerprint[:5].upper())
     assert done.exit_code == Exit.OK, done.stderr
     lines = done.stdout.splitlines()
-    assert lines[0] == f"warning  FLD002 mistyped-field  {mark[:8]}"
+    assert lines[0] == f"warning  FLD002 mistyped-field  {fingerprint[:8]}"
     assert lines[1] == f"shop  main/cpu.usage  {DAY}"
     assert "Field usage is stored as TEXT" in lines[2]
     heads = ("state", "evidence", "plan", "how it was measured", "queries", "commands")
@@ -37,32 +29,32 @@ def test_finding_is_printed_in_full(tsaudit: Tsaudit, mark: str) -> None:
     assert "  values seen, redacted: " in done.stdout
     assert "main/cpu  4 steps" in lines
     assert all(f"  {number}. " in done.stdout for number in range(1, 5))
-    assert f"  tsaudit mute {mark[:8]} --for 1w --reason 'planned for later'" in lines
+    assert f"  tsaudit mute {fingerprint[:8]} --for 1w --reason 'planned for later'" in lines
     assert "  tsaudit explain FLD002" in lines
 
 
-def test_queries_of_a_finding_are_printed_only_on_request(tsaudit: Tsaudit, mark: str) -> None:
-    short = tsaudit("show", mark).stdout
-    assert f"  tsaudit show {mark[:8]} --queries\n" in short
+def test_queries_of_a_finding_are_printed_only_on_request(tsaudit: Tsaudit, fingerprint: str) -> None:
+    short = tsaudit("show", fingerprint).stdout
+    assert f"  tsaudit show {fingerprint[:8]} --queries\n" in short
     assert "SELECT" not in short
-    whole = tsaudit("show", mark, "--queries").stdout
+    whole = tsaudit("show", fingerprint, "--queries").stdout
     assert "\nqueries\n" in whole
     assert "SELECT" in whole
     assert "--queries" not in whole
 
 
-def test_finding_named_by_its_rule_is_the_same(tsaudit: Tsaudit, mark: str) -> None:
-    whole = tsaudit("show", mark).stdout
+def test_finding_named_by_its_rule_is_the_same(tsaudit: Tsaudit, fingerprint: str) -> None:
+    whole = tsaudit("show", fingerprint).stdout
     assert tsaudit("show", "shop", "fld002").stdout == whole
     assert tsaudit("show", "shop", "mistyped_field", *ON).stdout == whole
 
 
-def test_finding_says_what_was_decided(tsaudit: Tsaudit, mark: str) -> None:
-    tsaudit("mute", mark, "--reason", "legacy", "--for", "2w", "--owner", "ada")
-    text = tsaudit("show", mark).stdout
+def test_finding_says_what_was_decided(tsaudit: Tsaudit, fingerprint: str) -> None:
+    tsaudit("mute", fingerprint, "--reason", "legacy", "--for", "2w", "--owner", "ada")
+    text = tsaudit("show", fingerprint).stdout
     # The decision was made after the audited day, and holds on it.
     assert "muted by ada until" in text
-    assert f"  tsaudit reopen {mark[:8]}\n" in text
+    assert f"  tsaudit reopen {fingerprint[:8]}\n" in text
     assert "tsaudit mute" not in text
 
 
@@ -70,33 +62,33 @@ def test_finding_says_what_was_decided(tsaudit: Tsaudit, mark: str) -> None:
     ("resolve_after", "state"), [(1, "Resolved on 2026-04-01"), (2, "Open since 2026-03-31, not found on 2026-04-01")]
 )
 def test_finding_that_is_no_longer_there_is_still_shown(
-    tsaudit: Tsaudit, folder: Path, mark: str, resolve_after: int, state: str
+    tsaudit: Tsaudit, folder: Path, fingerprint: str, resolve_after: int, state: str
 ) -> None:
     config = folder / "tsaudit.yaml"
     config.write_text(config.read_text().replace("resolve_after: 1", f"resolve_after: {resolve_after}"))
     (folder / "plant.db").rename(folder / "shop.db")
     tsaudit("audit", "shop", "--day", (DAY + timedelta(1)).isoformat())
-    text = tsaudit("show", mark).stdout
+    text = tsaudit("show", fingerprint).stdout
     assert text.splitlines()[1] == f"shop  main/cpu.usage  {DAY}"
     assert f"  {state}\n" in text
     assert ("tsaudit ack" in text) == state.startswith("Open")
 
 
-def test_finding_as_data(tsaudit: Tsaudit, mark: str) -> None:
-    (found,) = json.loads(tsaudit("show", mark, "--format", "json").stdout)
-    assert (found["fingerprint"], found["target"], found["day"]) == (mark, "shop", DAY.isoformat())
+def test_finding_as_data(tsaudit: Tsaudit, fingerprint: str) -> None:
+    (found,) = json.loads(tsaudit("show", fingerprint, "--format", "json").stdout)
+    assert (found["fingerprint"], found["target"], found["day"]) == (fingerprint, "shop", DAY.isoformat())
     assert found["incident"]["state"] == "open"
     assert len(found["plan"]["steps"]) == 4
     assert found["statements"]
     assert found["measured"]["how"] in ("exact", "sample")
 
 
-def test_target_alone_lists_all_its_findings(tsaudit: Tsaudit, mark: str) -> None:
+def test_target_alone_lists_all_its_findings(tsaudit: Tsaudit, fingerprint: str) -> None:
     first, second, *_ = tsaudit("show", "shop").stdout.splitlines()
     assert first.startswith("shop  warning  sqlite ")
     assert "Field usage is stored as TEXT" in second
     found = json.loads(tsaudit("show", "shop", "--format", "json").stdout)
-    assert [one["fingerprint"] for one in found["findings"]] == [mark]
+    assert [one["fingerprint"] for one in found["findings"]] == [fingerprint]
 
 
 @pytest.mark.parametrize(
@@ -109,7 +101,9 @@ def test_target_alone_lists_all_its_findings(tsaudit: Tsaudit, mark: str) -> Non
         (("shop", "--day", "2020-01-01"), "shop was not audited on 2020-01-01"),
     ],
 )
-def test_finding_that_does_not_exist(tsaudit: Tsaudit, mark: str, arguments: tuple[str, ...], expected: str) -> None:
+def test_finding_that_does_not_exist(
+    tsaudit: Tsaudit, fingerprint: str, arguments: tuple[str, ...], expected: str
+) -> None:
     done = tsaudit("show", *arguments)
     assert done.exit_code == Exit.USAGE
     assert expected in done.stderr

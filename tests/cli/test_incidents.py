@@ -27,15 +27,6 @@ from tsaudit.model.figures import Subject
 from tsaudit.model.finding import Severity
 
 
-@pytest.fixture
-def fingerprint(tsaudit: Tsaudit) -> str:
-    """Of an open incident."""
-    tsaudit("audit", "--day", DAY.isoformat(), "--no-notify")
-    (found,) = json.loads(tsaudit("incidents", "--format", "json").stdout)
-    assert (found["target"], found["state"], found["decision"]) == ("shop", "open", None)
-    return str(found["fingerprint"])
-
-
 def test_incidents_when_there_are_none(tsaudit: Tsaudit) -> None:
     done = tsaudit("incidents")
     assert (done.exit_code, done.stdout) == (Exit.OK, "no incidents\n")

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.builders import DAY
 from tests.cli.conftest import CONFIG, Tsaudit
 from tests.cli.test_docs import commands
 from tsaudit.cli import main
@@ -32,7 +33,7 @@ ARGUMENTS = {
     "tsaudit reopen": ("--all",),
     "tsaudit history compact": (),
     "tsaudit history decisions": (),
-    "tsaudit history drop": ("shop", "today", "--yes"),
+    "tsaudit history drop": ("shop", DAY.isoformat(), "--yes"),
     "tsaudit history list": (),
     "tsaudit metrics": (),
     "tsaudit backtest": ("CAR001",),
@@ -50,17 +51,9 @@ def test_every_command_that_reads_the_file_is_covered() -> None:
     assert reading == SEND | CONNECT | NO_SECRETS | set(ARGUMENTS)
 
 
-@pytest.fixture
-def fingerprint(tsaudit: Tsaudit, folder: Path) -> str:
-    """Of an incident in an audited target, whose address is no longer known."""
-    tsaudit("audit", "shop")
-    (one, *_) = json.loads(tsaudit("incidents", "--format", "json").stdout)
-    (folder / "tsaudit.yaml").write_text(WITH_SECRETS)
-    return str(one["fingerprint"])
-
-
 @pytest.mark.parametrize("name", ARGUMENTS)
-def test_history_is_read_without_other_secrets(tsaudit: Tsaudit, fingerprint: str, name: str) -> None:
+def test_history_is_read_without_other_secrets(tsaudit: Tsaudit, folder: Path, fingerprint: str, name: str) -> None:
+    (folder / "tsaudit.yaml").write_text(WITH_SECRETS)
     given = [fingerprint if one == "FINGERPRINT" else one for one in ARGUMENTS[name]]
     done = tsaudit(*name.split()[1:], *given)
     assert (done.exit_code, done.stderr) == (Exit.OK, "")
