@@ -52,18 +52,26 @@ WORDS = {wrong: frozenset(re.findall(r"\w+(?![\w*])", wrong.lower())) for wrong 
 """The wording to the words that a text has to have for it, other than those that may end in any way."""
 
 
-def python_texts(source: str) -> Iterator[tuple[int, str]]:
-    """(line, text) of every string and every block of comments."""
+@cache
+def python_words(source: str) -> tuple[list[tuple[int, str]], set[str]]:
+    """(line, text) of every string and every block of comments; every identifier, and every key of a dictionary."""
+    texts, names = [], set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
-            yield node.lineno, node.value
+            texts.append((node.lineno, node.value))
+        elif isinstance(node, ast.Dict):
+            keys = (key.value for key in node.keys if isinstance(key, ast.Constant))
+            names |= {key for key in keys if isinstance(key, str) and key.isidentifier()}
     block, last = "", 0
     for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.COMMENT:
+        if token.type == tokenize.NAME:
+            names.add(token.string)
+        elif token.type == tokenize.COMMENT:
             line = token.start[0]
             block = f"{block} {token.string[1:].strip()}" if line == last + 1 else token.string[1:].strip()
             last = line
-            yield line, block
+            texts.append((line, block))
+    return texts, names
 
 
 def query_texts(source: str) -> Iterator[tuple[int, str]]:
@@ -76,7 +84,7 @@ def query_texts(source: str) -> Iterator[tuple[int, str]]:
 def texts() -> Iterator[tuple[Path, int, str]]:
     for package in PACKAGES:
         for path in (ROOT / package).rglob("*.py"):
-            yield from ((path, *found) for found in python_texts(path.read_text(encoding="utf-8")))
+            yield from ((path, *found) for found in python_words(path.read_text(encoding="utf-8"))[0])
         for path in (ROOT / package).rglob("*.j2"):
             yield path, 1, path.read_text(encoding="utf-8")
     for path in (*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "sql").rglob("*.md")):
@@ -119,18 +127,6 @@ def name_problems(name: str) -> list[str]:
     return [f"{name}: {wrong} -> {better}" for wrong, better in listed_names().items() if f"_{wrong}_" in words]
 
 
-def python_names(source: str) -> Iterator[str]:
-    """Every identifier, and every key of a dictionary that is written in the source."""
-    for token in tokenize.generate_tokens(io.StringIO(source).readline):
-        if token.type == tokenize.NAME:
-            yield token.string
-    for node in ast.walk(ast.parse(source)):
-        if isinstance(node, ast.Dict):
-            for key in node.keys:
-                if isinstance(key, ast.Constant) and isinstance(key.value, str) and key.value.isidentifier():
-                    yield key.value
-
-
 def json_keys(value: Any) -> Iterator[str]:
     if isinstance(value, dict):
         yield from value
@@ -160,7 +156,7 @@ def names() -> Iterator[tuple[str, str]]:
                 continue
             yield where, path.stem
             if path.suffix == ".py":
-                yield from ((where, name) for name in python_names(path.read_text(encoding="utf-8")))
+                yield from ((where, name) for name in python_words(path.read_text(encoding="utf-8"))[1])
     for path in (ROOT / "tests" / "golden").glob("*.json"):
         yield from ((path.name, key) for key in json_keys(json.loads(path.read_text(encoding="utf-8"))))
     yield from (("tsaudit --help", name) for name in options(main))
@@ -198,7 +194,7 @@ def test_name_when_a_word_of_it_is_listed(name: str, count: int) -> None:
 
 
 def test_names_are_read_from_code_and_json() -> None:
-    assert {"told", "story"} <= set(python_names("def f(told): return {'story': 1, 'a b': 2}"))
+    assert {"told", "story"} <= python_words("def f(told): return {'story': 1, 'a b': 2}")[1]
     assert list(json_keys({"a": [{"guilty": None}], "b": {"c": 1}})) == ["a", "b", "guilty", "c"]
 
 
