@@ -9,10 +9,11 @@ from typing import Final
 
 import pytest
 
+from tests.examples import examples
 from tests.servers import Postgresql
 from tsaudit.history.store import Store
 
-EXAMPLES: Final = {"sqlite": 25, "postgresql": 4}
+EXAMPLES: Final = {"sqlite": examples(25), "postgresql": 4}
 """Of a property that does not depend on the database, by dialect: on PostgreSQL, each costs ten times as much."""
 
 
