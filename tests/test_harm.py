@@ -56,6 +56,9 @@ def impact(currency: Currency, now: float = 0.0, **changes: Any) -> Impact:
         (impact(Currency.SERIES, 1_000, whole=20_000, per_day=None), WARNING),
         (impact(Currency.SERIES, 1_000, whole=20_100, per_day=None), NOTE),
         (impact(Currency.SERIES, 1_000_000, unit_bytes=600), WARNING),
+        (impact(Currency.BYTES, 999 * MB, whole=2_000 * MB), WARNING),
+        (impact(Currency.BYTES, 999 * MB, whole=2_000 * MB, is_rewritten=True), NOTE),
+        (impact(Currency.BYTES, 1_000 * MB, whole=2_000 * MB, is_rewritten=True), WARNING),
         (impact(Currency.FAMILY, 999), NOTE),
         (impact(Currency.FAMILY, 10, per_day=11), WARNING),
         (impact(Currency.BYTES, 99 * MB, whole=200 * MB), NOTE),
@@ -232,6 +235,20 @@ def test_a_rate_that_is_not_known_is_not_told_as_rest(rates: tuple[float | None,
     ]
     found = [finding for result in decided(results, harm) for finding in result.findings]
     assert {finding.consequence for finding in found} == {said}
+
+
+def test_what_a_table_wastes_in_several_ways_says_that_it_is_a_sum() -> None:
+    """An index of 60 MB is a warning together with another one, not because of texts that another writer could save."""
+    table = Subject("main", "cpu")
+    index, texts = (impact(Currency.BYTES, 60 * MB, whole=500 * MB, is_rewritten=is_text) for is_text in (False, True))
+    both = decided([a_rule_result(findings=(priced(index, at=table), priced(index, at=table)))], HARM)[0].findings
+    assert {(one.severity, one.severity_reason) for one in both} == {
+        (WARNING, "120 MB of avoidable storage in 2 findings together, 24% of 500 MB")
+    }
+    apart = decided([a_rule_result(findings=(priced(index, at=table), priced(texts, at=table)))], HARM)[0].findings
+    assert {one.severity for one in apart} == {NOTE}
+    assert apart[0].severity_reason.endswith("a warning from 100 MB and 5% of the table on")
+    assert apart[1].severity_reason.endswith("a warning from 1 GB and 5% of the table on")
 
 
 def test_limit_of_which_the_rate_is_not_known_says_so() -> None:

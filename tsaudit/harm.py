@@ -85,7 +85,7 @@ def _from(impact: Impact, harm: Harm) -> str:
         case Currency.FAMILY:
             least = number(harm.min_names)
         case Currency.BYTES:
-            least = f"{size(harm.min_bytes)} and {percent(harm.min_bytes_share)} of the table"
+            least = f"{size(_least_bytes(impact, harm))} and {percent(harm.min_bytes_share)} of the table"
         case Currency.MONEY:
             least = f"${number(harm.min_money)} a month and {percent(harm.min_money_share)} of the cost"
         case Currency.READS:
@@ -118,24 +118,26 @@ def at_the_cost_of_all(findings: Sequence[Finding], harm: Harm) -> Finding:
         # There is one bill.
         wholes = {"": parts[0].whole}
     whole = sum(known) if len(known := [one for one in wholes.values() if one is not None]) == len(wholes) else None
-    impact = replace(_together(parts, whole), places=len(findings))
+    impact = replace(_together(parts, whole), places=len(findings), findings=1)
     return _described(replace(findings[0], impact=impact), impact, harm)
 
 
 _ADDED_UP: Final = frozenset({Currency.SERIES, Currency.BYTES, Currency.MONEY})
-_Group = tuple[str, Currency, str, str]
+_Group = tuple[str, Currency, str, str, bool]
 _OF_COLUMN, _OF_TABLE = "column", "table"
 
 
 def _groups(finding: Finding) -> Iterator[_Group]:
     """What the finding costs something together with: one tag in many measurements is one decision of one writer, and
-    what a table wastes is one bill, whatever the ways.
+    what a table wastes is one bill, but for what another writer alone can save.
     """
-    at, currency = finding.subject, finding.impact.currency if finding.impact else None
+    if finding.impact is None:
+        return
+    at, currency, is_rewritten = finding.subject, finding.impact.currency, finding.impact.is_rewritten
     if currency is Currency.SERIES and at.column:
-        yield _OF_COLUMN, currency, at.database, at.column
+        yield _OF_COLUMN, currency, at.database, at.column, is_rewritten
     if currency in _ADDED_UP and at.measurement:
-        yield _OF_TABLE, currency, at.database, at.measurement
+        yield _OF_TABLE, currency, at.database, at.measurement, is_rewritten
 
 
 def _sums(findings: Iterable[tuple[str, Finding]], harm: Harm) -> dict[_Group, tuple[Impact, float]]:
@@ -195,6 +197,7 @@ def _together(members: Sequence[Impact], whole: float | None) -> Impact:
         now=now if whole is None else min(now, whole),
         per_day=_rate_of(members),
         whole=whole,
+        findings=len(members),
         tags=tuple(dict.fromkeys(tag for one in members for tag in one.tags)),
     )
 
@@ -230,7 +233,8 @@ def severity_of(impact: Impact, harm: Harm) -> Severity:
         case Currency.FAMILY:
             return _if(impact.after(harm.warning_days) >= harm.min_names)
         case Currency.BYTES:
-            return _if(_is_material(impact, impact.share, harm.min_bytes, harm.min_bytes_share, harm.horizon.days))
+            least = _least_bytes(impact, harm)
+            return _if(_is_material(impact, impact.share, least, harm.min_bytes_share, harm.horizon.days))
         case Currency.MONEY:
             return _if(_is_material(impact, impact.share, harm.min_money, harm.min_money_share, harm.warning_days))
         case Currency.MECHANISM:
@@ -301,6 +305,10 @@ def _series(impact: Impact, harm: Harm) -> Severity:
     taken = impact.after(harm.critical_days) * (impact.unit_bytes or 0.0)
     is_full = harm.max_memory is not None and taken >= max(harm.min_memory, harm.max_memory)
     return Severity.CRITICAL if is_full else Severity.WARNING
+
+
+def _least_bytes(impact: Impact, harm: Harm) -> float:
+    return max(harm.min_bytes, harm.min_rewritten_bytes) if impact.is_rewritten else harm.min_bytes
 
 
 def _least_series(impact: Impact, harm: Harm) -> float:

@@ -85,6 +85,10 @@ class Impact:
     """Unit of `now` and `whole` if the currency does not define it: for a limit, `series` or `columns`."""
     tags: tuple[str, ...] = ()
     """For series: the tags that cause them together, which may be more than the finding is about."""
+    findings: int = 1
+    """Of how many findings about one measurement, or one column, it is the sum."""
+    is_rewritten: bool = False
+    """For bytes: whether rows have to be written in another form to save them."""
     consequence: str = ""
     """What happens if nothing is done, where the currency does not say it; empty if a mechanism stays."""
     how: str = ""

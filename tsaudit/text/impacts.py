@@ -70,7 +70,11 @@ def consequence(impact: Impact, days: float) -> str:
 
 
 def _in_all(impact: Impact) -> str:
-    return f" in all {impact.places} places" if impact.places > 1 else ""
+    """Where the amount is, or of how many findings it is the sum; of series, the tags say that."""
+    if impact.places > 1:
+        return f" in all {impact.places} places"
+    is_sum = impact.findings > 1 and impact.currency in (Currency.BYTES, Currency.MONEY)
+    return f" in {impact.findings} findings together" if is_sum else ""
 
 
 def a_day_or_less(seconds: float | None) -> str:

@@ -84,22 +84,22 @@ ABOUT = RepeatedColumns({"about": "jsonb", "site": "text"}, 24)
 @pytest.mark.parametrize(
     ("rows", "changes", "severity"),
     [
-        # 44 bytes a row could go: 8.8 MB of 200,000, and 13 times as much in a year.
-        (200_000, {}, "warning"),
-        (150_000, {}, "note"),
+        # 44 bytes a row could go: 88 MB of 2,000,000, and 13 times as much in a year.
+        (2_000_000, {}, "warning"),
+        (1_500_000, {}, "note"),
         # On its first day, and closed.
-        (3_000, {"first_time": NOW - timedelta(hours=8)}, "warning"),
-        (200_000, {"last_time": NOW - timedelta(days=8)}, "note"),
-        (2_400_000, {"last_time": NOW - timedelta(days=8)}, "warning"),
+        (30_000, {"first_time": NOW - timedelta(hours=8)}, "warning"),
+        (2_000_000, {"last_time": NOW - timedelta(days=8)}, "note"),
+        (24_000_000, {"last_time": NOW - timedelta(days=8)}, "warning"),
         # Without times, and too big to be read: the planner says how many are within the window.
-        (200_000, {"first_time": None, "last_time": None, "time_column": None}, "note"),
-        (200_000, {"first_time": None}, "warning"),
+        (2_000_000, {"first_time": None, "last_time": None, "time_column": None}, "note"),
+        (2_000_000, {"first_time": None}, "warning"),
     ],
 )
 def test_texts_that_each_row_repeats(rows: int, changes: dict[str, Any], severity: str, kind: TableKind | None) -> None:
     (finding,) = run_rule(rule, _repeating(rows, ABOUT, kind=kind, **changes)).findings
     # The rows of a queue go again.
-    assert finding.severity == (severity if kind is not TableKind.QUEUE or rows > 1_000_000 else "note")
+    assert finding.severity == (severity if kind is not TableKind.QUEUE or rows > 10_000_000 else "note")
     assert finding.impact is not None
     assert (finding.impact.currency, finding.impact.now) == (Currency.BYTES, (rows - 24) * 44)
     assert finding.message == (
@@ -116,14 +116,14 @@ def test_texts_that_each_row_repeats(rows: int, changes: dict[str, Any], severit
         ({"rows": None}, 0),
         ({"options": {"timescaledb.compress": "true"}}, 0),
         # Less than a twentieth of the table.
-        ({"storage": Storage(200_000 * 900, 0)}, 0),
+        ({"storage": Storage(2_000_000 * 900, 0)}, 0),
         # What SQLite does not tell is taken from the rows.
         ({"storage": None}, 1),
         ({"read": 99}, 0),
     ],
 )
 def test_silence_where_a_table_of_texts_would_save_little(changes: dict[str, Any], found: int) -> None:
-    assert len(run_rule(rule, _repeating(200_000, ABOUT, **changes)).findings) == found
+    assert len(run_rule(rule, _repeating(2_000_000, ABOUT, **changes)).findings) == found
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_silence_where_a_table_of_texts_would_save_little(changes: dict[str, Any
 def test_what_a_product_repeats_in_tables_that_it_loads_is_a_note(column: str, severity: str) -> None:
     """Who reads it can change neither the columns nor the loader; a load of one's own can be changed."""
     fields = (a_field("about", "jsonb"), a_field("site", "text"), a_field(column, "timestamptz"))
-    (finding,) = run_rule(rule, _repeating(200_000, ABOUT, fields=fields)).findings
+    (finding,) = run_rule(rule, _repeating(2_000_000, ABOUT, fields=fields)).findings
     assert finding.severity == severity
     assert ("fixes its columns" in finding.severity_reason) is (severity == "note")
 
@@ -146,7 +146,7 @@ def test_silence_where_the_whole_table_takes_hardly_a_page(rows: int, found: int
 
 def test_subject_is_the_same_whichever_column_the_sample_shows_as_the_largest() -> None:
     read = [RepeatedColumns(dict.fromkeys(names, "text"), 24) for names in (("site", "about"), ("about", "site"))]
-    subjects = {run_rule(rule, _repeating(200_000, group)).findings[0].subject for group in read}
+    subjects = {run_rule(rule, _repeating(2_000_000, group)).findings[0].subject for group in read}
     assert [subject.column for subject in subjects] == ["about"]
 
 
@@ -212,16 +212,16 @@ def test_ids_are_references_and_of_equal_texts_each_but_one_is_a_copy(tmp_path: 
 
 def test_groups_of_columns_are_reported_apart() -> None:
     apart = [RepeatedColumns({name: "text"}, 3) for name in ("about", "site")]
-    (finding,) = run_rule(rule, _repeating(200_000, *apart)).findings
+    (finding,) = run_rule(rule, _repeating(2_000_000, *apart)).findings
     assert finding.message.startswith("Each row repeats about, 3 distinct values in 10,000 rows read: 38 bytes a row")
-    (constant,) = run_rule(rule, _repeating(200_000, RepeatedColumns({"about": "text"}, 1))).findings
+    (constant,) = run_rule(rule, _repeating(2_000_000, RepeatedColumns({"about": "text"}, 1))).findings
     assert constant.fix.startswith("All rows read have the same: stop writing it")
 
 
 @pytest.mark.parametrize(
     ("groups", "row_bytes", "severities"),
     [
-        # 40 MB each, together 120 MB of 200 MB.
+        # 400 MB each, together 1.2 GB of 2 GB.
         (3, 200, ["warning"] * 3),
         # Each is less than a twentieth of the table, all of them are not.
         (3, 1_000, ["warning"] * 3),
@@ -232,7 +232,7 @@ def test_groups_of_columns_are_reported_apart() -> None:
     ],
 )
 def test_what_groups_of_columns_repeat_is_one_cost(groups: int, row_bytes: int, severities: list[str]) -> None:
-    names, rows = [f"text{n:02}" for n in range(groups)], 1_000_000
+    names, rows = [f"text{n:02}" for n in range(groups)], 10_000_000
     repeated = tuple(RepeatedColumns({name: "text"}, 3) for name in names)
     closed = _repeating(
         rows,
@@ -246,16 +246,16 @@ def test_what_groups_of_columns_repeat_is_one_cost(groups: int, row_bytes: int, 
 
 def test_a_short_name_stays_that_the_others_depend_on() -> None:
     columns = {"about": "text", "site": "text"}
-    (finding,) = run_rule(rule, _repeating(200_000, RepeatedColumns(columns, 24, ("about", "site")))).findings
+    (finding,) = run_rule(rule, _repeating(2_000_000, RepeatedColumns(columns, 24, ("about", "site")))).findings
     assert finding.impact is not None
-    assert finding.impact.now == (200_000 - 24) * 38
+    assert finding.impact.now == (2_000_000 - 24) * 38
     assert finding.message.startswith(
         "Each row repeats about, the same for each of 24 values of site, in 10,000 rows read: 38 bytes a row"
     )
     assert '("site" text PRIMARY KEY, "about" text)`.' in finding.fix
     assert "and only site in cpu: `" in finding.fix
     # A long one is no name.
-    (finding,) = run_rule(rule, _repeating(200_000, RepeatedColumns(columns, 24, ("about",)))).findings
+    (finding,) = run_rule(rule, _repeating(2_000_000, RepeatedColumns(columns, 24, ("about",)))).findings
     assert finding.message.startswith("Each row repeats about and site, 24 combinations")
 
 
@@ -263,7 +263,7 @@ def test_parts_whose_names_differ_only_in_what_joins_them_get_columns_of_their_o
     kinds = dict.fromkeys(("doc.a.b", "doc.a_b", "doc.A_b", "doc_a_b"), "text")
     columns, parts = {"doc": 900.0, "doc_a_b": 80.0}, dict.fromkeys(("doc.a.b", "doc.a_b", "doc.A_b"), 200.0)
     read = RowBytes(columns, (RepeatedColumns(kinds, 24),), 10_000, a_source(), parts)
-    (finding,) = run_rule(rule, _repeating(200_000, row_bytes=read)).findings
+    (finding,) = run_rule(rule, _repeating(2_000_000, row_bytes=read)).findings
     assert (
         '("id" INTEGER PRIMARY KEY, "doc_a_b_" text, "doc_a_b__" text, "doc_A_b___" text, "doc_a_b" text)`.'
     ) in finding.fix
@@ -539,9 +539,9 @@ def test_a_value_that_is_only_in_one_place_is_no_key() -> None:
 
 def test_what_copies_repeat_is_left_to_their_finding() -> None:
     copies = Copies(10_000, 5_000, 5_000, NOW - timedelta(days=1), NOW, (), a_source())
-    (finding,) = run_rule(rule, _repeating(400_000, ABOUT, copies=copies)).findings
+    (finding,) = run_rule(rule, _repeating(4_000_000, ABOUT, copies=copies)).findings
     assert finding.impact is not None
-    assert finding.impact.now == (200_000 - 24) * 44
+    assert finding.impact.now == (2_000_000 - 24) * 44
     assert finding.severity == "warning"
     wrong = Impact(Currency.ANSWERS, how="rows read", consequence="Sums are too high.")
     again = dataclasses.replace(finding, impact=wrong)

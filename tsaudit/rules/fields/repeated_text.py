@@ -107,7 +107,9 @@ def _repeated(case: Case, measurement: Measurement) -> Iterator[Finding]:
     least = _LEAST_PART * max(impact.now for impact, _ in found)
     is_loaded = any(map(is_of_loader, measurement.columns))
     for impact, finding_of in found:
-        cost = replace(impact, per_day=0.0) if measurement.kind is TableKind.QUEUE else impact
+        cost = replace(
+            impact, per_day=0.0 if measurement.kind is TableKind.QUEUE else impact.per_day, is_rewritten=True
+        )
         if cost.now >= least and cost.after(case.harm.horizon.days) >= costs.FEW_BYTES:
             finding = finding_of(cost)
             yield replace(finding, impact=None, severity_reason=_OF_LOADER) if is_loaded else finding
