@@ -1,15 +1,10 @@
-"""A process that sends, or reads reactions, and dies, as by a power cut, right before or after the n-th call of a step.
-
-Arguments: `send` or `read`, history URL, base URL of Slack (or a webhook), `module:function` of the step or `none`,
-`before` or `after`, n.
-"""
+"""A process that sends, or reads reactions, and dies, as by a power cut, at the n-th call of a step."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import signal
-import sys
 from typing import Any
 
 from tests.alerts import builders
@@ -35,10 +30,12 @@ def die_at(step: str, moment: str, count: int) -> None:
     setattr(where, name, deadly)
 
 
-if __name__ == "__main__":
-    work, url, slack, step, moment, count = sys.argv[1:]
+def run(url: str, slack: str, step: str, moment: str, count: int, work: str) -> None:
+    """`slack`: base URL, or a webhook. `step`: `module:function`, or `none`; `moment`: `before` or `after` it. `work`:
+    `send` or `read`.
+    """
     if step != "none":
-        die_at(step, moment, int(count))
+        die_at(step, moment, count)
     way = {"token": TOKEN, "base_url": slack} if slack.endswith("/api/") else {"webhook": slack}
     targets = [{"name": name, "engine": "duckdb", "url": "x"} for name in ("demo", *(f"t{n}" for n in range(8)))]
     settings = builders.settings(slack=way, targets=targets)

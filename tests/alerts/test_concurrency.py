@@ -67,8 +67,8 @@ def test_two_processes_at_once_send_each_message_once(history: History, slack: S
         history.audit(found(1), target=target)
     processes = [sender(history.store, slack.base_url) for _ in range(2)]
     for process in processes:
-        output, _ = process.communicate(timeout=60)
-        assert process.returncode == 0, output.decode()
+        process.join(60)
+        assert process.exitcode == 0
     assert [text.split(": ")[1].split(",")[0] for text in slack.texts()] == targets
 
 

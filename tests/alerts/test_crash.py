@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
+from multiprocessing.context import ForkServerProcess
 
 import pytest
 
-from tests.alerts import builders
+from tests.alerts import builders, killed_process
 from tests.alerts.builders import History, fast, found
 from tests.alerts.slack_double import SlackDouble
 from tests.alerts.test_outbox import states
@@ -20,24 +19,25 @@ from tsaudit.alerts import SendReport
 from tsaudit.history import clock, decisions, incidents
 from tsaudit.history.store import Store
 
-ROOT = Path(__file__).parents[2]
-
-
+FORKS = multiprocessing.get_context("forkserver")
+"""Each process is a fork of one that has nothing but the imports."""
+FORKS.set_forkserver_preload(["tests.alerts.killed_process"])
 CLAIM, SETTLE = "tsaudit.history.deliveries:claim", "tsaudit.history.deliveries:record_result"
 ANN = "U0ANN"
 
 
 def sender(
     store: Store, slack: str, step: str = "none", moment: str = "before", count: int = 1, work: str = "send"
-) -> subprocess.Popen[bytes]:
+) -> ForkServerProcess:
     url = store.engine.url.render_as_string(hide_password=False)
-    command = [sys.executable, "-m", "tests.alerts.killed_process", work, url, slack, step, moment, str(count)]
-    return subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    process = FORKS.Process(target=killed_process.run, args=(url, slack, step, moment, count, work))
+    process.start()
+    return process
 
 
-def killed(process: subprocess.Popen[bytes]) -> None:
-    output, _ = process.communicate(timeout=60)
-    assert process.returncode == -signal.SIGKILL, output.decode()
+def killed(process: ForkServerProcess) -> None:
+    process.join(60)
+    assert process.exitcode == -signal.SIGKILL
 
 
 @pytest.fixture
